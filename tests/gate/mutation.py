@@ -48,14 +48,14 @@ MUTATIONS = [
     Mutation(
         "sequence-number-of-a-batch-in-doubt-is-reused",
         f"{_PRODUCER}/idempotence.rs",
-        "if last && !maybe && end == self.next {",
-        "if last && (maybe || !maybe) && end == self.next {",
+        "if last && !maybe && end == self.next_sequence {",
+        "if last && (maybe || !maybe) && end == self.next_sequence {",
     ),
     Mutation(
         "delivery-timeout-is-ignored",
         f"{_PRODUCER}/drain.rs",
-        "let late = |batch: &Batch| now >= batch.created + self.delivery_timeout;",
-        "let late = |batch: &Batch| now >= batch.created + 1000 * self.delivery_timeout;",
+        "let is_expired = |batch: &Batch| now >= batch.created + self.delivery_timeout;",
+        "let is_expired = |batch: &Batch| now >= batch.created + 1000 * self.delivery_timeout;",
     ),
     Mutation(
         "keys-go-to-other-partitions-than-javas",

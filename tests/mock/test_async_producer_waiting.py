@@ -175,10 +175,10 @@ def test_a_missing_topic_costs_no_other_record_its_time() -> None:
             producer = AsyncProducer(client)
             await producer.send_batch("there", [b"first"])
             missing = producer.send("missing", b"v")
-            with pytest.raises(errors.TimeoutError, match=r"still wait .* for room: 1"):
+            with pytest.raises(errors.TimeoutError, match=r"still waiting .*: 1"):
                 await producer.flush(timeout=0.5)
             lingering = producer.send("there", b"second")
-            with pytest.raises(errors.TimeoutError, match="still wait"):
+            with pytest.raises(errors.TimeoutError, match="still waiting"):
                 await producer.close(timeout=1.5)
             assert (await asyncio.wait_for(lingering, 5)).offset == 1
             with pytest.raises(errors.ClosedError, match="waited for its topic") as told:

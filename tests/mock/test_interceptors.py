@@ -176,7 +176,7 @@ def test_each_record_of_a_batch_is_told_of_once(
         with pytest.raises(TypeError):
             producer.send_batch(topic, ["a", 5, "c"])
         assert [type(error) for _, error in listening.heard] == [TypeError, TypeError]
-        with pytest.raises(errors.ConfigError, match="interceptors see records of Python"):
+        with pytest.raises(errors.ConfigError, match="interceptors take Python records"):
             producer.send_batch(topic, pa.array(["x"]))
     assert [names(row) for row in rows(mock_cluster, topic)] == [[b"first"], [b"first"]]
 

@@ -151,7 +151,7 @@ def test_promise_before_and_after(mock_cluster: MockCluster, single: str) -> Non
         assert not sent.done()
         assert "pending" in repr(sent)
         started = time.monotonic()
-        with pytest.raises(errors.TimeoutError, match="still under way"):
+        with pytest.raises(errors.TimeoutError, match="still pending"):
             sent.result(0.1)
         with pytest.raises(TimeoutError):
             sent.exception(timeout=0.0)

@@ -218,7 +218,7 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
     mock_cluster.inject(Fault.silence(), api="Produce")
     values = ["x" * 1000] * 100
     with pytest.raises(
-        errors.TimeoutError, match=r"at index \d+; the records before it are under way"
+        errors.TimeoutError, match=r"at index \d+; earlier records are still pending"
     ):
         producer.send_batch(single, pa.array(values) if arrow else values)
     with pytest.raises(errors.TimeoutError):
@@ -302,7 +302,7 @@ def test_batch_result_times_out(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000) as producer:
         sent = producer.send_batch(single, ["a", "b"])
         assert not sent.done()
-        with pytest.raises(errors.TimeoutError, match="still under way"):
+        with pytest.raises(errors.TimeoutError, match="still pending"):
             sent.result(0.1)
         with pytest.raises(errors.TimeoutError):
             sent.errors(timeout=0)

@@ -33,7 +33,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
         for record in caplog.records
         if record.name == "ottla.producer" and record.levelno == logging.WARNING
     ]
-    return [message for message in messages if "nobody has asked" in message]
+    return [message for message in messages if "not checked" in message]
 
 
 @pytest.fixture

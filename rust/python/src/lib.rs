@@ -49,10 +49,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<logging::LogEvents>()?;
     module.add_class::<mock::MockCluster>()?;
     module.add_class::<convert::offsets::OffsetAndTimestamp>()?;
-    module.add_class::<producer::partitioner::Array>()?;
+    module.add_class::<producer::arrow_array::Array>()?;
     module.add_class::<producer::delivery::Delivery>()?;
     module.add_class::<producer::sync::Producer>()?;
-    module.add_class::<producer::delivery::RecordMetadata>()?;
+    module.add_class::<producer::record_metadata::RecordMetadata>()?;
     module.add_class::<scan::Scan>()?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;

@@ -101,7 +101,7 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
 /// Has Python tell when it is about to end: what is unsent is written first.
 fn notice_exit(py: Python<'_>) -> PyResult<()> {
     let exiting = PyCFunction::new_closure(py, None, None, |arguments, _| {
-        let ended = exit::end_all(arguments.py());
+        let ended = exit::close_all(arguments.py());
         logging::stop(arguments.py());
         EXITING.store(true, Ordering::Release);
         ended

@@ -1,92 +1,75 @@
-//! The accumulator: records go straight into the open batch of their partition, and batches come
-//! out when they are full, old, or flushed. No I/O, and the time is an argument.
+//! The accumulator: appends records to the open batch of their partition, and tracks every batch
+//! until it completes. No I/O; the time is an argument. `drain.rs` takes batches out.
 //!
-//! Invariants: per partition, batches leave in the order in which they were opened (`queue.rs`). The
-//! bytes of all batches together stay within `buffer.memory`.
+//! Invariants: batches of a partition leave in the order in which they were opened (`queue.rs`). All
+//! batches together stay within `buffer.memory`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ottla_protocol::records::{BatchBuilder, Compression, Compressor, Header, RecordError};
+use ottla_protocol::records::{BatchBuilder, Compression, Compressor, RecordError};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::{Duration, Instant};
 
-use super::batch::{Batch, Place};
+use super::batch::{Batch, BatchKey};
+use super::buffer_memory::BufferMemory;
+use super::buffer_pool::BufferPool;
 use super::compression_ratio::CompressionRatio;
-use super::idempotence::ProducerId;
+use super::errors::{closed, delivery_timed_out};
+use super::idempotence::ProducerIdAndEpoch;
 use super::metrics::Metrics;
-use super::queue::{Queue, State};
+use super::produce_result::{AppendInfo, ProduceResult};
+use super::queue::{PartitionQueue, QueueState};
+use super::record::Record;
+use super::unobserved_failures::UnobservedFailures;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::producer::buffer_memory::Memory;
-use crate::producer::buffer_pool::Buffers;
-use crate::producer::produce_result::{Completion, Written};
-use crate::producer::unobserved_failures::UnseenFailures;
 use crate::topic_partition::TopicPartition;
 
-/// The most that a batch takes before its records need it: there may be thousands of partitions.
+/// The most bytes to allocate for a batch before records need them: there may be thousands of
+/// partitions.
 const CAPACITY: usize = 64 * 1024;
 
-/// A record as the caller has it.
-#[derive(Debug, Clone, Copy)]
-pub struct Record<'a> {
-    /// Milliseconds since 1970.
-    pub timestamp: i64,
-    /// The key.
-    pub key: Option<&'a [u8]>,
-    /// The value.
-    pub value: Option<&'a [u8]>,
-    /// The headers.
-    pub headers: &'a [Header<'a>],
-}
-
-impl Record<'_> {
-    /// At most what the record takes in a batch.
-    pub(super) fn size(&self) -> usize {
-        BatchBuilder::upper_bound(self.key, self.value, self.headers)
-    }
-}
-
-/// The queues, also in a fixed order, so that they can be served in turn.
+/// The queues by partition, and in a fixed order to drain them round robin.
 #[derive(Debug, Default)]
-pub(super) struct Queues {
-    by_partition: HashMap<TopicPartition, Arc<Queue>>,
+pub(super) struct PartitionQueues {
+    by_partition: HashMap<TopicPartition, Arc<PartitionQueue>>,
     compression: HashMap<Arc<str>, Arc<CompressionRatio>>,
-    pub(super) order: Vec<Arc<Queue>>,
+    pub(super) order: Vec<Arc<PartitionQueue>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Accumulator {
-    pub(super) queues: RwLock<Queues>,
-    /// The queues with batches, by their numbers: the sender looks at no others.
+    pub(super) queues: RwLock<PartitionQueues>,
+    /// The indexes of the queues that have batches: the sender visits no others.
     pub(super) active: Mutex<Vec<usize>>,
-    /// Where the next drain starts: a different queue each time, so that none starves.
-    pub(super) turn: AtomicUsize,
-    pub(super) memory: Memory,
-    buffers: Buffers,
+    /// Where the next drain starts: at another queue each time, so that none starves.
+    pub(super) drain_index: AtomicUsize,
+    pub(super) memory: BufferMemory,
+    buffer_pool: BufferPool,
     pub(super) metrics: Metrics,
     pub(super) batch_size: usize,
     batch_max_size: usize,
     compresses: bool,
-    max_record: usize,
+    max_record_size: usize,
     pub(super) linger: Duration,
     pub(super) delivery_timeout: Duration,
-    /// At most so many batches of a partition are on their way.
+    /// The maximum number of batches of a partition in flight.
     pub(super) max_in_flight: usize,
     idempotent: bool,
-    /// The batches that are not complete, for flush to wait for.
-    pub(super) incomplete: Mutex<BTreeMap<Place, Arc<Completion>>>,
+    /// The incomplete batches, which `flush` waits for.
+    pub(super) incomplete: Mutex<BTreeMap<BatchKey, Arc<ProduceResult>>>,
     next_id: AtomicU64,
-    /// What has failed and nobody has asked about.
-    pub(super) failures: Arc<UnseenFailures>,
-    /// Calls of flush under way: while there are any, nothing lingers.
+    /// Failures whose results the application has not checked.
+    pub(super) failures: Arc<UnobservedFailures>,
+    /// The number of running flushes: while there are any, no batch lingers.
     pub(super) flushing: AtomicUsize,
     pub(super) closed: AtomicBool,
     /// Nothing is sent any more.
     finished: AtomicBool,
-    /// Why, if it is not that the producer was closed.
-    died: OnceLock<Error>,
+    /// The error that ended the sender, if one did.
+    fatal_error: OnceLock<Error>,
 }
 
 impl Accumulator {
@@ -94,14 +77,14 @@ impl Accumulator {
         Self {
             queues: RwLock::default(),
             active: Mutex::default(),
-            turn: AtomicUsize::new(0),
-            memory: Memory::new(config.buffer_memory),
-            buffers: Buffers::default(),
+            drain_index: AtomicUsize::new(0),
+            memory: BufferMemory::new(config.buffer_memory),
+            buffer_pool: BufferPool::default(),
             metrics: Metrics::from(config),
             batch_size: config.batch_size,
             batch_max_size: config.batch_max_size.min(config.max_request_size).max(config.batch_size),
             compresses: config.compression_type != Compression::None,
-            max_record: config.max_request_size,
+            max_record_size: config.max_request_size,
             linger: config.linger,
             delivery_timeout: config.delivery_timeout,
             max_in_flight: config.max_in_flight,
@@ -112,12 +95,12 @@ impl Accumulator {
             flushing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
             finished: AtomicBool::new(false),
-            died: OnceLock::new(),
+            fatal_error: OnceLock::new(),
         }
     }
 
-    /// The queue of a partition.
-    pub(super) fn queue(&self, topic: &Arc<str>, partition: i32) -> Arc<Queue> {
+    /// Returns the queue of a partition.
+    pub(super) fn queue(&self, topic: &Arc<str>, partition: i32) -> Arc<PartitionQueue> {
         let key = (Arc::clone(topic), partition);
         if let Some(queue) = self.queues.read().by_partition.get(&key) {
             return Arc::clone(queue);
@@ -128,36 +111,36 @@ impl Accumulator {
         }
         let compression = Arc::clone(queues.compression.entry(Arc::clone(topic)).or_default());
         let of = (queues.order.len(), compression);
-        let queue = Arc::new(Queue::new(key.clone(), of, self.batch_max_size, self.idempotent));
+        let queue = Arc::new(PartitionQueue::new(key.clone(), of, self.batch_max_size, self.idempotent));
         queues.by_partition.insert(key, Arc::clone(&queue));
         queues.order.push(Arc::clone(&queue));
         queue
     }
 
-    /// Refuses what can never be sent, or what Java's producer would not send.
-    pub(super) fn check(&self, queue: &Queue, record: &Record<'_>, bytes: usize) -> Result<()> {
+    /// Rejects a record that can never be sent, or that the Java producer would reject.
+    pub(super) fn validate(&self, queue: &PartitionQueue, record: &Record<'_>, bytes: usize) -> Result<()> {
         if record.timestamp < 0 {
-            let words =
-                format!("timestamp is {}: expected milliseconds since 1970, not before", record.timestamp);
-            return Err(Error::new(Kind::Config, words).at(&queue.partition.0, queue.partition.1));
+            let message =
+                format!("timestamp is {}: expected milliseconds since 1970, 0 or more", record.timestamp);
+            return Err(Error::new(Kind::Config, message).at(&queue.partition.0, queue.partition.1));
         }
-        if bytes > self.max_record || bytes > self.memory.limit() {
-            let words = format!(
+        if bytes > self.max_record_size || bytes > self.memory.limit() {
+            let message = format!(
                 "a record of {bytes} bytes is larger than max.request.size ({}) or buffer.memory ({}): raise them, and the topic's max.message.bytes, or send smaller records",
-                self.max_record,
+                self.max_record_size,
                 self.memory.limit()
             );
-            return Err(Error::new(Kind::RecordTooLarge, words).at(&queue.partition.0, queue.partition.1));
+            return Err(Error::new(Kind::RecordTooLarge, message).at(&queue.partition.0, queue.partition.1));
         }
         Ok(())
     }
 
-    /// Appends a record for which `bytes` were reserved to its partition: its place in the open batch,
-    /// and whether the sender is to be told. After an error the bytes are the caller's again.
+    /// Appends a record, for which `bytes` are reserved, to its partition. Returns its index in the
+    /// open batch, and whether to wake the sender. After an error the caller still owns the bytes.
     pub(super) fn append(
         &self,
-        queue: &Queue,
-        state: &mut State,
+        queue: &PartitionQueue,
+        state: &mut QueueState,
         record: &Record<'_>,
         bytes: usize,
     ) -> Result<(usize, bool)> {
@@ -171,7 +154,7 @@ impl Accumulator {
         }
         let first = state.open.is_none();
         if !std::mem::replace(&mut state.is_active, true) {
-            self.active.lock().push(queue.number);
+            self.active.lock().push(queue.index);
         }
         let last_size = state.last_size;
         let batch = state.open.get_or_insert_with(|| self.open_batch(queue, bytes.max(last_size)));
@@ -182,120 +165,127 @@ impl Accumulator {
         };
         if let Err(error) = appended {
             if first && let Some(empty) = state.open.take() {
-                self.incomplete.lock().remove(&empty.place());
+                self.incomplete.lock().remove(&empty.key());
             }
             return Err(Error::from(error).at(&queue.partition.0, queue.partition.1));
         }
         batch.reserved += bytes;
-        batch.largest = batch.largest.max(bytes);
+        batch.largest_record = batch.largest_record.max(bytes);
         let index = batch.builder().map_or(0, |builder| builder.len() - 1);
-        // Told once: a batch that cannot leave goes on growing.
+        // Wake the sender once: a batch that cannot be sent keeps growing.
         let is_sendable = !was_sendable && batch.size() >= batch.sendable_size;
         Ok((index, full || first || is_sendable))
     }
 
-    /// A new batch, which is expected to hold so many bytes.
-    fn open_batch(&self, queue: &Queue, bytes: usize) -> Batch {
+    /// Opens a batch that is expected to hold `bytes`.
+    fn open_batch(&self, queue: &PartitionQueue, bytes: usize) -> Batch {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let least = self.batch_size.min(CAPACITY);
-        let builder = BatchBuilder::in_buffer(self.buffers.take(BatchBuilder::capacity(bytes.max(least))));
+        let builder =
+            BatchBuilder::in_buffer(self.buffer_pool.allocate(BatchBuilder::capacity(bytes.max(least))));
         let failures = Arc::clone(&self.failures);
         let mut batch = Batch::new(id, queue.partition.clone(), failures, builder, Instant::now());
-        batch.sendable_size = queue.compression.plain_size(self.batch_size).min(self.batch_max_size);
-        self.incomplete.lock().insert(batch.place(), Arc::clone(batch.part.completion()));
+        batch.sendable_size = queue.compression.uncompressed_size(self.batch_size).min(self.batch_max_size);
+        self.incomplete.lock().insert(batch.key(), Arc::clone(batch.part.produce_result()));
         batch
     }
 
     /// The batches that are not complete yet.
-    pub(super) fn incomplete(&self) -> Vec<Arc<Completion>> {
+    pub(super) fn incomplete(&self) -> Vec<Arc<ProduceResult>> {
         self.incomplete.lock().values().cloned().collect()
     }
 
-    /// A batch is back: written, or failed for good.
-    pub(super) fn complete(&self, batch: Batch, result: Result<Written>) {
-        let queue = self.queue_of(&batch);
+    /// Completes a batch: it was written, or has failed for good.
+    pub(super) fn complete(&self, batch: Batch, result: Result<AppendInfo>) {
+        let queue = self.queue_for(&batch);
         let mut state = queue.state.lock();
-        state.back(&batch);
+        state.remove_in_flight(&batch);
         let mut others = Vec::new();
         match &result {
-            Ok(_) => others = state.written(&batch),
-            Err(_) => state.given_up(&batch),
+            Ok(_) => others = state.acknowledge(&batch),
+            Err(_) => state.abandon(&batch),
         }
         drop(state);
-        others.into_iter().for_each(|other| self.finish(other, Ok(Written::UNKNOWN)));
+        others.into_iter().for_each(|other| self.finish(other, Ok(AppendInfo::UNKNOWN)));
         self.finish(batch, result);
     }
 
-    fn queue_of(&self, batch: &Batch) -> Arc<Queue> {
+    fn queue_for(&self, batch: &Batch) -> Arc<PartitionQueue> {
         let (topic, partition) = batch.part.partition();
         self.queue(topic, *partition)
     }
 
-    fn finish(&self, batch: Batch, result: Result<Written>) {
+    fn finish(&self, batch: Batch, result: Result<AppendInfo>) {
         self.memory.release(batch.reserved);
-        if result.is_err() && !batch.part.is_settled() {
+        if result.is_err() && !batch.part.is_complete() {
             self.metrics.failed(&batch.part.partition().0, batch.count());
         }
-        batch.settle(result);
-        // Only now, or a flush could find it neither here nor settled.
-        self.incomplete.lock().remove(&batch.place());
+        batch.complete(result);
+        // Removed last: a flush must find the batch either here or complete.
+        self.incomplete.lock().remove(&batch.key());
         if let Some(bytes) = batch.into_bytes() {
-            self.buffers.give_back(bytes, self.spare());
+            self.buffer_pool.deallocate_bytes(bytes, self.unused_memory());
         }
     }
 
-    /// Closes a batch, if it is open.
+    /// Closes a batch if it is open.
     pub(super) fn close_batch(&self, batch: &mut Batch, compressor: &mut Compressor) -> Result<()> {
         let was_open = batch.builder().is_some();
         let buffer = batch.close(compressor)?;
         if was_open && self.compresses {
-            self.queue_of(batch).compression.observe(batch.compression());
+            self.queue_for(batch).compression.observe(batch.compression_ratio());
         }
-        self.buffers.give(buffer, self.spare());
+        self.buffer_pool.deallocate(buffer, self.unused_memory());
         Ok(())
     }
 
-    /// What is left of `buffer.memory`.
-    fn spare(&self) -> usize {
+    /// The free bytes of `buffer.memory`.
+    fn unused_memory(&self) -> usize {
         self.memory.limit().saturating_sub(self.memory.used())
     }
 
-    /// A batch is back and goes again when its time comes, if there is time left.
+    /// Queues a failed batch for another attempt, unless it has completed meanwhile.
     pub(super) fn retry(&self, mut batch: Batch, not_before: Instant, error: Error) {
-        batch.failures += 1;
+        batch.failed_attempts += 1;
         self.metrics.retried(&batch.part.partition().0, batch.count());
         self.put_back(batch, Some(not_before), error);
     }
 
-    /// A broker says that a batch does not follow what is in its log: it waits for what is before
-    /// it, or for other numbers, unless it is there already. `spent` says that the producer id is of
-    /// no more use.
-    pub(super) fn deny(&self, mut batch: Batch, not_before: Instant, error: Error, spent: bool) {
-        batch.denied = true;
-        let queue = self.queue_of(&batch);
+    /// Queues a batch that a broker rejected as out of order: it waits for earlier batches or for new
+    /// sequence numbers, or completes if it is known to be written. `invalidate_id`: the producer id
+    /// is no longer usable.
+    pub(super) fn retry_out_of_order(
+        &self,
+        mut batch: Batch,
+        not_before: Instant,
+        error: Error,
+        invalidate_id: bool,
+    ) {
+        batch.out_of_order = true;
+        let queue = self.queue_for(&batch);
         let mut state = queue.state.lock();
-        if spent {
-            state.spend(&batch);
+        if invalidate_id {
+            state.invalidate_producer_id(&batch);
         }
-        let proven = state.is_proven(&batch);
+        let acknowledged = state.is_acknowledged(&batch);
         drop(state);
-        if proven {
-            return self.complete(batch, Ok(Written::UNKNOWN));
+        if acknowledged {
+            return self.complete(batch, Ok(AppendInfo::UNKNOWN));
         }
         self.put_back(batch, Some(not_before), error);
     }
 
     fn put_back(&self, mut batch: Batch, not_before: Option<Instant>, error: Error) {
         batch.not_before = not_before;
-        let queue = self.queue_of(&batch);
+        let queue = self.queue_for(&batch);
         let mut state = queue.state.lock();
-        state.back(&batch);
-        // Looked at under the lock, so that what comes back late is not left behind in the queue.
-        if batch.part.is_settled() || self.finished.load(Ordering::Acquire) {
-            state.given_up(&batch);
+        state.remove_in_flight(&batch);
+        // Checked under the lock, so that no late batch stays behind in the queue.
+        if batch.part.is_complete() || self.finished.load(Ordering::Acquire) {
+            state.abandon(&batch);
             drop(state);
-            let error = match self.died.get() {
-                Some(died) => died.clone(),
+            let error = match self.fatal_error.get() {
+                Some(fatal_error) => fatal_error.clone(),
                 None => error.prefixed("not acknowledged before the producer was closed"),
             };
             return self.finish(batch, Err(error));
@@ -304,71 +294,67 @@ impl Accumulator {
         state.put_back(batch);
     }
 
-    /// A batch is back as too large, and goes again in parts.
-    pub(super) fn replace(&self, batch: Batch, parts: Vec<Batch>, error: Error) {
+    /// Queues the parts of a batch that was too large.
+    pub(super) fn retry_split(&self, batch: Batch, parts: Vec<Batch>, error: Error) {
         self.metrics.split.count();
         let mut incomplete = self.incomplete.lock();
-        let completion = batch.part.completion();
-        incomplete.extend(parts.iter().map(|part| (part.place(), Arc::clone(completion))));
+        let produce_result = batch.part.produce_result();
+        incomplete.extend(parts.iter().map(|part| (part.key(), Arc::clone(produce_result))));
         drop(incomplete);
-        let queue = self.queue_of(&batch);
+        let queue = self.queue_for(&batch);
         let mut state = queue.state.lock();
-        state.back(&batch);
-        // The topic takes no batches of this size: the next ones stay smaller.
-        state.max_size = state.max_size.min(batch.plain_size() / 2);
+        state.remove_in_flight(&batch);
+        // The topic rejects batches of this size, so the next ones stay smaller.
+        state.max_size = state.max_size.min(batch.uncompressed_size() / 2);
         drop(state);
         parts.into_iter().for_each(|part| self.put_back(part, None, error.clone()));
     }
 
-    pub(super) fn too_late(&self, last: Option<&Error>) -> Error {
-        let millis = self.delivery_timeout.as_millis();
-        let words = format!("not acknowledged within delivery.timeout.ms ({millis} ms)");
-        match last {
-            Some(last) => last.clone().prefixed(words).as_kind(Kind::Timeout),
-            None => Error::new(Kind::Timeout, words),
-        }
+    /// The error of records that were not acknowledged in time.
+    pub(super) fn delivery_timed_out(&self, last_error: Option<&Error>) -> Error {
+        delivery_timed_out(self.delivery_timeout, last_error)
     }
 
-    /// Fails a batch that waits in its queue.
+    /// Fails a batch that is not in flight.
     pub(super) fn fail_unsent(&self, batch: Batch, error: Error) {
         self.finish(batch, Err(error));
     }
 
-    /// Fails everything that waits for another producer id than `current`: there is none to be had.
-    pub(super) fn fail_unnumbered(&self, error: &Error, current: Option<ProducerId>) {
+    /// Fails the batches that need a producer id other than `current`, because none can be had.
+    pub(super) fn fail_without_producer_id(&self, error: &Error, current: Option<ProducerIdAndEpoch>) {
         for queue in &self.queues.read().order {
-            let waiting = queue.state.lock().take_unnumbered(current);
+            let waiting = queue.state.lock().take_without_sequence(current);
             waiting.into_iter().for_each(|batch| self.finish(batch, Err(error.clone())));
         }
     }
 
-    /// From now until the guard goes, nothing lingers.
-    pub(super) fn flush(&self) -> Flushing<'_> {
+    /// Disables lingering until the guard is dropped.
+    pub(super) fn begin_flush(&self) -> FlushGuard<'_> {
         self.flushing.fetch_add(1, Ordering::AcqRel);
-        Flushing(self)
+        FlushGuard(self)
     }
 
-    /// The sender has died: nothing is accepted any more, and why is said to all who try.
-    pub(super) fn die(&self, error: Error) {
-        let _ = self.died.set(error);
+    /// Closes the accumulator after the sender has failed: every later call reports `error`.
+    pub(super) fn abort(&self, error: Error) {
+        let _ = self.fatal_error.set(error);
         self.close();
-        for batch in self.finish_all() {
+        for batch in self.take_unsent() {
             self.fail_unsent(batch, self.closed_error());
         }
     }
 
-    /// Why nothing is accepted.
+    /// The error for records that come after the accumulator was closed.
     pub(super) fn closed_error(&self) -> Error {
-        self.died.get().cloned().unwrap_or_else(closed)
+        self.fatal_error.get().cloned().unwrap_or_else(closed)
     }
 
-    /// From now on nothing is accepted.
+    /// Rejects records from now on.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Takes out everything that still waits in a queue; what comes back later fails at once.
-    pub(super) fn finish_all(&self) -> Vec<Batch> {
+    /// Takes all queued batches. Batches that come back later fail at once.
+    pub(super) fn take_unsent(&self) -> Vec<Batch> {
         self.finished.store(true, Ordering::Release);
         let mut all = Vec::new();
         for queue in &self.queues.read().order {
@@ -380,15 +366,11 @@ impl Accumulator {
     }
 }
 
-/// Keeps batches from lingering.
-pub(super) struct Flushing<'a>(&'a Accumulator);
+/// Disables lingering until it is dropped.
+pub(super) struct FlushGuard<'a>(&'a Accumulator);
 
-impl Drop for Flushing<'_> {
+impl Drop for FlushGuard<'_> {
     fn drop(&mut self) {
         self.0.flushing.fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-pub(super) fn closed() -> Error {
-    Error::new(Kind::Closed, "this producer was closed: create another one")
 }

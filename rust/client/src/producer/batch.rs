@@ -1,8 +1,8 @@
-//! A batch on its way: its records, its numbers, and what is known of its attempts.
+//! A batch of records: its bytes, its sequence numbers and the state of its attempts.
 //!
-//! Invariant: its bytes, once closed, are immutable and owned by reference count, so a batch that
-//! expired while the socket still holds it cannot turn into another one's bytes (CVE-2026-35554).
-//! New numbers are written into a copy if anyone still holds the old bytes.
+//! Invariant: the bytes of a closed batch are immutable and reference-counted, so a batch that
+//! expires while the socket still writes it cannot become another batch's bytes (CVE-2026-35554). New
+//! sequence numbers are written into a copy if anything else still references the old bytes.
 
 use std::sync::Arc;
 
@@ -10,52 +10,53 @@ use bytes::Bytes;
 use ottla_protocol::records::{BatchBuilder, Compressor, ProducerState, rewrite};
 use tokio::time::Instant;
 
-use super::idempotence::Sequence;
+use super::idempotence::BatchSequence;
 use crate::error::{Error, Result};
-use crate::producer::produce_result::{Part, Written};
-use crate::producer::unobserved_failures::UnseenFailures;
+use crate::producer::produce_result::AppendInfo;
+use crate::producer::split_part::SplitPart;
+use crate::producer::unobserved_failures::UnobservedFailures;
 use crate::topic_partition::TopicPartition;
 
-/// The records: still open, or closed and immutable under these numbers.
+/// The records: still open, or closed and immutable with these sequence numbers.
 #[derive(Debug)]
 enum Records {
     Open(BatchBuilder),
-    Closed { bytes: Bytes, stamp: ProducerState, count: usize, plain: usize },
+    Closed { bytes: Bytes, stamp: ProducerState, count: usize, uncompressed: usize },
 }
 
-/// The order of a partition's batches: the number of the batch as it was opened, and the index of
-/// the first record in it.
-pub(super) type Place = (u64, usize);
+/// Identifies and orders the batches of a partition: the batch's id, and the index of its first
+/// record in the original batch.
+pub(super) type BatchKey = (u64, usize);
 
 /// A batch.
 #[derive(Debug)]
 pub(super) struct Batch {
     id: u64,
     records: Records,
-    pub(super) part: Arc<Part>,
-    /// When its first record came.
+    pub(super) part: Arc<SplitPart>,
+    /// When its first record was appended.
     pub(super) created: Instant,
-    /// From this size on, in bytes before compression, it is sent without waiting for more records.
+    /// The size, in bytes before compression, from which on it is sent without lingering.
     pub(super) sendable_size: usize,
-    /// What it takes of `buffer.memory`.
+    /// The bytes of `buffer.memory` that it has reserved.
     pub(super) reserved: usize,
-    /// At most what its largest record takes, as far as that is known.
-    pub(super) largest: usize,
-    /// Attempts that have failed.
-    pub(super) failures: u32,
-    /// Not to be sent again before.
+    /// An upper bound of the size of its largest record, as far as known.
+    pub(super) largest_record: usize,
+    /// The number of failed attempts.
+    pub(super) failed_attempts: u32,
+    /// It is not sent again before this time.
     pub(super) not_before: Option<Instant>,
-    /// Its numbers, once it has some.
-    pub(super) sequence: Option<Sequence>,
-    /// A broker has said that it does not follow what is in the log: it is not sent again before
-    /// its numbers have changed.
-    pub(super) denied: bool,
-    /// Whether an attempt before the one under way may have been written.
-    maybe_before: bool,
-    /// It is a part of a batch that may have been written before it was split: the limit of sizes may
-    /// have been lowered since.
-    pub(super) was_doubtful: bool,
-    /// Why the last attempt failed.
+    /// Its sequence numbers, once assigned.
+    pub(super) sequence: Option<BatchSequence>,
+    /// A broker rejected it because it does not follow the log. It is not sent again until earlier
+    /// batches are acknowledged or it has new sequence numbers.
+    pub(super) out_of_order: bool,
+    /// Whether an attempt before the current one may have been written.
+    maybe_written_before: bool,
+    /// It was split from a batch that may already have been written: the size limit may have been
+    /// lowered in between.
+    pub(super) split_in_doubt: bool,
+    /// The error of the last attempt.
     pub(super) last_error: Option<Error>,
 }
 
@@ -63,14 +64,14 @@ impl Batch {
     pub(super) fn new(
         id: u64,
         partition: TopicPartition,
-        failures: Arc<UnseenFailures>,
+        failures: Arc<UnobservedFailures>,
         builder: BatchBuilder,
         now: Instant,
     ) -> Self {
-        Self::of(id, Arc::new(Part::new(partition, failures)), builder, now)
+        Self::of(id, Arc::new(SplitPart::new(partition, failures)), builder, now)
     }
 
-    fn of(id: u64, part: Arc<Part>, builder: BatchBuilder, created: Instant) -> Self {
+    fn of(id: u64, part: Arc<SplitPart>, builder: BatchBuilder, created: Instant) -> Self {
         Self {
             id,
             records: Records::Open(builder),
@@ -78,19 +79,19 @@ impl Batch {
             created,
             sendable_size: 0,
             reserved: 0,
-            largest: 0,
-            failures: 0,
+            largest_record: 0,
+            failed_attempts: 0,
             not_before: None,
             sequence: None,
-            denied: false,
-            maybe_before: false,
-            was_doubtful: false,
+            out_of_order: false,
+            maybe_written_before: false,
+            split_in_doubt: false,
             last_error: None,
         }
     }
 
-    /// A part of this batch, made of `builder`, which holds its records from where `part` starts.
-    pub(super) fn piece(&self, part: Arc<Part>, builder: BatchBuilder, reserved: usize) -> Self {
+    /// Creates a batch for `part` of this batch; `builder` holds its records.
+    pub(super) fn split_off(&self, part: Arc<SplitPart>, builder: BatchBuilder, reserved: usize) -> Self {
         let skipped = part.first().saturating_sub(self.part.first());
         let sequence = self.sequence.map(|sequence| sequence.skip(skipped));
         let last_error = self.last_error.clone();
@@ -98,18 +99,18 @@ impl Batch {
             reserved,
             sequence,
             last_error,
-            largest: self.largest.min(reserved),
-            failures: self.failures,
-            was_doubtful: self.sequence.is_some() && (self.was_doubtful || self.maybe_written()),
+            largest_record: self.largest_record.min(reserved),
+            failed_attempts: self.failed_attempts,
+            split_in_doubt: self.sequence.is_some() && (self.split_in_doubt || self.maybe_written()),
             ..Self::of(self.id, part, builder, self.created)
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn key(&self) -> BatchKey {
         (self.id, self.part.first())
     }
 
-    /// How many records it holds.
+    /// The number of records.
     pub(super) fn count(&self) -> usize {
         match &self.records {
             Records::Open(builder) => builder.len(),
@@ -117,7 +118,7 @@ impl Batch {
         }
     }
 
-    /// The builder, as long as the batch is open.
+    /// The builder, while the batch is open.
     pub(super) fn builder(&mut self) -> Option<&mut BatchBuilder> {
         match &mut self.records {
             Records::Open(builder) => Some(builder),
@@ -125,7 +126,7 @@ impl Batch {
         }
     }
 
-    /// The closed batch.
+    /// The bytes, once the batch is closed.
     pub(super) fn closed(&self) -> Option<&Bytes> {
         match &self.records {
             Records::Open(_) => None,
@@ -133,7 +134,7 @@ impl Batch {
         }
     }
 
-    /// The size so far: of the records before compression, or of the closed batch.
+    /// The current size: of the records before compression, or of the closed batch.
     pub(super) fn size(&self) -> usize {
         match &self.records {
             Records::Open(builder) => builder.size_in_bytes(),
@@ -141,29 +142,29 @@ impl Batch {
         }
     }
 
-    /// The bytes of its records before compression.
-    pub(super) fn plain_size(&self) -> usize {
+    /// The size of the records before compression.
+    pub(super) fn uncompressed_size(&self) -> usize {
         match &self.records {
             Records::Open(builder) => builder.size_in_bytes(),
-            Records::Closed { plain, .. } => *plain,
+            Records::Closed { uncompressed, .. } => *uncompressed,
         }
     }
 
-    /// Its bytes divided by those before compression.
-    pub(super) fn compression(&self) -> f64 {
-        self.size() as f64 / self.plain_size().max(1) as f64
+    /// The size divided by the size before compression.
+    pub(super) fn compression_ratio(&self) -> f64 {
+        self.size() as f64 / self.uncompressed_size().max(1) as f64
     }
 
-    /// Closes the batch, if it is open, and gives its bytes its present numbers. Returns the buffer that
-    /// was compressed, or an empty one.
+    /// Closes the batch if it is open, and writes its current sequence numbers. Returns the
+    /// compressed buffer for reuse, or an empty one.
     pub(super) fn close(&mut self, compressor: &mut Compressor) -> Result<Vec<u8>> {
-        let stamp = self.sequence.map_or_else(ProducerState::default, Sequence::stamp);
+        let stamp = self.sequence.map_or_else(ProducerState::default, BatchSequence::stamp);
         match &mut self.records {
             Records::Open(builder) => {
-                let (count, plain) = (builder.len(), builder.size_in_bytes());
+                let (count, uncompressed) = (builder.len(), builder.size_in_bytes());
                 let bytes = builder.finish(&stamp, compressor)?;
                 let buffer = builder.take_buffer();
-                self.records = Records::Closed { bytes, stamp, count, plain };
+                self.records = Records::Closed { bytes, stamp, count, uncompressed };
                 return Ok(buffer);
             }
             Records::Closed { bytes, stamp: old, .. } => {
@@ -176,7 +177,7 @@ impl Batch {
         Ok(Vec::new())
     }
 
-    /// Its bytes, once nobody needs it any more.
+    /// The bytes, for the buffer pool.
     pub(super) fn into_bytes(self) -> Option<Bytes> {
         match self.records {
             Records::Open(_) => None,
@@ -184,21 +185,21 @@ impl Batch {
         }
     }
 
-    /// The batch is about to be handed to a connection: from here on a broker may write it without
-    /// our knowing. Not if its senders have been told already that it was not written.
-    pub(super) fn sending(&mut self) -> bool {
+    /// Marks the batch as possibly written: a connection is about to send it. Returns false if it has
+    /// already completed as not written, and must not be sent.
+    pub(super) fn begin_attempt(&mut self) -> bool {
         let before = self.part.set_maybe_written(true);
-        if self.part.is_settled() {
+        if self.part.is_complete() {
             self.part.set_maybe_written(before);
             return false;
         }
-        self.maybe_before = before;
+        self.maybe_written_before = before;
         true
     }
 
-    /// A broker said that this attempt has written nothing.
-    pub(super) fn refused(&mut self) {
-        self.part.set_maybe_written(self.maybe_before);
+    /// The broker has rejected this attempt without writing anything.
+    pub(super) fn attempt_rejected(&mut self) {
+        self.part.set_maybe_written(self.maybe_written_before);
     }
 
     /// Whether a broker may have written it.
@@ -206,18 +207,18 @@ impl Batch {
         self.part.maybe_written()
     }
 
-    /// Takes its numbers away, since nobody has written it under them.
-    pub(super) fn renumber(&mut self) {
+    /// Removes its sequence numbers: no broker has written it under them.
+    pub(super) fn clear_sequence(&mut self) {
         self.sequence = None;
-        self.denied = false;
-        self.maybe_before = false;
-        self.was_doubtful = false;
+        self.out_of_order = false;
+        self.maybe_written_before = false;
+        self.split_in_doubt = false;
         self.part.set_maybe_written(false);
     }
 
-    /// Tells its senders what became of it.
-    pub(super) fn settle(&self, result: Result<Written>) {
+    /// Completes its records.
+    pub(super) fn complete(&self, result: Result<AppendInfo>) {
         self.part.set_count(self.count());
-        self.part.settle(result);
+        self.part.complete(result);
     }
 }

@@ -1,59 +1,59 @@
-//! Large buffers of batches that are done, for the batches to come: fresh memory would be cleared page
-//! by page by the system, which costs more than filling it.
+//! A pool of the large buffers of completed batches. The system clears fresh memory page by page, which
+//! costs more than filling it.
 //!
-//! Invariant: what rests here and what is in batches stay within `buffer.memory` together; a buffer
-//! comes here only when nobody else has hold of its bytes.
+//! Invariants: pooled buffers and open batches together stay within `buffer.memory`. A buffer enters the
+//! pool only when nothing else references its bytes.
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// Smaller ones are had from the allocator without a system call.
-const LARGE: usize = 64 * 1024;
+/// The smallest buffer to pool: the allocator serves smaller ones without a system call.
+const MIN_POOLED: usize = 64 * 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
-    resting: Mutex<Resting>,
+pub(super) struct BufferPool {
+    free: Mutex<FreeBuffers>,
 }
 
 #[derive(Debug, Default)]
-struct Resting {
+struct FreeBuffers {
     buffers: Vec<Vec<u8>>,
     bytes: usize,
 }
 
-impl Buffers {
-    /// A buffer that is empty, of this capacity or more if there is one.
-    pub(super) fn take(&self, capacity: usize) -> Vec<u8> {
-        if capacity >= LARGE {
-            let mut resting = self.resting.lock();
-            if let Some(at) = resting.buffers.iter().rposition(|buffer| buffer.capacity() >= capacity) {
-                let buffer = resting.buffers.swap_remove(at);
-                resting.bytes -= buffer.capacity();
+impl BufferPool {
+    /// Returns an empty buffer of at least this capacity.
+    pub(super) fn allocate(&self, capacity: usize) -> Vec<u8> {
+        if capacity >= MIN_POOLED {
+            let mut free = self.free.lock();
+            if let Some(at) = free.buffers.iter().rposition(|buffer| buffer.capacity() >= capacity) {
+                let buffer = free.buffers.swap_remove(at);
+                free.bytes -= buffer.capacity();
                 return buffer;
             }
         }
         Vec::with_capacity(capacity)
     }
 
-    /// Takes back the bytes of a batch, unless somebody else still has them; at most `room` bytes rest
-    /// here.
-    pub(super) fn give_back(&self, bytes: Bytes, room: usize) {
-        if bytes.len() >= LARGE / 2 && bytes.is_unique() {
-            self.give(bytes.into(), room);
+    /// Pools the bytes of a batch, unless something else still references them. The pool holds at most
+    /// `limit` bytes.
+    pub(super) fn deallocate_bytes(&self, bytes: Bytes, limit: usize) {
+        if bytes.len() >= MIN_POOLED / 2 && bytes.is_unique() {
+            self.deallocate(bytes.into(), limit);
         }
     }
 
-    /// Takes a buffer back.
-    pub(super) fn give(&self, mut buffer: Vec<u8>, room: usize) {
+    /// Pools a buffer. The pool holds at most `limit` bytes.
+    pub(super) fn deallocate(&self, mut buffer: Vec<u8>, limit: usize) {
         let capacity = buffer.capacity();
-        if capacity < LARGE {
+        if capacity < MIN_POOLED {
             return;
         }
-        let mut resting = self.resting.lock();
-        if resting.bytes + capacity <= room {
+        let mut free = self.free.lock();
+        if free.bytes + capacity <= limit {
             buffer.clear();
-            resting.bytes += capacity;
-            resting.buffers.push(buffer);
+            free.bytes += capacity;
+            free.buffers.push(buffer);
         }
     }
 }

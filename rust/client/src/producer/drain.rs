@@ -1,9 +1,9 @@
-//! What leaves the accumulator and when: batches that are due, by leader, and those whose time is
-//! over. No I/O; the time, the leaders and the room are arguments. Only partitions that have batches are
-//! looked at, however many there are.
+//! Draining the accumulator: which batches to send now, by leader, and which have expired. No I/O;
+//! the time, the leaders and the brokers' capacity are arguments. It visits only partitions that have
+//! batches.
 //!
-//! Invariants: a request holds at most one batch of a partition, and partitions take turns at the front. A
-//! batch is closed only when it leaves: as long as it has to wait, it grows.
+//! Invariants: a request holds at most one batch of a partition, and each drain starts at another
+//! partition. A batch is closed only when it is sent: it grows as long as it waits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,84 +13,84 @@ use tokio::time::Instant;
 
 use super::accumulator::Accumulator;
 use super::batch::Batch;
-use super::idempotence::ProducerId;
-use super::queue::{Next, Queue, State};
+use super::idempotence::ProducerIdAndEpoch;
+use super::queue::{NextBatch, PartitionQueue, QueueState};
+use super::split_part::SplitPart;
 use crate::error::Error;
-use crate::producer::produce_result::Part;
 use crate::topic_partition::TopicPartition;
 
-/// What came out of the accumulator.
+/// What a drain took out of the accumulator.
 #[derive(Debug, Default)]
-pub(super) struct Drained {
-    /// Requests by broker: each a list of batches, at most one a partition.
+pub(super) struct DrainResult {
+    /// Requests by broker: lists of batches, with at most one batch per partition.
     pub(super) requests: BTreeMap<i32, Vec<Vec<Batch>>>,
-    /// Batches whose time is over.
+    /// Queued batches whose `delivery.timeout.ms` has expired.
     pub(super) expired: Vec<Batch>,
-    /// Batches on their way whose time is over: their senders are to be told.
-    pub(super) late: Vec<Late>,
-    /// A ready partition that has no leader.
+    /// Batches in flight whose `delivery.timeout.ms` has expired: their records fail now.
+    pub(super) expired_in_flight: Vec<ExpiredInFlight>,
+    /// A partition with a ready batch and no leader.
     pub(super) leaderless: Option<TopicPartition>,
-    /// A partition with records that have no producer id.
+    /// A partition whose records need a producer id.
     pub(super) needs_producer_id: Option<TopicPartition>,
-    /// A partition that gave a batch has another.
-    pub(super) more: bool,
-    /// When something will be due.
-    pub(super) next: Option<Instant>,
+    /// A partition that gave a batch has another one.
+    pub(super) has_more: bool,
+    /// When to drain again.
+    pub(super) next_wakeup: Option<Instant>,
 }
 
-/// A batch on its way that is overdue: to whom it goes, and why it did not arrive before.
+/// An expired batch in flight: its broker, and the error of its previous attempt.
 #[derive(Debug)]
-pub(super) struct Late {
-    pub(super) part: Arc<Part>,
+pub(super) struct ExpiredInFlight {
+    pub(super) part: Arc<SplitPart>,
     pub(super) broker: i32,
     pub(super) count: usize,
     pub(super) last_error: Option<Error>,
 }
 
-impl Drained {
+impl DrainResult {
     fn wake_at(&mut self, at: Option<Instant>) {
-        self.next = [self.next, at].into_iter().flatten().min();
+        self.next_wakeup = [self.next_wakeup, at].into_iter().flatten().min();
     }
 }
 
 impl Accumulator {
-    /// Whether a batch has waited long enough, or is not to wait.
+    /// Whether a batch may be sent without lingering any longer.
     pub(super) fn is_sendable(&self, batch: &Batch, now: Instant) -> bool {
         self.flushing.load(Ordering::Acquire) > 0
             || self.closed.load(Ordering::Acquire)
-            || self.memory.is_short()
+            || self.memory.has_waiters()
             || batch.size() >= batch.sendable_size
             || now >= batch.created + self.linger
     }
 
-    /// Whether a partition has a batch that would leave if it could.
-    pub(super) fn has_sendable(&self, queue: &Queue, now: Instant) -> bool {
+    /// Whether a partition has a batch that could be sent now.
+    pub(super) fn has_sendable(&self, queue: &PartitionQueue, now: Instant) -> bool {
         let state = queue.state.lock();
         !state.ready.is_empty() || state.open.as_ref().is_some_and(|open| self.is_sendable(open, now))
     }
 
-    /// Takes the next batch of each partition that is ready, by leader. A request holds at most
-    /// `max_bytes` of records, and a broker gets at most `room(broker)` requests.
+    /// Takes the next batch of each ready partition, by leader. A request holds at most `max_bytes`
+    /// of records, and a broker gets at most `capacity(broker)` requests.
     pub(super) fn drain(
         &self,
         now: Instant,
         max_bytes: usize,
-        producer: Option<ProducerId>,
+        producer: Option<ProducerIdAndEpoch>,
         leader: impl Fn(&TopicPartition) -> Option<i32>,
-        room: impl Fn(i32) -> usize,
-    ) -> Drained {
-        let mut drained = Drained::default();
+        capacity: impl Fn(i32) -> usize,
+    ) -> DrainResult {
+        let mut drained = DrainResult::default();
         let mut sizes: HashMap<i32, usize> = HashMap::new();
         let queues = self.queues.read();
         let mut active = std::mem::take(&mut *self.active.lock());
-        let mut some_are_empty = false;
-        let start = self.turn.fetch_add(1, Ordering::Relaxed) % active.len().max(1);
+        let mut some_became_empty = false;
+        let start = self.drain_index.fetch_add(1, Ordering::Relaxed) % active.len().max(1);
         let (before, after) = active.split_at(start.min(active.len()));
-        for queue in after.iter().chain(before).filter_map(|number| queues.order.get(*number)) {
+        for queue in after.iter().chain(before).filter_map(|index| queues.order.get(*index)) {
             let mut state = queue.state.lock();
             self.expire(&mut state, now, &mut drained);
             if state.is_empty() {
-                some_are_empty = true;
+                some_became_empty = true;
                 continue;
             }
             if !self.is_due(queue, &state, producer, now, &mut drained) {
@@ -104,26 +104,27 @@ impl Accumulator {
             let total = sizes.entry(broker).or_default();
             let size = state.ready.front().or(state.open.as_ref()).map_or(0, Batch::size);
             let is_new = requests.is_empty() || *total + size > max_bytes;
-            if is_new && requests.len() >= room(broker) {
+            if is_new && requests.len() >= capacity(broker) {
                 continue;
             }
-            let Some(at) = self.next(queue, &mut state, producer, now, &mut drained) else { continue };
+            let Some(at) = self.next_batch(queue, &mut state, producer, now, &mut drained) else { continue };
             let requests = drained.requests.entry(broker).or_default();
             if is_new {
                 requests.push(Vec::new());
                 *total = 0;
             }
             *total += size;
-            let Some(batch) = self.send(&mut state, at, broker, &mut drained) else { continue };
+            let Some(batch) = self.take_batch(&mut state, at, broker, &mut drained) else { continue };
             if let Some(request) = drained.requests.get_mut(&broker).and_then(|requests| requests.last_mut())
             {
                 request.push(batch);
             }
         }
-        if some_are_empty {
-            // Only here does a queue stop being active, under its lock, so that no record is missed.
-            active.retain(|number| {
-                let Some(queue) = queues.order.get(*number) else { return false };
+        if some_became_empty {
+            // The only place where a queue becomes inactive: under its lock, so that no record is
+            // missed.
+            active.retain(|index| {
+                let Some(queue) = queues.order.get(*index) else { return false };
                 let mut state = queue.state.lock();
                 state.is_active = !state.is_empty();
                 state.is_active
@@ -137,33 +138,39 @@ impl Accumulator {
     }
 
     /// Takes a batch out of its queue.
-    fn send(&self, state: &mut State, at: usize, broker: i32, drained: &mut Drained) -> Option<Batch> {
+    fn take_batch(
+        &self,
+        state: &mut QueueState,
+        at: usize,
+        broker: i32,
+        drained: &mut DrainResult,
+    ) -> Option<Batch> {
         let deadline = state.ready.get(at)?.created + self.delivery_timeout;
         drained.wake_at(Some(deadline));
-        drained.more |= !state.ready.is_empty() || state.open.is_some();
+        drained.has_more |= !state.ready.is_empty() || state.open.is_some();
         state.take(at, deadline, broker)
     }
 
-    /// Whether a partition has a batch that should leave now, if it can. If not, says when to ask again,
-    /// unless that is when a request comes back or a record is added.
+    /// Whether a partition has a batch to send now. If not, schedules the next drain, unless a
+    /// response or a new record will cause it.
     fn is_due(
         &self,
-        queue: &Queue,
-        state: &State,
-        producer: Option<ProducerId>,
+        queue: &PartitionQueue,
+        state: &QueueState,
+        producer: Option<ProducerIdAndEpoch>,
         now: Instant,
-        drained: &mut Drained,
+        drained: &mut DrainResult,
     ) -> bool {
         if !state.ready.is_empty() {
             return true;
         }
         let Some(open) = &state.open else { return false };
-        // Asked for while the first batch lingers, so that it need not wait afterwards.
-        if state.needs_id(producer) {
+        // Requested while the first batch lingers, so that it need not wait later.
+        if state.needs_producer_id(producer) {
             drained.needs_producer_id = Some(queue.partition.clone());
             return false;
         }
-        if !state.has_room(self.max_in_flight) {
+        if !state.may_send_more(self.max_in_flight) {
             return false;
         }
         if !self.is_sendable(open, now) {
@@ -173,15 +180,14 @@ impl Accumulator {
         true
     }
 
-    /// The batch of a partition that leaves next, of those that wait; the open one is closed if there are
-    /// none.
-    fn next(
+    /// The index of the ready batch to send next. Closes the open batch if none is ready.
+    fn next_batch(
         &self,
-        queue: &Queue,
-        state: &mut State,
-        producer: Option<ProducerId>,
+        queue: &PartitionQueue,
+        state: &mut QueueState,
+        producer: Option<ProducerIdAndEpoch>,
         now: Instant,
-        drained: &mut Drained,
+        drained: &mut DrainResult,
     ) -> Option<usize> {
         if state.ready.is_empty()
             && let Some(open) = state.open.take()
@@ -189,37 +195,41 @@ impl Accumulator {
             state.close(open);
         }
         match state.next(producer, self.max_in_flight, now) {
-            Next::Send(at) => return Some(at),
-            Next::At(time) => drained.wake_at(Some(time)),
-            Next::Identify => drained.needs_producer_id = Some(queue.partition.clone()),
-            Next::Wait => {}
+            NextBatch::Ready(at) => return Some(at),
+            NextBatch::NotBefore(time) => drained.wake_at(Some(time)),
+            NextBatch::NeedsProducerId => drained.needs_producer_id = Some(queue.partition.clone()),
+            NextBatch::Wait => {}
         }
         None
     }
 
-    /// Takes out what has been waiting longer than `delivery.timeout.ms`, and names what has been
-    /// on its way for longer.
-    fn expire(&self, state: &mut State, now: Instant, drained: &mut Drained) {
-        let late = |batch: &Batch| now >= batch.created + self.delivery_timeout;
-        while state.ready.front().is_some_and(late)
+    /// Takes queued batches that have expired, and reports expired ones in flight.
+    fn expire(&self, state: &mut QueueState, now: Instant, drained: &mut DrainResult) {
+        let is_expired = |batch: &Batch| now >= batch.created + self.delivery_timeout;
+        while state.ready.front().is_some_and(is_expired)
             && let Some(batch) = state.ready.pop_front()
         {
-            state.given_up(&batch);
+            state.abandon(&batch);
             drained.expired.push(batch);
         }
-        if state.ready.is_empty() && state.open.as_ref().is_some_and(late) {
+        if state.ready.is_empty() && state.open.as_ref().is_some_and(is_expired) {
             drained.expired.extend(state.open.take());
         }
-        // Whatever else keeps them from leaving: the oldest of those that stay is the first whose time ends.
+        // Of the remaining batches, the oldest one expires first, whatever else holds it back.
         let oldest = state.ready.front().or(state.open.as_ref());
         drained.wake_at(oldest.map(|batch| batch.created + self.delivery_timeout));
-        for busy in &mut state.busy {
-            if now < busy.deadline {
-                drained.wake_at(Some(busy.deadline));
-            } else if let Some(part) = busy.part.upgrade().filter(|part| !part.is_settled()) {
-                // Its memory stays taken until the connection has let go of its bytes.
-                let (broker, count) = (busy.broker, busy.count);
-                drained.late.push(Late { part, broker, count, last_error: busy.last_error.take() });
+        for batch in &mut state.in_flight {
+            if now < batch.deadline {
+                drained.wake_at(Some(batch.deadline));
+            } else if let Some(part) = batch.part.upgrade().filter(|part| !part.is_complete()) {
+                // Its memory stays reserved until the connection drops the bytes.
+                let (broker, count) = (batch.broker, batch.count);
+                drained.expired_in_flight.push(ExpiredInFlight {
+                    part,
+                    broker,
+                    count,
+                    last_error: batch.last_error.take(),
+                });
             }
         }
     }

@@ -1,41 +1,40 @@
-//! Idempotence: the numbers of one partition's batches, and what must hold before another gets its
-//! own (KIP-98, KIP-360). No I/O and no clock.
+//! Sequence numbers of the idempotent producer: the state of one partition (KIP-98, KIP-360). No I/O
+//! and no clock.
 //!
-//! A broker keeps, for each producer id and partition, the number of the last record, and takes only
-//! what follows it. So a batch that was written and is sent again is recognised, and one that
-//! overtook another is refused. A producer whose numbers have a gap, since a batch of them failed,
-//! raises its epoch and starts over at 0.
+//! For each producer id and partition, a broker keeps the last sequence number and accepts only the
+//! next one. It recognizes a batch that is sent again, and rejects one that overtook another. If a
+//! batch fails and leaves a gap, the producer bumps its epoch and starts again at 0.
 //!
-//! Invariants: a number is used for other records only when it is certain that nobody wrote it under
-//! its first meaning. The epoch is raised only when no batch is on its way and none of those that
-//! wait can be in the log; until then, batches without numbers wait.
+//! Invariants: a sequence number is reused only if no broker can have written it. The epoch is bumped
+//! only while no batch is in flight and no queued batch can be in the log; until then, batches
+//! without sequence numbers wait.
 
 use ottla_protocol::records::ProducerState;
 
-/// Who writes: an id that the cluster has given out, and an epoch.
+/// A producer id assigned by the cluster, and its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ProducerId {
+pub(super) struct ProducerIdAndEpoch {
     pub(super) id: i64,
     pub(super) epoch: i16,
 }
 
-impl ProducerId {
-    /// The same producer anew; `None` if it has had all epochs.
+impl ProducerIdAndEpoch {
+    /// The next epoch of the same id; `None` after the last one.
     fn next_epoch(self) -> Option<Self> {
         self.epoch.checked_add(1).map(|epoch| Self { epoch, ..self })
     }
 }
 
-/// The numbers of a batch.
+/// The sequence numbers of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sequence {
-    producer: ProducerId,
-    /// How many records the epoch had before it. The protocol has 31 bits of it.
+pub(super) struct BatchSequence {
+    producer: ProducerIdAndEpoch,
+    /// The number of records in this epoch before the batch. The protocol keeps 31 bits of it.
     first: u64,
 }
 
-impl Sequence {
-    /// What goes into the batch's header.
+impl BatchSequence {
+    /// The fields for the batch header.
     pub(super) fn stamp(self) -> ProducerState {
         ProducerState {
             producer_id: self.producer.id,
@@ -45,129 +44,142 @@ impl Sequence {
         }
     }
 
-    /// The numbers `count` records further on.
+    /// The sequence numbers starting `count` records further on.
     pub(super) fn skip(self, count: usize) -> Self {
         Self { first: self.first + count as u64, ..self }
     }
 }
 
-/// The numbers of one partition.
+/// The sequence numbers of one partition.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
-    producer: Option<ProducerId>,
-    /// The id whose epochs are used up, or which a broker has refused.
-    spent: Option<i64>,
-    next: u64,
-    /// A batch was acknowledged and nothing has failed since: the broker knows of this producer, so
-    /// that it will refuse what overtakes. Only then may there be more than one batch on its way.
-    steady: bool,
-    /// Numbers up to this one may never arrive.
-    lost: Option<u64>,
-    /// All numbers before this one are in the log: the broker has taken what follows them.
-    proven: u64,
+pub(super) struct SequenceState {
+    producer: Option<ProducerIdAndEpoch>,
+    /// A producer id that a broker rejected, or whose epochs are used up.
+    invalidated_id: Option<i64>,
+    next_sequence: u64,
+    /// A batch was acknowledged and none has failed since. The broker then knows the producer and
+    /// rejects batches that overtake, so more than one may be in flight.
+    can_pipeline: bool,
+    /// The last sequence number of a gap: those up to it may never be written.
+    gap_end: Option<u64>,
+    /// All sequence numbers before this one are in the log, because the broker accepted a later one.
+    acknowledged_end: u64,
 }
 
-/// Whether a batch may have numbers now.
+/// Whether a batch can get sequence numbers now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum May {
-    /// Yes.
-    Number,
-    /// When those on their way are back.
-    Wait,
-    /// When there is another producer id.
-    Identify,
+pub(super) enum SequenceAvailability {
+    /// Now.
+    Available,
+    /// After the batches in flight have completed.
+    WaitForInFlight,
+    /// After a new producer id has been assigned.
+    NeedsProducerId,
 }
 
-impl Numbers {
-    /// Whether a batch may have numbers, with so many others of the partition on their way. None
-    /// that has numbers waits in the queue.
-    pub(super) fn may_number(&mut self, current: Option<ProducerId>, on_the_way: usize) -> May {
-        if on_the_way > 0 {
-            return if self.is_steady() { May::Number } else { May::Wait };
+impl SequenceState {
+    /// Prepares to assign sequence numbers, with `in_flight` batches of the partition in flight. Call
+    /// it only if no queued batch has sequence numbers.
+    pub(super) fn prepare(
+        &mut self,
+        current: Option<ProducerIdAndEpoch>,
+        in_flight: usize,
+    ) -> SequenceAvailability {
+        if in_flight > 0 {
+            return if self.can_pipeline() {
+                SequenceAvailability::Available
+            } else {
+                SequenceAvailability::WaitForInFlight
+            };
         }
-        if self.lost.is_some() {
-            self.start_over();
+        if self.gap_end.is_some() {
+            self.bump_epoch();
         }
         if self.producer.is_none() {
-            self.producer = current.filter(|current| self.spent != Some(current.id));
-            self.next = 0;
+            self.producer = current.filter(|current| self.invalidated_id != Some(current.id));
+            self.next_sequence = 0;
         }
-        if self.producer.is_some() { May::Number } else { May::Identify }
+        if self.producer.is_some() {
+            SequenceAvailability::Available
+        } else {
+            SequenceAvailability::NeedsProducerId
+        }
     }
 
-    /// Whether another producer id than `current` is needed.
-    pub(super) fn needs_id(&self, current: Option<ProducerId>) -> bool {
-        self.producer.is_none() && current.is_none_or(|current| self.spent == Some(current.id))
+    /// Whether the partition needs a producer id other than `current`.
+    pub(super) fn needs_producer_id(&self, current: Option<ProducerIdAndEpoch>) -> bool {
+        self.producer.is_none() && current.is_none_or(|current| self.invalidated_id == Some(current.id))
     }
 
-    /// Whether there may be more than one batch on its way.
-    pub(super) fn is_steady(&self) -> bool {
-        self.steady && self.lost.is_none()
+    /// Whether more than one batch may be in flight.
+    pub(super) fn can_pipeline(&self) -> bool {
+        self.can_pipeline && self.gap_end.is_none()
     }
 
-    /// The numbers of the next `count` records, after [`May::Number`].
-    pub(super) fn number(&mut self, count: usize) -> Option<Sequence> {
-        let sequence = Sequence { producer: self.producer?, first: self.next };
-        self.next += count as u64;
+    /// Assigns the next `count` sequence numbers, after [`SequenceAvailability::Available`].
+    pub(super) fn assign(&mut self, count: usize) -> Option<BatchSequence> {
+        let sequence = BatchSequence { producer: self.producer?, first: self.next_sequence };
+        self.next_sequence += count as u64;
         Some(sequence)
     }
 
-    /// A batch is in the log, and with it everything before it.
-    pub(super) fn written(&mut self, sequence: Sequence, count: usize) {
+    /// A batch was written, and therefore everything before it.
+    pub(super) fn acknowledge(&mut self, sequence: BatchSequence, count: usize) {
         if self.is_current(sequence) {
-            self.steady = true;
-            self.proven = self.proven.max(sequence.first + count as u64);
-            self.lost = self.lost.filter(|lost| *lost >= self.proven);
+            self.can_pipeline = true;
+            self.acknowledged_end = self.acknowledged_end.max(sequence.first + count as u64);
+            self.gap_end = self.gap_end.filter(|gap_end| *gap_end >= self.acknowledged_end);
         }
     }
 
-    /// Whether a batch is in the log whatever a broker says of it: one after it is. A leader that took
-    /// over may know the last batch of a producer alone, and refuse those before it as out of order.
-    pub(super) fn is_proven(&self, sequence: Sequence) -> bool {
-        self.is_current(sequence) && sequence.first < self.proven
+    /// Whether a batch was certainly written, whatever the broker reports, because a later one was. A
+    /// new leader may know only the last batch of a producer and reject earlier ones as out of order.
+    pub(super) fn is_acknowledged(&self, sequence: BatchSequence) -> bool {
+        self.is_current(sequence) && sequence.first < self.acknowledged_end
     }
 
-    /// A batch goes again under its numbers.
-    pub(super) fn failed(&mut self) {
-        self.steady = false;
+    /// A batch is sent again with its sequence numbers.
+    pub(super) fn retry(&mut self) {
+        self.can_pipeline = false;
     }
 
-    /// A batch is given up. `last` says that no batch after it has numbers, `maybe` that it may be
-    /// in the log.
-    pub(super) fn given_up(&mut self, sequence: Sequence, count: usize, last: bool, maybe: bool) {
+    /// A batch has failed for good. `last`: no later batch has sequence numbers. `maybe`: it may have
+    /// been written.
+    pub(super) fn abandon(&mut self, sequence: BatchSequence, count: usize, last: bool, maybe: bool) {
         if !self.is_current(sequence) {
             return;
         }
-        self.steady = false;
+        self.can_pipeline = false;
         let end = sequence.first + count as u64;
-        if self.is_proven(sequence) {
+        if self.is_acknowledged(sequence) {
             return;
         }
-        if last && !maybe && end == self.next {
-            self.next = sequence.first;
+        if last && !maybe && end == self.next_sequence {
+            self.next_sequence = sequence.first;
         } else {
-            self.lost = self.lost.max(Some(end.saturating_sub(1)));
+            self.gap_end = self.gap_end.max(Some(end.saturating_sub(1)));
         }
     }
 
-    /// The producer id is of no more use.
-    pub(super) fn spend(&mut self, sequence: Sequence) {
+    /// The producer id is no longer usable.
+    pub(super) fn invalidate_producer_id(&mut self, sequence: BatchSequence) {
         if self.is_current(sequence) {
-            self.spent = Some(sequence.producer.id);
+            self.invalidated_id = Some(sequence.producer.id);
         }
     }
 
-    /// Raises the epoch: the next number is 0. Nothing may be on its way.
-    pub(super) fn start_over(&mut self) {
+    /// Bumps the epoch: the next sequence number is 0. No batch may be in flight.
+    pub(super) fn bump_epoch(&mut self) {
         let old = self.producer.take();
-        self.producer = old.filter(|old| self.spent != Some(old.id)).and_then(ProducerId::next_epoch);
+        self.producer =
+            old.filter(|old| self.invalidated_id != Some(old.id)).and_then(ProducerIdAndEpoch::next_epoch);
         if self.producer.is_none() {
-            self.spent = old.map(|old| old.id).or(self.spent);
+            self.invalidated_id = old.map(|old| old.id).or(self.invalidated_id);
         }
-        (self.next, self.lost, self.proven, self.steady) = (0, None, 0, false);
+        (self.next_sequence, self.gap_end, self.acknowledged_end, self.can_pipeline) = (0, None, 0, false);
     }
 
-    fn is_current(&self, sequence: Sequence) -> bool {
+    fn is_current(&self, sequence: BatchSequence) -> bool {
         self.producer == Some(sequence.producer)
     }
 }

@@ -1,9 +1,9 @@
-//! What a producer counts and measures, by the Java client's names.
+//! The producer's metrics, by the Java client's names, in total and per topic as in Java.
 //!
-//! Recording is by batch or by request, never by record. What Java has per topic is here per topic.
+//! Metrics are recorded per batch or request, never per record.
 //!
-//! Invariant: a record that was accepted and fails is counted once as an error, whatever was tried; a
-//! record that `send` refuses is counted too, as with Java.
+//! Invariant: an accepted record that fails counts as one error, however many attempts it took; so
+//! does a record that `send` rejects, as in Java.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,57 +13,57 @@ use parking_lot::RwLock;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
+use super::buffer_memory::BufferMemory;
 use crate::config::Config;
 use crate::metrics::{Metric, Sensor};
-use crate::producer::buffer_memory::Memory;
 
-/// What is counted of records, of one topic or of all.
+/// Sensors for records, of one topic or in total.
 #[derive(Debug)]
-struct Records {
-    /// Batches that went into a request, by their records.
+struct RecordSensors {
+    /// Records of each batch sent.
     sent: Sensor,
-    /// The same, by their bytes.
+    /// Bytes of each batch sent.
     bytes: Sensor,
-    /// The same, by their bytes divided by those before compression.
+    /// Compression ratio of each batch sent.
     compression: Sensor,
     retried: Sensor,
     failed: Sensor,
 }
 
-/// What one producer counts.
+/// The sensors of one producer.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    of_all: Records,
-    of_topics: RwLock<HashMap<Arc<str>, Arc<Records>>>,
+    total: RecordSensors,
+    topics: RwLock<HashMap<Arc<str>, Arc<RecordSensors>>>,
     samples: usize,
     window: Duration,
-    /// Requests on their way.
+    /// The number of requests in flight.
     pub(super) in_flight: AtomicUsize,
     /// Bytes of the largest record of each batch.
-    largest: Sensor,
+    largest_record: Sensor,
     records_per_request: Sensor,
     /// Milliseconds from a batch's first record to its request.
-    queued: Sensor,
-    /// Milliseconds from a request to its answer.
+    queue_time: Sensor,
+    /// Milliseconds from a request to its response.
     latency: Sensor,
-    /// Milliseconds for which brokers asked the producer to wait.
+    /// Milliseconds that brokers asked the producer to wait.
     pub(super) throttled: Sensor,
     pub(super) split: Sensor,
-    /// Nanoseconds that senders have waited for room, and how often in vain.
-    pub(super) waited: Sensor,
-    pub(super) exhausted: Sensor,
+    /// Nanoseconds that senders waited for buffer memory, and the waits that timed out.
+    pub(super) buffer_wait: Sensor,
+    pub(super) buffer_exhausted: Sensor,
     /// Nanoseconds in `flush`.
-    pub(super) flushed: Sensor,
-    /// Nanoseconds that senders have waited for metadata.
-    pub(super) looked_up: Sensor,
+    pub(super) flush_time: Sensor,
+    /// Nanoseconds that senders waited for metadata.
+    pub(super) metadata_wait: Sensor,
 }
 
-/// A duration as the sensors of milliseconds have it.
+/// A duration in milliseconds.
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-impl Records {
+impl RecordSensors {
     fn new(samples: usize, window: Duration) -> Self {
         let sensor = || Sensor::new(samples, window);
         Self { sent: sensor(), bytes: sensor(), compression: sensor(), retried: sensor(), failed: sensor() }
@@ -75,147 +75,169 @@ impl From<&Config> for Metrics {
         let (samples, window) = (config.metrics_num_samples, config.metrics_sample_window);
         let sensor = || Sensor::new(samples, window);
         Self {
-            of_all: Records::new(samples, window),
-            of_topics: RwLock::default(),
+            total: RecordSensors::new(samples, window),
+            topics: RwLock::default(),
             samples,
             window,
             in_flight: AtomicUsize::new(0),
-            largest: sensor(),
+            largest_record: sensor(),
             records_per_request: sensor(),
-            queued: sensor(),
+            queue_time: sensor(),
             latency: sensor(),
             throttled: sensor(),
             split: sensor(),
-            waited: sensor(),
-            exhausted: sensor(),
-            flushed: sensor(),
-            looked_up: sensor(),
+            buffer_wait: sensor(),
+            buffer_exhausted: sensor(),
+            flush_time: sensor(),
+            metadata_wait: sensor(),
         }
     }
 }
 
 impl Metrics {
-    fn of_topic(&self, topic: &Arc<str>) -> Arc<Records> {
-        if let Some(known) = self.of_topics.read().get(topic) {
+    fn topic(&self, topic: &Arc<str>) -> Arc<RecordSensors> {
+        if let Some(known) = self.topics.read().get(topic) {
             return Arc::clone(known);
         }
-        let made = || Arc::new(Records::new(self.samples, self.window));
-        Arc::clone(self.of_topics.write().entry(Arc::clone(topic)).or_insert_with(made))
+        let made = || Arc::new(RecordSensors::new(self.samples, self.window));
+        Arc::clone(self.topics.write().entry(Arc::clone(topic)).or_insert_with(made))
     }
 
-    /// A request with these batches goes out.
+    /// A request with these batches is sent.
     pub(super) fn sent(&self, batches: &[Batch], now: Instant) {
         let mut records = 0;
         for batch in batches {
             let (count, bytes) = (batch.count() as f64, batch.size() as f64);
-            let topic = self.of_topic(&batch.part.partition().0);
-            for of in [&self.of_all, &*topic] {
+            let topic = self.topic(&batch.part.partition().0);
+            for of in [&self.total, &*topic] {
                 of.sent.record(count);
                 of.bytes.record(bytes);
-                of.compression.record(batch.compression());
+                of.compression.record(batch.compression_ratio());
             }
-            self.largest.record(batch.largest as f64);
-            self.queued.record(millis(now.saturating_duration_since(batch.created)));
+            self.largest_record.record(batch.largest_record as f64);
+            self.queue_time.record(millis(now.saturating_duration_since(batch.created)));
             records += batch.count();
         }
         self.records_per_request.record(records as f64);
     }
 
-    /// A request was answered.
-    pub(super) fn answered(&self, after: Duration, throttle: Duration) {
+    /// A response has arrived.
+    pub(super) fn response_received(&self, after: Duration, throttle: Duration) {
         self.latency.record(millis(after));
         self.throttled.record(millis(throttle));
     }
 
-    /// Records of a topic go again.
+    /// Records of a topic are sent again.
     pub(super) fn retried(&self, topic: &Arc<str>, count: usize) {
-        self.of_all.retried.record(count as f64);
-        self.of_topic(topic).retried.record(count as f64);
+        self.total.retried.record(count as f64);
+        self.topic(topic).retried.record(count as f64);
     }
 
     /// Records of a topic have failed.
     pub(super) fn failed(&self, topic: &Arc<str>, count: usize) {
-        self.of_all.failed.record(count as f64);
-        self.of_topic(topic).failed.record(count as f64);
+        self.total.failed.record(count as f64);
+        self.topic(topic).failed.record(count as f64);
     }
 
-    /// All values now.
-    pub(super) fn snapshot(&self, memory: &Memory) -> Vec<Metric> {
+    /// The current values of all metrics.
+    pub(super) fn snapshot(&self, memory: &BufferMemory) -> Vec<Metric> {
         let now = Instant::now();
         let read = |sensor: &Sensor| sensor.read(now);
-        let Records { sent, bytes, compression, retried, failed } = &self.of_all;
+        let RecordSensors { sent, bytes, compression, retried, failed } = &self.total;
         let (sent, bytes, compression) = (read(sent), read(bytes), read(compression));
         let (retried, failed, split) = (read(retried), read(failed), read(&self.split));
-        let (largest, per_request) = (read(&self.largest), read(&self.records_per_request));
-        let (queued, latency, throttled) = (read(&self.queued), read(&self.latency), read(&self.throttled));
-        let (waited, exhausted) = (read(&self.waited), read(&self.exhausted));
+        let (largest_record, records_per_request) =
+            (read(&self.largest_record), read(&self.records_per_request));
+        let (queue_time, latency, throttled) =
+            (read(&self.queue_time), read(&self.latency), read(&self.throttled));
+        let (buffer_wait, buffer_exhausted) = (read(&self.buffer_wait), read(&self.buffer_exhausted));
         let (total, used) = (memory.limit() as f64, memory.used() as f64);
         let metric = |(name, value, doc)| Metric { name, value, doc };
         [
             ("record-send-rate", sent.sum_rate, "Records sent per second."),
             ("record-send-total", sent.sum, "Records sent."),
-            ("record-retry-rate", retried.sum_rate, "Records sent again per second."),
+            ("record-retry-rate", retried.sum_rate, "Records sent again, per second."),
             ("record-retry-total", retried.sum, "Records sent again."),
             ("record-error-rate", failed.sum_rate, "Records that failed, per second."),
             ("record-error-total", failed.sum, "Records that failed."),
-            ("record-size-avg", largest.average, "Bytes of a batch's largest record, on average."),
-            ("record-size-max", largest.max, "Bytes of the largest record."),
-            ("records-per-request-avg", per_request.average, "Records of a request, on average."),
-            ("record-queue-time-avg", queued.average, "Milliseconds of a batch in the buffer, on average."),
-            ("record-queue-time-max", queued.max, "Milliseconds of a batch in the buffer, at most."),
-            ("batch-size-avg", bytes.average, "Bytes of a batch in its request, on average."),
-            ("batch-size-max", bytes.max, "Bytes of the largest batch in its request."),
-            ("batch-split-rate", split.rate, "Batches split, as they were too large, per second."),
-            ("batch-split-total", split.count, "Batches split, as they were too large."),
+            (
+                "record-size-avg",
+                largest_record.average,
+                "Average size of the largest record of a batch, in bytes.",
+            ),
+            ("record-size-max", largest_record.max, "Size of the largest record, in bytes."),
+            (
+                "records-per-request-avg",
+                records_per_request.average,
+                "Average number of records per request.",
+            ),
+            (
+                "record-queue-time-avg",
+                queue_time.average,
+                "Average time of a batch in the buffer, in milliseconds.",
+            ),
+            (
+                "record-queue-time-max",
+                queue_time.max,
+                "Longest time of a batch in the buffer, in milliseconds.",
+            ),
+            ("batch-size-avg", bytes.average, "Average size of a batch as sent, in bytes."),
+            ("batch-size-max", bytes.max, "Size of the largest batch as sent, in bytes."),
+            ("batch-split-rate", split.rate, "Batches split because they were too large, per second."),
+            ("batch-split-total", split.count, "Batches split because they were too large."),
             (
                 "compression-rate-avg",
                 compression.average,
-                "Bytes of a batch divided by those before compression, on average.",
+                "Average compression ratio: bytes of a batch divided by those before compression.",
             ),
-            ("request-latency-avg", latency.average, "Milliseconds until an answer came, on average."),
-            ("request-latency-max", latency.max, "Milliseconds until an answer came, at most."),
-            ("requests-in-flight", self.in_flight.load(Ordering::Relaxed) as f64, "Requests on their way."),
+            ("request-latency-avg", latency.average, "Average time until the response, in milliseconds."),
+            ("request-latency-max", latency.max, "Longest time until the response, in milliseconds."),
+            ("requests-in-flight", self.in_flight.load(Ordering::Relaxed) as f64, "Requests in flight."),
             (
                 "produce-throttle-time-avg",
                 throttled.average,
-                "Milliseconds for which a broker asked to wait, on average.",
+                "Average time that a broker asked to wait, in milliseconds.",
             ),
             (
                 "produce-throttle-time-max",
                 throttled.max,
-                "Milliseconds for which a broker asked to wait, at most.",
+                "Longest time that a broker asked to wait, in milliseconds.",
             ),
-            ("waiting-threads", memory.waiting() as f64, "Senders that wait for room in the buffer."),
-            ("buffer-total-bytes", total, "Bytes of the buffer: buffer.memory."),
-            ("buffer-available-bytes", total - used, "Bytes of the buffer that are free."),
+            ("waiting-threads", memory.waiters() as f64, "Senders that wait for buffer memory."),
+            ("buffer-total-bytes", total, "Size of the buffer (buffer.memory), in bytes."),
+            ("buffer-available-bytes", total - used, "Free bytes of the buffer."),
             (
                 "bufferpool-wait-time-ns-total",
-                waited.sum,
-                "Nanoseconds for which senders waited for room in the buffer.",
+                buffer_wait.sum,
+                "Nanoseconds that senders waited for buffer memory.",
             ),
             (
                 "bufferpool-wait-ratio",
-                waited.sum_rate / 1e9,
-                "The part of the time in which a sender waited for room in the buffer.",
+                buffer_wait.sum_rate / 1e9,
+                "Fraction of the time that senders waited for buffer memory.",
             ),
-            ("buffer-exhausted-rate", exhausted.rate, "Waits for room that were in vain, per second."),
-            ("buffer-exhausted-total", exhausted.count, "Waits for room that were in vain."),
-            ("flush-time-ns-total", read(&self.flushed).sum, "Nanoseconds in flush."),
+            (
+                "buffer-exhausted-rate",
+                buffer_exhausted.rate,
+                "Waits for buffer memory that timed out, per second.",
+            ),
+            ("buffer-exhausted-total", buffer_exhausted.count, "Waits for buffer memory that timed out."),
+            ("flush-time-ns-total", read(&self.flush_time).sum, "Nanoseconds spent in flush."),
             (
                 "metadata-wait-time-ns-total",
-                read(&self.looked_up).sum,
-                "Nanoseconds for which senders waited for metadata.",
+                read(&self.metadata_wait).sum,
+                "Nanoseconds that senders waited for metadata.",
             ),
         ]
         .map(metric)
         .to_vec()
     }
 
-    /// All values of each topic that records were sent to.
+    /// The current values of each topic's metrics.
     pub(super) fn topics(&self) -> Vec<(Arc<str>, Vec<Metric>)> {
         let now = Instant::now();
-        let of_topics = self.of_topics.read();
-        let values = |of: &Records| {
+        let topics = self.topics.read();
+        let values = |of: &RecordSensors| {
             let (sent, bytes) = (of.sent.read(now), of.bytes.read(now));
             let (retried, failed) = (of.retried.read(now), of.failed.read(now));
             let metric = |(name, value, doc)| Metric { name, value, doc };
@@ -227,9 +249,9 @@ impl Metrics {
                 (
                     "compression-rate",
                     of.compression.read(now).average,
-                    "Bytes of a batch divided by those before compression, on average.",
+                    "Average compression ratio: bytes of a batch divided by those before compression.",
                 ),
-                ("record-retry-rate", retried.sum_rate, "Records sent again per second."),
+                ("record-retry-rate", retried.sum_rate, "Records sent again, per second."),
                 ("record-retry-total", retried.sum, "Records sent again."),
                 ("record-error-rate", failed.sum_rate, "Records that failed, per second."),
                 ("record-error-total", failed.sum, "Records that failed."),
@@ -237,6 +259,6 @@ impl Metrics {
             .map(metric)
             .to_vec()
         };
-        of_topics.iter().map(|(topic, of)| (Arc::clone(topic), values(of))).collect()
+        topics.iter().map(|(topic, of)| (Arc::clone(topic), values(of))).collect()
     }
 }

@@ -1,168 +1,127 @@
-//! The producer: `send` puts a record into its partition's open batch and returns a promise.
+//! The producer: `send` appends a record to its partition's open batch and returns a `Delivery`.
 //!
-//! `partitioner/` chooses the partition, `append.rs` puts records into the batches that
-//! `accumulator.rs` holds, `drain.rs` and `queue.rs` say which may leave, `sender.rs` takes them to the leaders in the requests of
-//! `produce.rs`, `completion.rs` is the promise, `memory.rs` the bound. `idempotence.rs` gives batches
-//! their numbers, under the id that `identity.rs` gets.
+//! - `partitioner/` chooses the partition; `topic_writer.rs` is a topic, looked up once.
+//! - `append.rs` appends records to the batches of `accumulator.rs`, within `buffer_memory.rs`.
+//! - `drain.rs` and `queue.rs` decide which batches may be sent; `sender.rs` sends them to the
+//!   partition leaders, in the requests of `produce.rs`.
+//! - `idempotence.rs` assigns sequence numbers under the id of `producer_id.rs`.
+//! - `produce_result.rs` is the result of a batch; `split_part.rs` completes it.
 //!
-//! Invariant: a record that was accepted is acknowledged or fails with a reason, on close too.
+//! Invariant: every accepted record is acknowledged or fails with a reason, on close too.
 
 mod accumulator;
+mod adaptive_partitioning;
 mod append;
 mod batch;
 mod buffer_memory;
 mod buffer_pool;
 mod compression_ratio;
 mod drain;
+mod errors;
 mod idempotence;
+mod inner;
 mod metrics;
 pub mod partitioner;
 mod produce;
 mod produce_result;
 mod producer_id;
 mod queue;
-mod refusal;
+mod record;
+mod rejection;
+mod reservation;
 mod sender;
 mod split;
+mod split_part;
+mod topic_writer;
 mod unobserved_failures;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ottla_protocol::records::{Compression, Compressor};
 use parking_lot::Mutex;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
 
-pub use accumulator::Record;
-pub use append::{Appended, Appender};
-pub use buffer_memory::Room;
+pub use append::{AppendResult, Appender};
 pub use partitioner::{murmur2, partition_for_key};
-pub use produce_result::{Completion, Delivery, Written};
-pub use unobserved_failures::UnseenFailure;
+pub use produce_result::{AppendInfo, Delivery, ProduceResult};
+pub use record::Record;
+pub use reservation::BufferReservation;
+pub use topic_writer::TopicWriter;
+pub use unobserved_failures::UnobservedFailure;
 
 use crate::cluster::Client;
-use crate::cluster::IfMissing;
-use crate::config::Config;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{Topic, TopicSelector};
 use crate::metrics::Metric;
 use crate::retry::deadline;
 use crate::tasks::panics::catch;
-use accumulator::{Accumulator, closed};
-use partitioner::Chooser;
-use queue::Queue;
-use sender::Shared;
+use accumulator::Accumulator;
+use errors::closed;
+use inner::{ProducerInner, compressor};
 
-/// What came of an attempt to send without waiting.
+/// The result of an attempt to send without waiting.
 #[derive(Debug)]
-pub enum Sent {
-    /// Accepted.
+pub enum SendResult {
+    /// The record was accepted.
     Accepted(Delivery),
-    /// `buffer.memory` has no room for this many bytes now: wait with [`Producer::room_for`].
-    Full(usize),
+    /// `buffer.memory` has no space for this many bytes: wait with [`Producer::reserve_buffer`].
+    BufferFull(usize),
 }
 
-/// A topic that a producer writes to: what a record's way needs, looked up once.
-#[derive(Debug)]
-pub struct Target {
-    topic: Arc<Topic>,
-    chooser: Arc<Chooser>,
-    queues: Box<[Arc<Queue>]>,
-    /// The number of the metadata's changes up to which it is known to be current.
-    seen: AtomicU64,
-}
+/// How long `close` waits for requests that it aborted.
+const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Target {
-    /// How many partitions the topic has.
-    #[must_use]
-    pub fn partitions(&self) -> usize {
-        self.queues.len()
-    }
-
-    /// Whether a partition is beyond those that are known: it may have been added since.
-    #[must_use]
-    pub fn ends_before(&self, partition: Option<i32>) -> bool {
-        partition.is_some_and(|partition| usize::try_from(partition).is_ok_and(|at| at >= self.queues.len()))
-    }
-
-    fn queue(&self, partition: i32) -> Option<&Arc<Queue>> {
-        self.queues.get(usize::try_from(partition).ok()?)
-    }
-}
-
-/// How long `close` waits for requests that it has aborted.
-const ABORTED: Duration = Duration::from_secs(5);
-
-/// A producer. Dropping it fails what is unsent; [`Producer::close`] waits for it first.
+/// A producer. Dropping it fails unsent records; [`Producer::close`] sends them first.
 #[derive(Debug)]
 pub struct Producer {
-    shared: Arc<Shared>,
-    sender: AbortHandle,
-    /// The sender's end, for the first `close` to wait for.
-    ended: Mutex<Option<JoinHandle<()>>>,
+    inner: Arc<ProducerInner>,
+    sender_abort: AbortHandle,
+    /// The sender task, for the first `close` to wait for.
+    sender_task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        self.shared.accumulator.close();
-        let batches = self.shared.accumulator.incomplete().len();
+        self.inner.accumulator.close();
+        let batches = self.inner.accumulator.incomplete().len();
         if batches > 0 {
-            tracing::warn!(target: "ottla.producer", batches, "a producer is dropped with records that are not acknowledged: close it first");
+            tracing::warn!(target: "ottla.producer", batches, "the producer was dropped with unacknowledged records: close it first");
         }
         self.stop();
     }
 }
 
-/// A compressor as the configuration wants it.
-fn compressor(config: &Config) -> Result<Compressor> {
-    let codec = config.compression_type;
-    let level = match codec {
-        // -1 is the codec's own.
-        Compression::Gzip if config.compression_gzip_level != -1 => Some(config.compression_gzip_level),
-        Compression::Lz4 => Some(config.compression_lz4_level),
-        Compression::Zstd => Some(config.compression_zstd_level),
-        Compression::None | Compression::Gzip | Compression::Snappy => None,
-    };
-    let made = match level {
-        Some(level) => Compressor::with_level(codec, level),
-        None => Compressor::new(codec),
-    };
-    made.map_err(|error| Error::new(Kind::Config, format!("compression.{codec}.level: {error}")))
-}
-
 impl Producer {
-    /// A producer on a client, with its sender running on the current runtime.
+    /// Creates a producer on a client. Its sender runs on the current runtime.
     pub fn new(client: Client) -> Result<Self> {
-        // A wrong level is told now and not with the first record.
+        // Report a wrong level now and not with the first batch.
         compressor(client.config())?;
         let accumulator = Accumulator::new(client.config());
-        let shared = Arc::new(Shared::new(client, accumulator));
-        let its = Arc::clone(&shared);
+        let inner = Arc::new(ProducerInner::new(client, accumulator));
+        let for_task = Arc::clone(&inner);
         let sender = tokio::spawn(async move {
-            let sending = sender::run(Arc::clone(&its));
-            if let Err(died) = catch("the task that sends for a producer", sending).await {
-                its.accumulator.die(died);
+            let sending = sender::run(Arc::clone(&for_task));
+            if let Err(panicked) = catch("the producer's sender task", sending).await {
+                for_task.accumulator.abort(panicked);
             }
         });
-        Ok(Self { shared, sender: sender.abort_handle(), ended: Mutex::new(Some(sender)) })
+        Ok(Self { inner, sender_abort: sender.abort_handle(), sender_task: Mutex::new(Some(sender)) })
     }
 
-    /// The client underneath.
+    /// The client that the producer uses.
     #[must_use]
     pub fn client(&self) -> &Client {
-        &self.shared.client
+        &self.inner.client
     }
 
-    /// Bytes that wait to be written.
+    /// The bytes of records that are not acknowledged yet.
     #[must_use]
-    pub fn buffered(&self) -> usize {
-        self.shared.accumulator.memory.used()
+    pub fn buffered_bytes(&self) -> usize {
+        self.inner.accumulator.memory.used()
     }
 
-    /// What was counted and measured, by the Java client's names; what a client measures, too, is of
-    /// this producer's requests alone.
+    /// The producer's metrics, by the Java client's names. Where the client has a metric of the same
+    /// name, the value covers only this producer's requests.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         let own = self.accumulator().metrics.snapshot(&self.accumulator().memory);
@@ -172,150 +131,78 @@ impl Producer {
         all
     }
 
-    /// What was counted of each topic that was written to.
+    /// The metrics of each topic that the producer has written to.
     #[must_use]
     pub fn topic_metrics(&self) -> Vec<(Arc<str>, Vec<Metric>)> {
         self.accumulator().metrics.topics()
     }
 
     fn accumulator(&self) -> &Accumulator {
-        &self.shared.accumulator
+        &self.inner.accumulator
     }
 
-    /// What is known of a topic, without waiting; `None` if it has to be looked up first.
+    /// The deadline of a call that starts now to wait for metadata and for buffer memory:
+    /// `max.block.ms`.
     #[must_use]
-    pub fn known_target(&self, topic: &str) -> Option<Arc<Target>> {
-        let metadata = &self.client().inner.metadata;
-        let changes = metadata.update_version();
-        let target = Arc::clone(self.shared.targets.read().get(topic)?);
-        if target.seen.load(Ordering::Acquire) == changes {
-            return Some(target);
-        }
-        // Partitions may have been added, or leaders changed, since it was made.
-        let current = Arc::clone(metadata.peek().topic(topic)?);
-        if Arc::ptr_eq(&current, &target.topic) {
-            target.seen.store(changes, Ordering::Release);
-            return Some(target);
-        }
-        if current.partitions.is_empty() {
-            // A moment's gap in the metadata is no reason to fail what can wait.
-            return Some(target);
-        }
-        Some(self.remember(current, Some(&target)))
-    }
-
-    /// Until when a call that begins now may wait for metadata and for room: `max.block.ms`.
-    #[must_use]
-    pub fn blocks_until(&self) -> Instant {
+    pub fn max_block_deadline(&self) -> Instant {
         deadline(self.client().config().max_block)
     }
 
-    /// Looks a topic up, until a deadline.
-    pub async fn target(&self, topic: &str, deadline: Instant) -> Result<Arc<Target>> {
-        if let Some(target) = self.known_target(topic) {
-            return Ok(target);
-        }
-        if self.accumulator().closed.load(Ordering::Acquire) {
-            return Err(self.accumulator().closed_error());
-        }
-        let name: Arc<str> = topic.into();
-        let client = self.client();
-        let began = Instant::now();
-        let timeout = deadline.saturating_duration_since(began);
-        let found = client.topics(std::slice::from_ref(&name), IfMissing::Create, timeout).await;
-        self.accumulator().metrics.looked_up.record(began.elapsed().as_nanos() as f64);
-        let found = found?;
-        let found = found.into_iter().next();
-        let found =
-            found.ok_or_else(|| Error::new(Kind::UnknownTopic, "the topic has vanished").topic(topic))?;
-        Ok(self.remember(found, None))
-    }
-
-    /// Looks a topic up for records that go to partitions up to this one. If it is beyond those that are
-    /// known, a broker is asked first, as it may have been added since; but not again and again.
-    pub async fn target_up_to(
-        &self,
-        topic: &str,
-        partition: Option<i32>,
-        deadline: Instant,
-    ) -> Result<Arc<Target>> {
-        let target = self.target(topic, deadline).await?;
-        if !target.ends_before(partition) || !self.shared.may_look_again(Instant::now()) {
-            return Ok(target);
-        }
-        let (client, name) = (self.client(), Arc::clone(&target.topic.name));
-        let refresh =
-            client.refresh(client.snapshot().generation, TopicSelector::Topics(std::slice::from_ref(&name)));
-        if let Ok(Err(error)) = timeout_at(deadline, refresh).await {
-            tracing::debug!(target: "ottla.producer", %error, "cannot look for a partition");
-        }
-        Ok(self.known_target(topic).unwrap_or(target))
-    }
-
-    fn remember(&self, topic: Arc<Topic>, before: Option<&Target>) -> Arc<Target> {
-        let accumulator = &self.shared.accumulator;
-        let queues = topic
-            .partitions
-            .iter()
-            .map(|partition| accumulator.queue(&topic.name, partition.index))
-            .collect();
-        let chooser = before.map_or_else(Default::default, |before| Arc::clone(&before.chooser));
-        let target = Arc::new(Target { chooser, queues, topic, seen: AtomicU64::new(u64::MAX) });
-        self.shared.targets.write().insert(Arc::clone(&target.topic.name), Arc::clone(&target));
-        target
-    }
-
-    /// Sends a record without waiting, with room that was waited for. `partition` overrides the
-    /// partitioner.
+    /// Sends a record without waiting, with memory that was reserved for it. `partition` overrides
+    /// the partitioner.
     pub fn try_send(
         &self,
-        target: &Target,
+        writer: &TopicWriter,
         partition: Option<i32>,
         record: &Record<'_>,
-        room: Option<Room>,
-    ) -> Result<Sent> {
-        Ok(match Appender::single(self, target, room).send(partition, record)? {
-            Appended::Full(bytes) => Sent::Full(bytes),
-            Appended::Accepted(completion, index) => {
-                Sent::Accepted(Delivery { completion: Arc::clone(completion), index })
+        reservation: Option<BufferReservation>,
+    ) -> Result<SendResult> {
+        Ok(match Appender::single(self, writer, reservation).send(partition, record)? {
+            AppendResult::BufferFull(bytes) => SendResult::BufferFull(bytes),
+            AppendResult::Accepted(produce_result, index) => {
+                SendResult::Accepted(Delivery { produce_result: Arc::clone(produce_result), index })
             }
         })
     }
 
-    /// Sends many records of one topic in a row, cheaper than one by one, the first of them with room
-    /// that was waited for.
+    /// Returns an appender, which sends many records of one topic cheaper than one by one.
+    /// `reservation` is for the first record.
     #[must_use]
-    pub fn appender<'a>(&'a self, target: &'a Target, room: Option<Room>) -> Appender<'a> {
-        Appender::many(self, target, room)
+    pub fn appender<'a>(
+        &'a self,
+        writer: &'a TopicWriter,
+        reservation: Option<BufferReservation>,
+    ) -> Appender<'a> {
+        Appender::many(self, writer, reservation)
     }
 
-    /// Waits for room in the buffer for `bytes`, in turn, until a deadline: that of
-    /// [`Producer::blocks_until`] at the beginning of the call that needs it.
-    pub async fn room_for(&self, bytes: usize, deadline: Instant) -> Result<Room> {
+    /// Waits in line for `bytes` of buffer memory until a deadline: [`Producer::max_block_deadline`]
+    /// at the start of the call that needs them.
+    pub async fn reserve_buffer(&self, bytes: usize, deadline: Instant) -> Result<BufferReservation> {
         let config = self.client().config();
-        let memory = &self.shared.accumulator.memory;
-        // Whoever waits for room must not wait for batches that linger.
-        let _waiting = memory.wait();
-        self.shared.wake.notify_one();
+        let memory = &self.inner.accumulator.memory;
+        // While a sender waits for memory, no batch may linger.
+        let _waiting = memory.register_waiter();
+        self.inner.wake.notify_one();
         let began = Instant::now();
-        let room = timeout_at(deadline, memory.reserve(bytes)).await;
+        let reserved = timeout_at(deadline, memory.reserve(bytes)).await;
         let metrics = &self.accumulator().metrics;
-        metrics.waited.record(began.elapsed().as_nanos() as f64);
-        if room.is_err() {
-            metrics.exhausted.count();
+        metrics.buffer_wait.record(began.elapsed().as_nanos() as f64);
+        if reserved.is_err() {
+            metrics.buffer_exhausted.count();
         }
-        match room {
-            Ok(()) => Ok(Room::taken(Arc::clone(&self.shared), bytes)),
+        match reserved {
+            Ok(()) => Ok(BufferReservation::new(Arc::clone(&self.inner), bytes)),
             Err(_) => {
                 let message = format!(
                     "buffer.memory ({} bytes) stayed full for max.block.ms ({} ms)",
                     config.buffer_memory,
                     config.max_block.as_millis()
                 );
-                Err(match self.shared.failure_since(began) {
+                Err(match self.inner.failure_since(began) {
                     Some(error) => error.prefixed(message).as_kind(Kind::Timeout),
                     None => {
-                        let why = "records come faster than the brokers take them";
+                        let why = "records come faster than the brokers accept them";
                         Error::new(Kind::Timeout, format!("{message}: {why}"))
                     }
                 })
@@ -323,105 +210,108 @@ impl Producer {
         }
     }
 
-    /// Sends a record, waiting for metadata and for room, for up to `max.block.ms` together.
+    /// Sends a record, and waits for metadata and memory for at most `max.block.ms` in total.
     pub async fn send(&self, topic: &str, partition: Option<i32>, record: &Record<'_>) -> Result<Delivery> {
-        let deadline = self.blocks_until();
-        let target = self.target_up_to(topic, partition, deadline).await?;
-        let mut room = None;
+        let deadline = self.max_block_deadline();
+        let writer = self.topic_writer_for(topic, partition, deadline).await?;
+        let mut reservation = None;
         loop {
-            match self.try_send(&target, partition, record, room.take())? {
-                Sent::Accepted(delivery) => return Ok(delivery),
-                Sent::Full(bytes) => room = Some(self.room_for(bytes, deadline).await?),
+            match self.try_send(&writer, partition, record, reservation.take())? {
+                SendResult::Accepted(delivery) => return Ok(delivery),
+                SendResult::BufferFull(bytes) => {
+                    reservation = Some(self.reserve_buffer(bytes, deadline).await?);
+                }
             }
         }
     }
 
-    /// Sends everything without lingering and waits until all that was sent before is
-    /// acknowledged or failed.
+    /// Sends all buffered records without lingering, and waits until they are acknowledged or failed.
     pub async fn flush(&self, timeout: Duration) -> Result<()> {
         let deadline = deadline(timeout);
-        let accumulator = &self.shared.accumulator;
-        let _flushing = self.without_linger();
+        let accumulator = &self.inner.accumulator;
+        let _flushing = self.suspend_linger();
         let all = async {
-            // What is sent from now on is not waited for, or a busy producer could never flush.
-            for completion in accumulator.incomplete() {
-                // How it went is told to whoever sent the records.
-                completion.wait().await;
+            // Later records are not waited for: otherwise a busy producer could never flush.
+            for produce_result in accumulator.incomplete() {
+                // Errors are reported with each record's own result.
+                produce_result.wait().await;
             }
         };
         let began = Instant::now();
         let flushed = timeout_at(deadline, all).await;
-        accumulator.metrics.flushed.record(began.elapsed().as_nanos() as f64);
+        accumulator.metrics.flush_time.record(began.elapsed().as_nanos() as f64);
         match flushed {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::new(
                 Kind::Timeout,
                 format!(
                     "flush: {} bytes are still unacknowledged after {} ms",
-                    self.buffered(),
+                    self.buffered_bytes(),
                     timeout.as_millis()
                 ),
             )),
         }
     }
 
-    /// Logs failures of records that nobody has asked about: once each, one line for each place and cause.
-    pub fn warn_of_unseen_failures(&self) {
-        self.accumulator().failures.take_unreported(Duration::ZERO).iter().for_each(UnseenFailure::warn);
+    /// Logs failures of records whose results were not checked: once each, one line per partition and
+    /// cause.
+    pub fn warn_unobserved_failures(&self) {
+        self.accumulator().failures.take_unreported(Duration::ZERO).iter().for_each(UnobservedFailure::warn);
     }
 
-    /// The first failure of a record that nobody has asked about, and how many such records there are.
+    /// The first failure of a record whose result was not checked, with the number of such records.
     #[must_use]
-    pub fn unseen_failure(&self) -> Option<UnseenFailure> {
+    pub fn unobserved_failure(&self) -> Option<UnobservedFailure> {
         self.accumulator().failures.first()
     }
 
-    /// The promise of a record of several that was refused alone: its failure counts as unseen until
-    /// somebody asks for it.
+    /// The result of a record that is rejected on its own, out of many. Its failure is unobserved
+    /// until the application checks it.
     #[must_use]
-    pub fn refused(&self, target: &Target, error: Error) -> Arc<Completion> {
-        let completion = Completion::refused(&target.topic.name, error.clone());
-        self.accumulator().failures.add(&completion, 0, 1, &error);
-        completion
+    pub fn reject(&self, writer: &TopicWriter, error: Error) -> Arc<ProduceResult> {
+        let produce_result = ProduceResult::rejected(&writer.topic.name, error.clone());
+        self.accumulator().failures.add(&produce_result, 0, 1, &error);
+        produce_result
     }
 
-    /// Keeps batches from lingering until the guard is dropped.
+    /// Disables lingering until the guard is dropped.
     #[must_use]
-    pub fn without_linger(&self) -> impl Drop + Send + '_ {
-        let flushing = self.shared.accumulator.flush();
-        self.shared.wake.notify_one();
+    pub fn suspend_linger(&self) -> impl Drop + Send + '_ {
+        let flushing = self.inner.accumulator.begin_flush();
+        self.inner.wake.notify_one();
         flushing
     }
 
-    /// Accepts nothing more, waits for what was sent, and fails what is still unsent at the end.
+    /// Rejects new records, waits for the accepted ones, and fails those that are unsent at the
+    /// deadline.
     pub async fn close(&self, timeout: Duration) -> Result<()> {
-        self.shared.accumulator.close();
+        self.inner.accumulator.close();
         let flushed = self.flush(timeout).await;
         self.stop();
-        let ended = self.ended.lock().take();
-        if let Some(ended) = ended {
-            // It was aborted, and its requests with it: what they carry fails as they are dropped,
-            // each by a worker of the runtime.
-            let _ = ended.await;
+        let sender_task = self.sender_task.lock().take();
+        if let Some(sender_task) = sender_task {
+            // The sender was aborted, and its requests with it: the runtime's workers drop their
+            // batches, which fails the records.
+            let _ = sender_task.await;
             let dropped = async {
-                for completion in self.shared.accumulator.incomplete() {
-                    completion.wait().await;
+                for produce_result in self.inner.accumulator.incomplete() {
+                    produce_result.wait().await;
                 }
             };
-            let _ = timeout_at(Instant::now() + ABORTED, dropped).await;
+            let _ = timeout_at(Instant::now() + ABORT_TIMEOUT, dropped).await;
         }
         flushed
     }
 
     fn stop(&self) {
-        self.sender.abort();
-        for batch in self.shared.accumulator.finish_all() {
-            self.shared.accumulator.fail_unsent(batch, closed().prefixed("not sent"));
+        self.sender_abort.abort();
+        for batch in self.inner.accumulator.take_unsent() {
+            self.inner.accumulator.fail_unsent(batch, closed().prefixed("not sent"));
         }
     }
 }
 
-/// The current time as records carry it: milliseconds since 1970.
+/// The current time as a record timestamp: milliseconds since 1970.
 #[must_use]
 pub fn now_millis() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! One Produce request to one broker: building it, sending it, and judging what came back.
+//! One Produce request to one broker: building it, sending it and processing the response.
 //!
-//! Invariant: whatever happens, each batch goes back to the accumulator or is completed, and an
-//! error says whether the records may be in the log. No partition's error touches another.
+//! Invariant: each batch returns to the accumulator or completes, whatever happens, and an error says
+//! whether the records may have been written. An error of one partition does not affect another.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
-use super::refusal::is_refusal;
-use super::sender::Shared;
+use super::inner::ProducerInner;
+use super::produce_result::AppendInfo;
+use super::rejection::is_rejected_before_append;
 use super::split::split;
 use crate::cluster::Route;
 use crate::config::Acks;
@@ -24,87 +25,88 @@ use crate::connection::{Connection, InFlightPermit, PendingResponse};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{NewLeader, brokers};
 use crate::printable::printable;
-use crate::producer::produce_result::Written;
 use crate::retry::recovery::{Recovery, recovery};
 use crate::tasks::panics::try_catch;
 
-/// What came of one request.
-pub(super) struct Outcome {
+/// The outcome of one request.
+pub(super) struct ProduceOutcome {
     pub(super) broker: i32,
     batches: Vec<Batch>,
-    /// Batches that could not be closed, and why.
-    broken: Vec<(Batch, Error)>,
-    answer: Result<ProduceResponse>,
+    /// Batches that were not sent, and why.
+    unsendable: Vec<(Batch, Error)>,
+    response: Result<ProduceResponse>,
 }
 
-impl Outcome {
-    /// Whether the broker has answered, whatever it said.
-    pub(super) fn is_answered(&self) -> bool {
-        self.answer.is_ok()
+impl ProduceOutcome {
+    /// Whether the broker has responded, with an error or without.
+    pub(super) fn got_response(&self) -> bool {
+        self.response.is_ok()
     }
 }
 
-/// When a request may be written: after the one before it to the same broker, so that a partition's
-/// batches arrive in the order of their numbers.
-pub(super) struct Turns {
-    pub(super) before: Option<oneshot::Receiver<()>>,
-    /// Dropped when the next may be written.
+/// Orders the requests to one broker: each is written after the previous one, so that a partition's
+/// batches arrive in sequence.
+pub(super) struct WriteOrder {
+    pub(super) previous: Option<oneshot::Receiver<()>>,
+    /// Dropped to let the next request be written.
     pub(super) written: oneshot::Sender<()>,
 }
 
 /// Sends batches of different partitions to one broker.
 pub(super) async fn send_request(
-    shared: Arc<Shared>,
+    inner: Arc<ProducerInner>,
     broker: i32,
     mut batches: Vec<Batch>,
-    turns: Turns,
-) -> Outcome {
-    let mut broken = Vec::new();
-    // Whatever happens, the batches come back, and with them their place in flight and their memory.
-    let sending = send_batches(&shared, broker, &mut batches, &mut broken, turns);
-    let answer = try_catch("a produce request", sending).await;
-    Outcome { broker, batches, broken, answer }
+    order: WriteOrder,
+) -> ProduceOutcome {
+    let mut unsendable = Vec::new();
+    // The batches always come back, so that they leave the in-flight state and release their memory.
+    let sending = send_batches(&inner, broker, &mut batches, &mut unsendable, order);
+    let response = try_catch("a produce request", sending).await;
+    ProduceOutcome { broker, batches, unsendable, response }
 }
 
 async fn send_batches(
-    shared: &Shared,
+    inner: &ProducerInner,
     broker: i32,
     batches: &mut Vec<Batch>,
-    broken: &mut Vec<(Batch, Error)>,
-    turns: Turns,
+    unsendable: &mut Vec<(Batch, Error)>,
+    order: WriteOrder,
 ) -> Result<ProduceResponse> {
-    let config = shared.client.config();
-    let connection = shared.client.connection(Route::Broker(broker)).await?;
-    close_batches(shared, batches, broken)?;
-    if let Some(before) = turns.before {
-        // An error says that it will not be written any more, which is as good.
-        let _ = before.await;
+    let config = inner.client.config();
+    let connection = inner.client.connection(Route::Broker(broker)).await?;
+    close_batches(inner, batches, unsendable)?;
+    if let Some(previous) = order.previous {
+        // An error means that the previous request will not be written any more.
+        let _ = previous.await;
     }
     let permit = connection.permit().await?;
     let mut request = build_request(config.acks, config.request_timeout);
-    // Its senders have been told that it was not written.
-    take_out(batches, broken, |batch| (!batch.sending()).then(|| shared.accumulator.too_late(None)));
+    // Their records already failed as not written.
+    take_out(batches, unsendable, |batch| {
+        (!batch.begin_attempt()).then(|| inner.accumulator.delivery_timed_out(None))
+    });
     request.topic_data = build_topics(batches);
     if batches.is_empty() {
         return Ok(ProduceResponse::default());
     }
-    shared.accumulator.metrics.sent(batches, Instant::now());
+    inner.accumulator.metrics.sent(batches, Instant::now());
     let began = Instant::now();
-    let sent = start(shared, &connection, permit, &mut request).await;
+    let sent = start(inner, &connection, permit, &mut request).await;
     if sent.is_err() && config.acks != Acks::None {
-        batches.iter_mut().for_each(Batch::refused);
+        batches.iter_mut().for_each(Batch::attempt_rejected);
     }
-    let (answer, version) = sent?;
-    drop(turns.written);
-    let Some(answer) = answer else { return Ok(ProduceResponse::default()) };
-    let mut response = connection.response::<ProduceRequest>(answer, version).await?;
+    let (pending, version) = sent?;
+    drop(order.written);
+    let Some(pending) = pending else { return Ok(ProduceResponse::default()) };
+    let mut response = connection.response::<ProduceRequest>(pending, version).await?;
     connection.throttle(response.throttle_time_ms);
     let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
-    shared.accumulator.metrics.answered(began.elapsed(), throttle);
-    // By the ids that were sent: the metadata may know others by now.
+    inner.accumulator.metrics.response_received(began.elapsed(), throttle);
+    // Map the ids that were sent to names: the metadata may have changed since.
     if version >= 13 {
         let names: HashMap<Uuid, &String> =
-            request.topic_data.iter().map(|asked| (asked.topic_id, &asked.name)).collect();
+            request.topic_data.iter().map(|topic| (topic.topic_id, &topic.name)).collect();
         for topic in &mut response.responses {
             if let Some(name) = names.get(&topic.topic_id) {
                 topic.name.clone_from(name);
@@ -114,17 +116,17 @@ async fn send_batches(
     Ok(response)
 }
 
-/// Hands a request to the connection, and returns the answer to come, if one will, and the version. An
-/// error means that nothing was sent, if there should have been an answer.
+/// Hands a request to the connection. Returns its version, and the pending response unless `acks=0`.
+/// With acks, an error means that nothing was sent.
 async fn start(
-    shared: &Shared,
+    inner: &ProducerInner,
     connection: &Connection,
     permit: InFlightPermit,
     request: &mut ProduceRequest,
 ) -> Result<(Option<PendingResponse>, i16)> {
-    let config = shared.client.config();
-    let snapshot = shared.client.snapshot();
-    // Versions from 13 on name topics by id, so each must have one.
+    let config = inner.client.config();
+    let snapshot = inner.client.snapshot();
+    // Versions from 13 on identify topics by id, so each topic must have one.
     let ids: Option<Vec<_>> = request
         .topic_data
         .iter()
@@ -143,27 +145,31 @@ async fn start(
     Ok((Some(connection.enqueue(permit, request, version, config.request_timeout)?), version))
 }
 
-/// Closes the batches. One that cannot be closed harms no other.
-fn close_batches(shared: &Shared, batches: &mut Vec<Batch>, broken: &mut Vec<(Batch, Error)>) -> Result<()> {
-    let mut compressor = shared.compressor()?;
-    // No broker is to blame, and trying again would not help.
-    take_out(batches, broken, |batch| {
-        shared.accumulator.close_batch(batch, &mut compressor).err().map(|error| error.as_kind(Kind::Config))
+/// Closes the batches. One that cannot be closed does not affect the others.
+fn close_batches(
+    inner: &ProducerInner,
+    batches: &mut Vec<Batch>,
+    unsendable: &mut Vec<(Batch, Error)>,
+) -> Result<()> {
+    let mut compressor = inner.compressor()?;
+    // A local error: no broker caused it, and a retry cannot help.
+    take_out(batches, unsendable, |batch| {
+        inner.accumulator.close_batch(batch, &mut compressor).err().map(|error| error.as_kind(Kind::Config))
     });
-    shared.compressors.lock().push(compressor);
+    inner.compressors.lock().push(compressor);
     Ok(())
 }
 
-/// Moves the batches for which `why` has an error. They stay where they are while it looks at them.
+/// Moves the batches for which `why` returns an error to `unsendable`.
 fn take_out(
     batches: &mut Vec<Batch>,
-    broken: &mut Vec<(Batch, Error)>,
+    unsendable: &mut Vec<(Batch, Error)>,
     mut why: impl FnMut(&mut Batch) -> Option<Error>,
 ) {
     let mut at = 0;
     while let Some(batch) = batches.get_mut(at) {
         match why(batch) {
-            Some(error) => broken.push((batches.remove(at), error)),
+            Some(error) => unsendable.push((batches.remove(at), error)),
             None => at += 1,
         }
     }
@@ -183,14 +189,14 @@ fn build_request(acks: Acks, timeout: Duration) -> ProduceRequest {
 
 fn build_topics(batches: &[Batch]) -> Vec<TopicProduceData> {
     let mut topics: Vec<TopicProduceData> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut indexes: HashMap<&str, usize> = HashMap::new();
     for batch in batches {
         let (topic, partition) = batch.part.partition();
-        let place = *places.entry(topic).or_insert_with(|| {
+        let index = *indexes.entry(topic).or_insert_with(|| {
             topics.push(TopicProduceData { name: topic.to_string(), ..Default::default() });
             topics.len() - 1
         });
-        if let Some(topic) = topics.get_mut(place) {
+        if let Some(topic) = topics.get_mut(index) {
             let records = batch.closed().cloned();
             topic.partition_data.push(PartitionProduceData { index: *partition, records });
         }
@@ -198,120 +204,137 @@ fn build_topics(batches: &[Batch]) -> Vec<TopicProduceData> {
     topics
 }
 
-/// Judges what came back, batch by batch. Returns whether the metadata is stale.
-pub(super) fn process_outcome(shared: &Shared, outcome: Outcome) -> bool {
-    let accumulator = &shared.accumulator;
-    for (batch, error) in outcome.broken {
+/// Processes the outcome, batch by batch. Returns whether the metadata is stale.
+pub(super) fn process_outcome(inner: &ProducerInner, outcome: ProduceOutcome) -> bool {
+    let accumulator = &inner.accumulator;
+    for (batch, error) in outcome.unsendable {
         accumulator.complete(batch, Err(error));
     }
-    match outcome.answer {
-        Ok(_) if shared.client.config().acks == Acks::None => {
-            outcome.batches.into_iter().for_each(|batch| accumulator.complete(batch, Ok(Written::UNKNOWN)));
+    match outcome.response {
+        Ok(_) if inner.client.config().acks == Acks::None => {
+            outcome
+                .batches
+                .into_iter()
+                .for_each(|batch| accumulator.complete(batch, Ok(AppendInfo::UNKNOWN)));
             false
         }
-        Ok(response) => process_response(shared, outcome.broker, outcome.batches, response),
+        Ok(response) => process_response(inner, outcome.broker, outcome.batches, response),
         Err(error) => {
             for batch in outcome.batches {
-                fail_or_retry(shared, batch, error.clone().broker(outcome.broker));
+                fail_or_retry(inner, batch, error.clone().broker(outcome.broker));
             }
-            // A broker that went away may have lost its leaderships too.
+            // A broker that disconnected may no longer be the leader.
             error.kind() == Kind::Connection
         }
     }
 }
 
-/// Judges each partition on its own. Returns whether the metadata is stale.
-fn process_response(shared: &Shared, broker: i32, batches: Vec<Batch>, response: ProduceResponse) -> bool {
-    let mut answers: HashMap<(Arc<str>, i32), PartitionProduceResponse> = HashMap::new();
+/// Processes each partition's response. Returns whether the metadata is stale.
+fn process_response(
+    inner: &ProducerInner,
+    broker: i32,
+    batches: Vec<Batch>,
+    response: ProduceResponse,
+) -> bool {
+    let mut responses: HashMap<(Arc<str>, i32), PartitionProduceResponse> = HashMap::new();
     for topic in response.responses {
         let name: Arc<str> = topic.name.into();
-        answers.extend(
-            topic.partition_responses.into_iter().map(|answer| ((Arc::clone(&name), answer.index), answer)),
+        responses.extend(
+            topic
+                .partition_responses
+                .into_iter()
+                .map(|response| ((Arc::clone(&name), response.index), response)),
         );
     }
-    let named = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
-    let endpoints = brokers(named);
-    let leaders: Vec<NewLeader> = answers
+    let nodes = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
+    let endpoints = brokers(nodes);
+    let leaders: Vec<NewLeader> = responses
         .iter()
-        .filter(|(_, answer)| recovery(ErrorCode::from(answer.error_code)) == Recovery::Refresh)
-        .map(|((topic, partition), answer)| NewLeader {
+        .filter(|(_, response)| recovery(ErrorCode::from(response.error_code)) == Recovery::Refresh)
+        .map(|((topic, partition), response)| NewLeader {
             topic: Arc::clone(topic),
             partition: *partition,
-            leader: answer.current_leader.leader_id,
-            leader_epoch: answer.current_leader.leader_epoch,
+            leader: response.current_leader.leader_id,
+            leader_epoch: response.current_leader.leader_epoch,
         })
         .collect();
-    let stale = shared.client.inner.metadata.process_leaders(&leaders, &endpoints) < leaders.len();
+    let stale = inner.client.inner.metadata.process_leaders(&leaders, &endpoints) < leaders.len();
     for batch in batches {
-        let Some(answer) = answers.remove(batch.part.partition()) else {
+        let Some(partition_response) = responses.remove(batch.part.partition()) else {
             let error =
-                Error::new(Kind::Protocol, "the broker's answer leaves this partition out").broker(broker);
-            fail_or_retry(shared, batch, error);
+                Error::new(Kind::Protocol, "the broker's response omits this partition").broker(broker);
+            fail_or_retry(inner, batch, error);
             continue;
         };
-        process_answer(shared, broker, batch, answer);
+        process_partition_response(inner, broker, batch, partition_response);
     }
     stale
 }
 
-/// Judges one partition's answer.
-fn process_answer(shared: &Shared, broker: i32, mut batch: Batch, answer: PartitionProduceResponse) {
-    let accumulator = &shared.accumulator;
-    let code = ErrorCode::from(answer.error_code);
+/// Processes one partition's response.
+fn process_partition_response(
+    inner: &ProducerInner,
+    broker: i32,
+    mut batch: Batch,
+    response: PartitionProduceResponse,
+) {
+    let accumulator = &inner.accumulator;
+    let code = ErrorCode::from(response.error_code);
     let mut error = Error::from_code(code).broker(broker);
-    if let Some(words) = answer.error_message.filter(|words| !words.is_empty()) {
-        error = error.prefixed(printable(&words));
+    if let Some(message) = response.error_message.filter(|message| !message.is_empty()) {
+        error = error.prefixed(printable(&message));
     }
-    if is_refusal(code, shared.client.config().acks) {
-        batch.refused();
+    if is_rejected_before_append(code, inner.client.config().acks) {
+        batch.attempt_rejected();
     }
     match recovery(code) {
         Recovery::Done | Recovery::Written => {
-            let written = Written { offset: answer.base_offset, log_append_time: answer.log_append_time_ms };
-            accumulator.complete(batch, Ok(written));
+            let info =
+                AppendInfo { offset: response.base_offset, log_append_time: response.log_append_time_ms };
+            accumulator.complete(batch, Ok(info));
         }
-        // Part of a larger one that may be in the log under the numbers of all its parts.
-        Recovery::ProducerEpoch if batch.was_doubtful => {
-            let why = "it was too large, and an attempt before it was split may have been written";
+        // It is part of a larger batch that may be in the log with the sequence numbers of all its
+        // parts.
+        Recovery::ProducerEpoch if batch.split_in_doubt => {
+            let why = "it was too large, and an attempt before the split may have been written";
             accumulator.complete(batch, Err(error.prefixed(why)));
         }
-        // With numbers a batch waits for its turn or for others; never is that the application's matter.
+        // The batch waits for earlier ones or for new sequence numbers; this error is never the
+        // application's concern.
         Recovery::ProducerEpoch if batch.sequence.is_some() => {
-            let wait = pause(shared, &batch);
-            tracing::debug!(target: "ottla.producer", failures = batch.failures, %error, "batch is out of turn");
-            let spent = code == ErrorCode::InvalidProducerEpoch;
-            accumulator.deny(batch, wait, error, spent);
+            let wait = pause(inner, &batch);
+            tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts, %error, "batch is out of order");
+            let invalidate_id = code == ErrorCode::InvalidProducerEpoch;
+            accumulator.retry_out_of_order(batch, wait, error, invalidate_id);
         }
-        Recovery::Split if batch.count() > 1 && !batch.part.is_settled() => match split(&batch) {
-            Ok(parts) => accumulator.replace(batch, parts, error),
+        Recovery::Split if batch.count() > 1 && !batch.part.is_complete() => match split(&batch) {
+            Ok(parts) => accumulator.retry_split(batch, parts, error),
             Err(why) => accumulator.complete(batch, Err(error.prefixed(why))),
         },
-        recovery if recovery.retries() => fail_or_retry(shared, batch, error),
+        recovery if recovery.retries() => fail_or_retry(inner, batch, error),
         _ => accumulator.complete(batch, Err(error)),
     }
 }
 
-/// Puts a batch back for another attempt while its time and its `retries` last, and while the error
-/// may pass.
-fn fail_or_retry(shared: &Shared, batch: Batch, error: Error) {
-    let retries = shared.client.config().retries;
+/// Queues a batch for another attempt if the error is retriable and `retries` are left.
+fn fail_or_retry(inner: &ProducerInner, batch: Batch, error: Error) {
+    let retries = inner.client.config().retries;
     if !error.is_transient() {
-        return shared.accumulator.complete(batch, Err(error));
+        return inner.accumulator.complete(batch, Err(error));
     }
-    if batch.failures >= retries {
-        let error =
-            error.prefixed(format_args!("given up after {} attempts (retries={retries})", retries + 1));
-        return shared.accumulator.complete(batch, Err(error));
+    if batch.failed_attempts >= retries {
+        let error = error.prefixed(format_args!("failed after {} attempts (retries={retries})", retries + 1));
+        return inner.accumulator.complete(batch, Err(error));
     }
-    let wait = pause(shared, &batch);
-    // What fails once has not been failing since the batch was begun.
-    let since = if batch.failures > 0 { batch.created } else { Instant::now() };
-    shared.record_failure(&batch.part.partition().0, &error, since);
-    tracing::debug!(target: "ottla.producer", failures = batch.failures + 1, %error, "batch goes again");
-    shared.accumulator.retry(batch, wait, error);
+    let wait = pause(inner, &batch);
+    // The first failure starts now; a repeated one has lasted since the batch was created.
+    let since = if batch.failed_attempts > 0 { batch.created } else { Instant::now() };
+    inner.record_failure(&batch.part.partition().0, &error, since);
+    tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts + 1, %error, "batch is sent again");
+    inner.accumulator.retry(batch, wait, error);
 }
 
-/// When a batch that has failed once more may go again.
-fn pause(shared: &Shared, batch: &Batch) -> Instant {
-    Instant::now() + shared.client.backoff(batch.failures + 1)
+/// When the next attempt of a failed batch may start.
+fn pause(inner: &ProducerInner, batch: &Batch) -> Instant {
+    Instant::now() + inner.client.backoff(batch.failed_attempts + 1)
 }

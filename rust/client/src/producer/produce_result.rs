@@ -1,344 +1,248 @@
-//! What became of a batch: the promise that its senders hold.
+//! The result of one batch, shared by everything that waits for a record of it
+//! (`ProduceRequestResult` in the Java client).
 //!
-//! Invariant: each part of a batch is settled exactly once, with where it was written or with an
-//! error; whoever waits is told when the last part is. A batch has one part unless a broker found it
-//! too large and it was split.
+//! Invariant: each segment of a batch completes exactly once, with an offset or an error, and waiters
+//! wake when the last one has. A batch has one segment unless a broker rejected it as too large and
+//! it was split.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::error::{Error, Kind, Result};
-use crate::producer::unobserved_failures::UnseenFailures;
 use crate::topic_partition::TopicPartition;
 
-/// Where a record was written, or the first record of a batch.
+/// The place in the log where a record, or the first record of a batch, was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
-    /// Its offset; -1 if the broker does not tell: with `acks=0`, or when all that is known is that
-    /// an earlier attempt has succeeded.
+pub struct AppendInfo {
+    /// The offset, or -1 if it is unknown: with `acks=0`, or if the broker only reports that an
+    /// earlier attempt succeeded.
     pub offset: i64,
     /// The broker's timestamp if the topic uses LogAppendTime, else -1.
     pub log_append_time: i64,
 }
 
-impl Written {
-    /// Nobody knows where.
+impl AppendInfo {
+    /// Appended at an unknown place.
     pub const UNKNOWN: Self = Self { offset: -1, log_append_time: -1 };
 
-    /// The same for the record that is `index` records further on.
+    /// The place of the record that is `index` records further on.
     #[must_use]
-    pub fn of(self, index: usize) -> Self {
+    pub fn at_index(self, index: usize) -> Self {
         let offset = if self.offset < 0 { -1 } else { self.offset + index as i64 };
         Self { offset, ..self }
     }
 }
 
-/// Consecutive records with the same fate.
+/// Consecutive records that share a result.
 #[derive(Debug)]
-struct Piece {
-    /// The index of the first.
+struct Segment {
+    /// The index of its first record in the batch.
     first: usize,
-    result: Option<Result<Written>>,
+    result: Option<Result<AppendInfo>>,
 }
 
-/// Whom to call when a batch is done.
+/// Functions to call when the batch is done.
 #[derive(Default)]
-struct Watchers(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
+struct Callbacks(Mutex<Vec<Box<dyn FnOnce() + Send>>>);
 
-impl fmt::Debug for Watchers {
+impl fmt::Debug for Callbacks {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} watchers", self.0.lock().len())
+        write!(out, "{} callbacks", self.0.lock().len())
     }
 }
 
-/// What became of a batch: shared by all who sent a record of it.
+/// The result of a batch.
 #[derive(Debug)]
-pub struct Completion {
+pub struct ProduceResult {
     partition: TopicPartition,
-    /// In order; the first starts at 0.
-    pieces: Mutex<Vec<Piece>>,
+    /// Ordered by `first`; the first segment starts at 0.
+    segments: Mutex<Vec<Segment>>,
     is_done: AtomicBool,
     done: Notify,
-    watchers: Watchers,
-    /// Records whose failure somebody has asked about: from which index to before which.
-    seen: Mutex<Vec<(usize, usize)>>,
+    callbacks: Callbacks,
+    /// The records whose failure was reported to the application, as ranges of indexes.
+    observed: Mutex<Vec<(usize, usize)>>,
 }
 
-impl Completion {
-    /// The topic and the partition.
+impl ProduceResult {
+    /// The batch's topic and partition.
     #[must_use]
     pub fn partition(&self) -> &TopicPartition {
         &self.partition
     }
 
-    /// Whether it is known what became of all records.
+    /// Whether the result of every record is known.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
     }
 
-    /// What became of the record at `index`, if that is known.
+    /// The result of the record at `index`, if it is known.
     #[must_use]
-    pub fn result_of(&self, index: usize) -> Option<Result<Written>> {
-        // Without the lock, since this is asked often.
+    pub fn result_of(&self, index: usize) -> Option<Result<AppendInfo>> {
+        // Checked without the lock, because this is called often.
         if !self.is_done() {
             return None;
         }
-        let pieces = self.pieces.lock();
-        let after = pieces.partition_point(|piece| piece.first <= index);
-        let piece = pieces.get(after.checked_sub(1)?)?;
-        let result = piece.result.as_ref()?;
-        Some(result.clone().map(|written| written.of(index - piece.first)))
+        let segments = self.segments.lock();
+        let after = segments.partition_point(|segment| segment.first <= index);
+        let segment = segments.get(after.checked_sub(1)?)?;
+        let result = segment.result.as_ref()?;
+        Some(result.clone().map(|info| info.at_index(index - segment.first)))
     }
 
-    /// What became of the record at `index` of a batch that is done.
-    pub fn settled(&self, index: usize) -> Result<Written> {
+    /// The result of the record at `index`, once the batch is done.
+    pub fn final_result(&self, index: usize) -> Result<AppendInfo> {
         let lost = || Error::new(Kind::Closed, "the batch has lost its record");
         self.result_of(index).unwrap_or_else(|| Err(lost()))
     }
 
-    /// What became of the records from index `first` to before `end`, as far as that is known: first
-    /// index, how many in a row, and where the first of them was written or why none of them was.
+    /// The known results of the records `first..end`: index of the first record, number of records,
+    /// and where the first of them was appended or why all of them failed.
     #[must_use]
-    pub fn outcomes(&self, first: usize, end: usize) -> Vec<(usize, usize, Result<Written>)> {
-        let pieces = self.pieces.lock();
-        let ends = pieces.iter().skip(1).map(|piece| piece.first).chain([usize::MAX]);
-        pieces
+    pub fn results_in(&self, first: usize, end: usize) -> Vec<(usize, usize, Result<AppendInfo>)> {
+        let segments = self.segments.lock();
+        let ends = segments.iter().skip(1).map(|segment| segment.first).chain([usize::MAX]);
+        segments
             .iter()
             .zip(ends)
-            .map(|(piece, piece_end)| (piece, piece.first.max(first), piece_end.min(end)))
+            .map(|(segment, segment_end)| (segment, segment.first.max(first), segment_end.min(end)))
             .filter(|(_, from, to)| from < to)
-            .filter_map(|(piece, from, to)| {
-                let result = piece.result.clone()?;
-                Some((from, to - from, result.map(|written| written.of(from - piece.first))))
+            .filter_map(|(segment, from, to)| {
+                let result = segment.result.clone()?;
+                Some((from, to - from, result.map(|info| info.at_index(from - segment.first))))
             })
             .collect()
     }
 
-    /// Which of the records from index `first` to before `end` have failed, if that is known: first
-    /// index, how many in a row, why.
+    /// The known failures among the records `first..end`: index of the first record, number of
+    /// records, and the error.
     #[must_use]
     pub fn failures(&self, first: usize, end: usize) -> Vec<(usize, usize, Error)> {
-        let failed = |(at, count, result): (usize, usize, Result<Written>)| Some((at, count, result.err()?));
-        self.outcomes(first, end).into_iter().filter_map(failed).collect()
+        let failed =
+            |(at, count, result): (usize, usize, Result<AppendInfo>)| Some((at, count, result.err()?));
+        self.results_in(first, end).into_iter().filter_map(failed).collect()
     }
 
-    /// The promise of a record that is in no batch, and why.
-    pub(super) fn refused(topic: &Arc<str>, error: Error) -> Arc<Self> {
-        let completion = Self::new((Arc::clone(topic), -1));
-        completion.settle(0, Err(error));
-        Arc::new(completion)
+    /// The result of a record that was rejected before it was in a batch.
+    pub(super) fn rejected(topic: &Arc<str>, error: Error) -> Arc<Self> {
+        let produce_result = Self::new((Arc::clone(topic), -1));
+        produce_result.complete(0, Err(error));
+        Arc::new(produce_result)
     }
 
-    fn new(partition: TopicPartition) -> Self {
+    pub(super) fn new(partition: TopicPartition) -> Self {
         Self {
             partition,
-            pieces: Mutex::new(vec![Piece { first: 0, result: None }]),
+            segments: Mutex::new(vec![Segment { first: 0, result: None }]),
             is_done: AtomicBool::new(false),
             done: Notify::new(),
-            watchers: Watchers::default(),
-            seen: Mutex::default(),
+            callbacks: Callbacks::default(),
+            observed: Mutex::default(),
         }
     }
 
-    /// Notes that somebody has asked what became of the records from index `first` to before `end`: if
-    /// they failed, nobody else needs to hear of it.
-    pub fn mark_seen(&self, first: usize, end: usize) {
-        let mut seen = self.seen.lock();
-        match seen.last_mut() {
+    /// Notes that the results of the records `first..end` were reported to the application: their
+    /// failures need not be logged.
+    pub fn mark_observed(&self, first: usize, end: usize) {
+        let mut observed = self.observed.lock();
+        match observed.last_mut() {
             Some((_, last)) if *last == first => *last = end,
-            _ => seen.push((first, end)),
+            _ => observed.push((first, end)),
         }
     }
 
-    /// How many of `count` records from index `first` on nobody has asked about.
-    pub(super) fn unseen(&self, first: usize, count: usize) -> usize {
-        let mut seen = self.seen.lock();
-        seen.sort_unstable();
-        let (mut unseen, mut at) = (0, first);
-        for (from, to) in seen.iter().copied() {
-            unseen += from.min(first + count).saturating_sub(at);
+    /// The number of records, of `count` from index `first` on, whose results were not reported yet.
+    pub(super) fn unobserved(&self, first: usize, count: usize) -> usize {
+        let mut observed = self.observed.lock();
+        observed.sort_unstable();
+        let (mut unobserved, mut at) = (0, first);
+        for (from, to) in observed.iter().copied() {
+            unobserved += from.min(first + count).saturating_sub(at);
             at = at.max(to);
         }
-        unseen + (first + count).saturating_sub(at)
+        unobserved + (first + count).saturating_sub(at)
     }
 
-    /// Waits until it is known what became of all records.
+    /// Waits until the result of every record is known.
     pub async fn wait(&self) {
         loop {
             let done = self.done.notified();
             tokio::pin!(done);
             done.as_mut().enable();
             if self.is_done() {
-                // Those who are to be called have been, then.
-                drop(self.watchers.0.lock());
+                // Taking the lock waits for the callbacks that are running.
+                drop(self.callbacks.0.lock());
                 return;
             }
             done.await;
         }
     }
 
-    /// Has `call` called once it is known what became of all records: on the thread that finds out,
-    /// before those who wait go on, or at once if it is known already. It must not wait for anything,
-    /// nor ask this for anything but results.
+    /// Calls `call` once the result of every record is known: on the completing thread, before
+    /// waiters wake, or immediately if the batch is already done. `call` must not block, and may only
+    /// query results.
     pub fn on_done(&self, call: impl FnOnce() + Send + 'static) {
-        let mut watchers = self.watchers.0.lock();
-        // Looked at under the lock: whoever settles takes the list after it has said that it is done.
+        let mut callbacks = self.callbacks.0.lock();
+        // Checked under the lock: `complete` takes the list after it has set `is_done`.
         if !self.is_done() {
-            return watchers.push(Box::new(call));
+            return callbacks.push(Box::new(call));
         }
-        drop(watchers);
+        drop(callbacks);
         call();
     }
 
-    /// Settles the part that starts at `first`; only the first call for a part counts.
-    fn settle(&self, first: usize, result: Result<Written>) {
-        let mut pieces = self.pieces.lock();
-        let Some(piece) = pieces.iter_mut().find(|piece| piece.first == first && piece.result.is_none())
+    /// Starts a new segment at the record `first`, which has its own result.
+    pub(super) fn split_at(&self, first: usize) {
+        let mut segments = self.segments.lock();
+        let at = segments.partition_point(|segment| segment.first < first);
+        segments.insert(at, Segment { first, result: None });
+    }
+
+    /// Completes the segment that starts at `first`. Only the first call for a segment counts.
+    pub(super) fn complete(&self, first: usize, result: Result<AppendInfo>) {
+        let mut segments = self.segments.lock();
+        let Some(segment) =
+            segments.iter_mut().find(|segment| segment.first == first && segment.result.is_none())
         else {
             return;
         };
-        piece.result = Some(result);
-        if pieces.iter().all(|piece| piece.result.is_some()) {
-            drop(pieces);
-            let mut watchers = self.watchers.0.lock();
+        segment.result = Some(result);
+        if segments.iter().all(|segment| segment.result.is_some()) {
+            drop(segments);
+            let mut callbacks = self.callbacks.0.lock();
             self.is_done.store(true, Ordering::Release);
-            watchers.drain(..).for_each(|call| call());
-            drop(watchers);
+            callbacks.drain(..).for_each(|call| call());
+            drop(callbacks);
             self.done.notify_waiters();
         }
     }
 }
 
-/// The sender's end of the promise, for one part of a batch. Dropping it unsettled tells those who
-/// wait: nobody waits for ever.
-#[derive(Debug)]
-pub(super) struct Part {
-    completion: Arc<Completion>,
-    first: usize,
-    /// This and the next are of one order for all threads: either who settles sees that it may have
-    /// been written, or who sends sees that it is settled.
-    settled: AtomicBool,
-    /// A broker may have written the records although no answer says so.
-    maybe_written: AtomicBool,
-    /// How many records it has, once it has left its queue.
-    count: AtomicUsize,
-    /// Where it is noted if they fail.
-    failures: Arc<UnseenFailures>,
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if !self.is_settled() {
-            self.settle(Err(super::accumulator::closed().prefixed("not acknowledged")));
-        }
-    }
-}
-
-impl Part {
-    /// The promise of a new batch.
-    pub(super) fn new(partition: TopicPartition, failures: Arc<UnseenFailures>) -> Self {
-        Self {
-            completion: Arc::new(Completion::new(partition)),
-            first: 0,
-            settled: AtomicBool::new(false),
-            maybe_written: AtomicBool::new(false),
-            count: AtomicUsize::new(0),
-            failures,
-        }
-    }
-
-    /// Notes how many records it has; none come any more.
-    pub(super) fn set_count(&self, count: usize) {
-        self.count.store(count, Ordering::Release);
-    }
-
-    pub(super) fn completion(&self) -> &Arc<Completion> {
-        &self.completion
-    }
-
-    pub(super) fn partition(&self) -> &TopicPartition {
-        &self.completion.partition
-    }
-
-    /// The index of its first record in the batch as it was sent.
-    pub(super) fn first(&self) -> usize {
-        self.first
-    }
-
-    pub(super) fn is_settled(&self) -> bool {
-        self.settled.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn maybe_written(&self) -> bool {
-        self.maybe_written.load(Ordering::SeqCst)
-    }
-
-    /// Says whether a broker may have written the records; returns what was said before.
-    pub(super) fn set_maybe_written(&self, maybe: bool) -> bool {
-        self.maybe_written.swap(maybe, Ordering::SeqCst)
-    }
-
-    /// Parts with it: its records from `count` on become a part of their own.
-    pub(super) fn split(&self, count: usize) -> Self {
-        let first = self.first + count;
-        let mut pieces = self.completion.pieces.lock();
-        let at = pieces.partition_point(|piece| piece.first < first);
-        pieces.insert(at, Piece { first, result: None });
-        drop(pieces);
-        Self {
-            completion: Arc::clone(&self.completion),
-            first,
-            settled: AtomicBool::new(false),
-            maybe_written: AtomicBool::new(self.maybe_written()),
-            count: AtomicUsize::new(0),
-            failures: Arc::clone(&self.failures),
-        }
-    }
-
-    /// Settles it. An error carries the partition, and whether the records may be in the log all
-    /// the same. Only the first call counts.
-    pub(super) fn settle(&self, result: Result<Written>) {
-        if self.settled.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        let (topic, partition) = self.partition();
-        let result = result.map_err(|error| match self.maybe_written() {
-            true => error.at(topic, *partition).maybe_done(),
-            false => error.at(topic, *partition),
-        });
-        // Before anybody who waits for the result can look for what nobody has seen.
-        if let Err(error) = &result {
-            let count = self.count.load(Ordering::Acquire).max(1);
-            self.failures.add(&self.completion, self.first, count, error);
-        }
-        self.completion.settle(self.first, result);
-    }
-}
-
-/// The promise of one record.
+/// The result of one record: its batch's result and its index there (`FutureRecordMetadata` in the
+/// Java client).
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// What becomes of the record's batch.
-    pub completion: Arc<Completion>,
-    /// The record's place in the batch.
+    /// The result of the record's batch.
+    pub produce_result: Arc<ProduceResult>,
+    /// The record's index in the batch.
     pub index: usize,
 }
 
 impl Delivery {
-    /// What became of the record, if that is known.
+    /// The result of the record, if it is known.
     #[must_use]
-    pub fn result(&self) -> Option<Result<Written>> {
-        self.completion.result_of(self.index)
+    pub fn result(&self) -> Option<Result<AppendInfo>> {
+        self.produce_result.result_of(self.index)
     }
 
-    /// Waits until it is known.
-    pub async fn wait(&self) -> Result<Written> {
-        self.completion.wait().await;
-        self.completion.settled(self.index)
+    /// Waits for the result of the record.
+    pub async fn wait(&self) -> Result<AppendInfo> {
+        self.produce_result.wait().await;
+        self.produce_result.final_result(self.index)
     }
 }

@@ -1,34 +1,32 @@
-//! Getting a producer id from the cluster (InitProducerId), on the side of the sender's other work.
+//! The producer id of the idempotent producer, requested from the cluster (InitProducerId) in a task
+//! next to the sender.
 //!
-//! Invariant: one request at a time, with a pause between them; a refusal that will not pass is told
-//! once to whoever waits, and asked about again when new records come.
-
-use std::sync::Arc;
+//! Invariant: one request at a time, with a pause in between. A permanent error fails the batches
+//! that wait, once; new records cause a new request.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
-use super::idempotence::ProducerId;
-use super::sender::Shared;
+use super::idempotence::ProducerIdAndEpoch;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
 
-/// The producer's id, and the request for another.
-pub(super) struct Identity {
-    pub(super) current: Option<ProducerId>,
-    /// Why there is none yet.
+/// The current producer id and the request for the next one.
+pub(super) struct ProducerIdState {
+    pub(super) current: Option<ProducerIdAndEpoch>,
+    /// The last error, while there is no id.
     pub(super) error: Option<Error>,
-    /// When the first of the failures in a row happened.
+    /// When the current series of failures began.
     pub(super) failing_since: Option<Instant>,
-    task: JoinSet<Result<ProducerId>>,
+    task: JoinSet<Result<ProducerIdAndEpoch>>,
     not_before: Instant,
     pause: Duration,
 }
 
-impl Identity {
+impl ProducerIdState {
     pub(super) fn new(pause: Duration) -> Self {
         Self {
             current: None,
@@ -40,10 +38,11 @@ impl Identity {
         }
     }
 
-    /// Asks for an id, to write to `leader` with, if it is time; otherwise says when it will be.
-    pub(super) fn start(
+    /// Starts a request if it is time, and otherwise returns when it will be. `leader` is the broker
+    /// that the batches go to.
+    pub(super) fn start_request(
         &mut self,
-        shared: &Arc<Shared>,
+        client: &Client,
         leader: Option<i32>,
         now: Instant,
     ) -> Option<Instant> {
@@ -53,50 +52,51 @@ impl Identity {
         if now < self.not_before {
             return Some(self.not_before);
         }
-        let client = shared.client.clone();
+        let client = client.clone();
         self.task.spawn(async move {
             try_catch("a request for a producer id", init_producer_id(&client, leader)).await
         });
         None
     }
 
-    /// Waits for the answer. An error is one that does not pass; otherwise says whether the metadata
-    /// is stale.
-    pub(super) async fn finished(&mut self) -> Option<Result<bool>> {
+    /// Waits for the response. Returns a permanent error, or whether the metadata is stale.
+    pub(super) async fn response(&mut self) -> Option<Result<bool>> {
         let done = self.task.join_next().await?.ok()?;
         self.not_before = Instant::now() + self.pause;
         match done {
             Ok(producer) => {
-                tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "producer id");
+                tracing::debug!(target: "ottla.producer", id = producer.id, epoch = producer.epoch, "got a producer id");
                 (self.current, self.error, self.failing_since) = (Some(producer), None, None);
                 Some(Ok(false))
             }
             Err(error) if error.is_transient() => {
-                tracing::debug!(target: "ottla.producer", %error, "no producer id yet");
-                let stale = error.kind() == Kind::Connection;
+                tracing::debug!(target: "ottla.producer", %error, "cannot get a producer id yet");
+                let metadata_is_stale = error.kind() == Kind::Connection;
                 self.error = Some(error);
                 self.failing_since.get_or_insert_with(Instant::now);
-                Some(Ok(stale))
+                Some(Ok(metadata_is_stale))
             }
             Err(error) => {
-                let words = "the cluster gives no producer id, which enable.idempotence=true needs";
-                Some(Err(error.prefixed(words)))
+                let message = "the cluster assigned no producer id, which enable.idempotence=true requires";
+                Some(Err(error.prefixed(message)))
             }
         }
     }
 }
 
-/// Asks a broker, once, for an id of our own (KIP-98): any that is connected, or the one that will
-/// be written to.
-async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<ProducerId> {
+/// Requests a producer id, once (KIP-98): from any connected broker, or from the leader that the
+/// batches go to.
+async fn init_producer_id(client: &Client, leader: Option<i32>) -> Result<ProducerIdAndEpoch> {
     let route = match leader {
         Some(leader) if client.inner.pool.least_busy().is_none() => Route::Broker(leader),
         _ => Route::Any,
     };
     let request = InitProducerIdRequest { transaction_timeout_ms: i32::MAX, ..Default::default() };
-    let answer = client.send(route, &request, i16::MAX).await?;
-    match ErrorCode::from(answer.error_code) {
-        ErrorCode::None => Ok(ProducerId { id: answer.producer_id, epoch: answer.producer_epoch }),
+    let response = client.send(route, &request, i16::MAX).await?;
+    match ErrorCode::from(response.error_code) {
+        ErrorCode::None => {
+            Ok(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch })
+        }
         code => Err(Error::from_code(code)),
     }
 }

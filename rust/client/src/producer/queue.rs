@@ -1,9 +1,9 @@
-//! The batches of one partition: the open one, those that wait, those on their way, and which of
-//! them may leave next. No I/O; the time is an argument.
+//! The batches of one partition: open, ready and in flight, and which one may be sent next. No I/O;
+//! the time is an argument.
 //!
-//! Invariants: batches wait in the order in which they were opened, those with numbers first. After
-//! a failure they go one at a time, the oldest first, until one is acknowledged; so with idempotence
-//! on nothing overtakes.
+//! Invariants: ready batches keep the order in which they were opened, those with sequence numbers
+//! first. After a failure they are sent one at a time, oldest first, until one is acknowledged. With
+//! idempotence, no batch overtakes another.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -11,168 +11,173 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::batch::{Batch, Place};
+use super::batch::{Batch, BatchKey};
 use super::compression_ratio::CompressionRatio;
-use super::idempotence::{May, Numbers, ProducerId};
+use super::idempotence::{ProducerIdAndEpoch, SequenceAvailability, SequenceState};
 use crate::error::Error;
-use crate::producer::produce_result::Part;
+use crate::producer::split_part::SplitPart;
 use crate::topic_partition::TopicPartition;
 
 /// The batches of one partition.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct PartitionQueue {
     pub(super) partition: TopicPartition,
-    /// Of its topic.
+    /// The compression ratio of the topic.
     pub(super) compression: Arc<CompressionRatio>,
-    /// Its place among all queues.
-    pub(super) number: usize,
-    pub(super) state: Mutex<State>,
+    /// Its index among all queues.
+    pub(super) index: usize,
+    pub(super) state: Mutex<QueueState>,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct QueueState {
     pub(super) open: Option<Batch>,
     pub(super) ready: VecDeque<Batch>,
-    /// The batches of this partition that are on their way.
-    pub(super) busy: Vec<Busy>,
-    /// How large the batch before the open one became: the next one will hardly be larger.
+    /// The batches that are being sent.
+    pub(super) in_flight: Vec<InFlightBatch>,
+    /// The size of the previous batch, as an estimate for the next one.
     pub(super) last_size: usize,
-    /// To how many bytes before compression a batch grows.
+    /// The size limit of a batch, in bytes before compression.
     pub(super) max_size: usize,
-    /// Whether the queue is among the active ones, which the sender looks at.
+    /// Whether the queue is in the list of active queues, which the sender visits.
     pub(super) is_active: bool,
-    /// With idempotence.
-    numbers: Option<Numbers>,
+    /// Sequence numbers, with idempotence.
+    sequences: Option<SequenceState>,
 }
 
-/// A batch on its way: it is with the sender, its promise and its time are not.
+/// A batch in flight. The sender owns the batch; its deadline is watched here.
 #[derive(Debug)]
-pub(super) struct Busy {
-    pub(super) place: Place,
+pub(super) struct InFlightBatch {
+    pub(super) key: BatchKey,
     pub(super) deadline: Instant,
-    /// Weak, so that a batch that is dropped is settled.
-    pub(super) part: Weak<Part>,
-    /// How many records it has.
+    /// Weak, so that dropping the batch completes it.
+    pub(super) part: Weak<SplitPart>,
+    /// The number of records.
     pub(super) count: usize,
-    /// Whom it is on its way to.
+    /// The broker that it is being sent to.
     pub(super) broker: i32,
-    /// Why the attempt before this one failed.
+    /// The error of the previous attempt.
     pub(super) last_error: Option<Error>,
 }
 
-/// What may leave a queue next.
+/// Which batch may be sent next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// The batch at this place of those that wait.
-    Send(usize),
-    /// Nothing before this time.
-    At(Instant),
-    /// Nothing before one on its way is back, or another is added.
+pub(super) enum NextBatch {
+    /// The ready batch at this index.
+    Ready(usize),
+    /// None before this time.
+    NotBefore(Instant),
+    /// None until a batch in flight completes or another one is ready.
     Wait,
-    /// Nothing before there is a producer id.
-    Identify,
+    /// None until there is a producer id.
+    NeedsProducerId,
 }
 
-impl Queue {
+impl PartitionQueue {
     pub(super) fn new(
         partition: TopicPartition,
-        (number, compression): (usize, Arc<CompressionRatio>),
+        (index, compression): (usize, Arc<CompressionRatio>),
         max_size: usize,
         idempotent: bool,
     ) -> Self {
-        let state = State {
+        let state = QueueState {
             open: None,
             ready: VecDeque::new(),
-            busy: Vec::new(),
+            in_flight: Vec::new(),
             last_size: 0,
             max_size,
             is_active: false,
-            numbers: idempotent.then(Numbers::default),
+            sequences: idempotent.then(SequenceState::default),
         };
-        Self { partition, compression, number, state: Mutex::new(state) }
+        Self { partition, compression, index, state: Mutex::new(state) }
     }
 
-    /// How many batches of `batch_size` wait, the open one among them, however large they have grown.
-    pub(super) fn waiting(&self, batch_size: usize) -> usize {
+    /// The queued bytes in batches of `batch_size`, each batch counting as at least one.
+    pub(super) fn queued_batches(&self, batch_size: usize) -> usize {
         let state = self.state.lock();
         let batches = state.ready.iter().chain(&state.open);
         batches.map(|batch| (batch.size() / batch_size.max(1)).max(1)).sum()
     }
 }
 
-impl State {
-    /// The batch that was open is ready.
+impl QueueState {
+    /// Moves the open batch to the ready ones.
     pub(super) fn close(&mut self, open: Batch) {
         self.last_size = open.size();
         self.ready.push_back(open);
     }
 
-    /// Whether there is no batch, not even one on its way.
+    /// Whether there is no batch at all, open, ready or in flight.
     pub(super) fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.open.is_none() && self.busy.is_empty()
+        self.ready.is_empty() && self.open.is_none() && self.in_flight.is_empty()
     }
 
-    /// Whether so many bytes more would go into the batch that is open.
+    /// Whether the open batch has space for `bytes`.
     pub(super) fn has_room_for(&self, bytes: usize, batch_size: usize) -> bool {
         self.open.as_ref().is_some_and(|open| open.size() + bytes <= batch_size)
     }
 
-    /// Whether another batch may be on its way, with at most `most` of them.
-    pub(super) fn has_room(&self, most: usize) -> bool {
-        let steady = self.numbers.as_ref().is_none_or(Numbers::is_steady);
-        self.busy.is_empty() || steady && self.busy.len() < most
+    /// Whether another batch may be in flight, of at most `max_in_flight`.
+    pub(super) fn may_send_more(&self, max_in_flight: usize) -> bool {
+        let can_pipeline = self.sequences.as_ref().is_none_or(SequenceState::can_pipeline);
+        self.in_flight.is_empty() || can_pipeline && self.in_flight.len() < max_in_flight
     }
 
-    /// What may leave next, with at most `most` on their way.
-    pub(super) fn next(&mut self, current: Option<ProducerId>, most: usize, now: Instant) -> Next {
-        if self.busy.len() >= most {
-            return Next::Wait;
+    /// Which batch may be sent next, with at most `max_in_flight` in flight.
+    pub(super) fn next(
+        &mut self,
+        current: Option<ProducerIdAndEpoch>,
+        max_in_flight: usize,
+        now: Instant,
+    ) -> NextBatch {
+        if self.in_flight.len() >= max_in_flight {
+            return NextBatch::Wait;
         }
-        let Some(numbers) = &mut self.numbers else { return self.timed(0, now) };
-        let numbered = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
-        if numbered > 0 {
-            let mut with_numbers = self.ready.iter().take(numbered);
-            if let Some(at) = with_numbers.position(|batch| !batch.denied) {
-                let place = self.ready.get(at).map(Batch::place);
-                let overtakes = self.busy.iter().any(|busy| Some(busy.place) < place);
-                return if overtakes { Next::Wait } else { self.timed(at, now) };
+        let Some(sequences) = &mut self.sequences else { return self.when_ready(0, now) };
+        let sequenced = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
+        if sequenced > 0 {
+            let mut with_numbers = self.ready.iter().take(sequenced);
+            if let Some(at) = with_numbers.position(|batch| !batch.out_of_order) {
+                let key = self.ready.get(at).map(Batch::key);
+                let overtakes = self.in_flight.iter().any(|batch| Some(batch.key) < key);
+                return if overtakes { NextBatch::Wait } else { self.when_ready(at, now) };
             }
-            if !self.busy.is_empty() {
-                return Next::Wait;
+            if !self.in_flight.is_empty() {
+                return NextBatch::Wait;
             }
-            // None of them is in the log, and none can get there under its numbers.
-            numbers.start_over();
-            self.ready.iter_mut().take(numbered).for_each(Batch::renumber);
+            // None of them is in the log, and none can get there with its sequence numbers.
+            sequences.bump_epoch();
+            self.ready.iter_mut().take(sequenced).for_each(Batch::clear_sequence);
         }
         if self.ready.is_empty() {
-            return Next::Wait;
+            return NextBatch::Wait;
         }
-        match numbers.may_number(current, self.busy.len()) {
-            May::Number => self.timed(0, now),
-            May::Wait => Next::Wait,
-            May::Identify => Next::Identify,
+        match sequences.prepare(current, self.in_flight.len()) {
+            SequenceAvailability::Available => self.when_ready(0, now),
+            SequenceAvailability::WaitForInFlight => NextBatch::Wait,
+            SequenceAvailability::NeedsProducerId => NextBatch::NeedsProducerId,
         }
     }
 
-    fn timed(&self, at: usize, now: Instant) -> Next {
+    fn when_ready(&self, at: usize, now: Instant) -> NextBatch {
         match self.ready.get(at).map(|batch| batch.not_before) {
-            None => Next::Wait,
-            Some(Some(not_before)) if not_before > now => Next::At(not_before),
-            Some(_) => Next::Send(at),
+            None => NextBatch::Wait,
+            Some(Some(not_before)) if not_before > now => NextBatch::NotBefore(not_before),
+            Some(_) => NextBatch::Ready(at),
         }
     }
 
-    /// Takes a batch out, to send it to a broker; it has numbers then, with idempotence.
+    /// Takes a ready batch to send it to a broker. With idempotence, it has sequence numbers then.
     pub(super) fn take(&mut self, at: usize, deadline: Instant, broker: i32) -> Option<Batch> {
         let mut batch = self.ready.remove(at)?;
         if batch.sequence.is_none()
-            && let Some(numbers) = &mut self.numbers
+            && let Some(sequences) = &mut self.sequences
         {
-            batch.sequence = numbers.number(batch.count());
+            batch.sequence = sequences.assign(batch.count());
         }
         batch.part.set_count(batch.count());
-        self.busy.push(Busy {
-            place: batch.place(),
+        self.in_flight.push(InFlightBatch {
+            key: batch.key(),
             deadline,
             part: Arc::downgrade(&batch.part),
             count: batch.count(),
@@ -182,70 +187,75 @@ impl State {
         Some(batch)
     }
 
-    /// Notes that a batch is back.
-    pub(super) fn back(&mut self, batch: &Batch) {
-        self.busy.retain(|busy| busy.place != batch.place());
+    /// Removes a batch from those in flight.
+    pub(super) fn remove_in_flight(&mut self, batch: &Batch) {
+        self.in_flight.retain(|in_flight| in_flight.key != batch.key());
     }
 
-    /// Puts a batch back to where it was among those that wait.
+    /// Puts a batch back among the ready ones, in its order.
     pub(super) fn put_back(&mut self, batch: Batch) {
-        if let Some(numbers) = &mut self.numbers {
-            numbers.failed();
+        if let Some(sequences) = &mut self.sequences {
+            sequences.retry();
         }
-        let at = self.ready.partition_point(|other| other.place() < batch.place());
+        let at = self.ready.partition_point(|other| other.key() < batch.key());
         self.ready.insert(at, batch);
     }
 
-    /// Takes out all that has no numbers yet, if it can't have any without another producer id.
-    pub(super) fn take_unnumbered(&mut self, current: Option<ProducerId>) -> Vec<Batch> {
-        if !self.needs_id(current) {
+    /// Takes the batches that have no sequence numbers, if they need a producer id other than
+    /// `current`.
+    pub(super) fn take_without_sequence(&mut self, current: Option<ProducerIdAndEpoch>) -> Vec<Batch> {
+        if !self.needs_producer_id(current) {
             return Vec::new();
         }
-        let numbered = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
-        self.ready.drain(numbered..).chain(self.open.take()).collect()
+        let sequenced = self.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
+        self.ready.drain(sequenced..).chain(self.open.take()).collect()
     }
 
-    /// A batch is in the log. Returns those before it of which that was unknown: they are, too, or
-    /// it would have been refused.
-    pub(super) fn written(&mut self, batch: &Batch) -> Vec<Batch> {
-        let (Some(numbers), Some(sequence)) = (&mut self.numbers, batch.sequence) else { return Vec::new() };
-        numbers.written(sequence, batch.count());
-        let place = batch.place();
-        let known = |other: &Batch| other.denied && other.sequence.is_some_and(|s| numbers.is_proven(s));
+    /// A batch was written. Returns earlier ones whose result was unknown: they were written too, or
+    /// it would have been rejected.
+    pub(super) fn acknowledge(&mut self, batch: &Batch) -> Vec<Batch> {
+        let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) else {
+            return Vec::new();
+        };
+        sequences.acknowledge(sequence, batch.count());
+        let key = batch.key();
+        let known = |other: &Batch| {
+            other.out_of_order && other.sequence.is_some_and(|s| sequences.is_acknowledged(s))
+        };
         let mut written = Vec::new();
         while let Some(at) = self.ready.iter().position(known) {
             written.extend(self.ready.remove(at));
         }
-        // Those after it may have been refused only since it was missing.
-        self.ready.iter_mut().for_each(|other| other.denied &= other.place() < place);
+        // Later batches may have been rejected only because this one was missing.
+        self.ready.iter_mut().for_each(|other| other.out_of_order &= other.key() < key);
         written
     }
 
-    /// Whether a batch is in the log although a broker refuses it, since one after it is.
-    pub(super) fn is_proven(&self, batch: &Batch) -> bool {
-        let (Some(numbers), Some(sequence)) = (&self.numbers, batch.sequence) else { return false };
-        numbers.is_proven(sequence)
+    /// Whether a batch was certainly written although the broker rejects it, because a later one was.
+    pub(super) fn is_acknowledged(&self, batch: &Batch) -> bool {
+        let (Some(sequences), Some(sequence)) = (&self.sequences, batch.sequence) else { return false };
+        sequences.is_acknowledged(sequence)
     }
 
-    /// A batch will not be sent again although it is not known to be in the log.
-    pub(super) fn given_up(&mut self, batch: &Batch) {
-        let (Some(numbers), Some(sequence)) = (&mut self.numbers, batch.sequence) else { return };
-        let place = batch.place();
-        let later = self.ready.iter().any(|other| other.sequence.is_some() && other.place() > place)
-            || self.busy.iter().any(|busy| busy.place > place);
-        numbers.given_up(sequence, batch.count(), !later, batch.maybe_written());
+    /// A batch is not sent again although it is not known to be written.
+    pub(super) fn abandon(&mut self, batch: &Batch) {
+        let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) else { return };
+        let key = batch.key();
+        let later = self.ready.iter().any(|other| other.sequence.is_some() && other.key() > key)
+            || self.in_flight.iter().any(|other| other.key > key);
+        sequences.abandon(sequence, batch.count(), !later, batch.maybe_written());
     }
 
-    /// A broker refuses the producer's epoch: it needs another id.
-    pub(super) fn spend(&mut self, batch: &Batch) {
-        if let (Some(numbers), Some(sequence)) = (&mut self.numbers, batch.sequence) {
-            numbers.spend(sequence);
+    /// The broker rejects the producer id and epoch.
+    pub(super) fn invalidate_producer_id(&mut self, batch: &Batch) {
+        if let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) {
+            sequences.invalidate_producer_id(sequence);
         }
     }
 
-    /// Whether the next batch would have to wait for a producer id.
-    pub(super) fn needs_id(&self, current: Option<ProducerId>) -> bool {
-        self.numbers.as_ref().is_some_and(|numbers| numbers.needs_id(current))
+    /// Whether the next batch has to wait for a new producer id.
+    pub(super) fn needs_producer_id(&self, current: Option<ProducerIdAndEpoch>) -> bool {
+        self.sequences.as_ref().is_some_and(|sequences| sequences.needs_producer_id(current))
     }
 }
 

@@ -1,157 +1,90 @@
-//! The sender: one task that takes ready batches to the leaders of their partitions.
+//! The sender: one task that sends ready batches to the leaders of their partitions.
 //!
-//! Invariants: it wakes only when something is due, came back, or was asked for; a partition without
-//! a leader costs one refresh of the metadata at a time, with a pause between them. Requests to one
-//! broker are written in the order in which their batches were taken out.
+//! Invariants: it wakes only for a deadline, a response or a notification. A partition without a
+//! leader causes one metadata refresh at a time, with a pause in between. Requests to a broker are
+//! written in the order in which their batches were drained.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ottla_protocol::records::Compressor;
-use parking_lot::{Mutex, RwLock};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::Target;
-use super::accumulator::Accumulator;
+use super::adaptive_partitioning::AdaptivePartitioning;
 use super::batch::Batch;
-use super::drain::{Drained, Late};
-use super::partitioner::Balance;
-use super::produce::{Outcome, Turns, process_outcome, send_request};
-use crate::cluster::Client;
-use crate::error::{Error, Result};
+use super::drain::{DrainResult, ExpiredInFlight};
+use super::inner::ProducerInner;
+use super::produce::{ProduceOutcome, WriteOrder, process_outcome, send_request};
+use super::producer_id::ProducerIdState;
+use super::unobserved_failures::{REPORT_AFTER, UnobservedFailure};
+use crate::error::Error;
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Snapshot, TopicSelector};
-use crate::producer::producer_id::Identity;
-use crate::producer::unobserved_failures::{PATIENCE, UnseenFailure};
 use crate::tasks::duty_cycle::DutyCycle;
 use crate::topic_partition::TopicPartition;
 
-/// Even an idle sender looks after its batches this often.
-const IDLE: Duration = Duration::from_secs(1);
+/// How often an idle sender checks its batches.
+const IDLE_WAKEUP: Duration = Duration::from_secs(1);
 
-/// How often failures that nobody has asked about are looked for.
-const REPORT: Duration = Duration::from_secs(5);
+/// How often to log unobserved failures.
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long a partition that a broker does not know is taken not to exist.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
-/// What the producer's handle and its task share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) client: Client,
-    pub(super) accumulator: Accumulator,
-    /// The topics that are written to.
-    pub(super) targets: RwLock<hashbrown::HashMap<Arc<str>, Arc<Target>>>,
-    /// Something may be ready.
-    pub(super) wake: Notify,
-    /// Compressors that rest between batches.
-    pub(super) compressors: Mutex<Vec<Compressor>>,
-    /// When a broker was last asked for a partition that is not known.
-    looked: Mutex<Option<Instant>>,
-    /// Why records were last not written, and when that was.
-    failure: Mutex<Option<(Instant, Error)>>,
-}
-
-/// Refreshes the metadata on the side: the other partitions' batches do not wait for it. Ends with
-/// the sender.
-struct Refresher {
+/// Refreshes the metadata in a task of its own, so that other partitions' batches need not wait. It
+/// ends with the sender.
+struct MetadataRefresher {
     task: JoinSet<()>,
     /// The generation that is known to be stale.
     stale: Option<u64>,
-    /// A partition without a leader is no reason to ask all the time.
+    /// Limits the rate of refreshes while a partition has no leader.
     not_before: Instant,
 }
 
-impl Refresher {
-    fn want(&mut self, stale: u64) {
+impl MetadataRefresher {
+    fn request(&mut self, stale: u64) {
         self.stale = self.stale.max(Some(stale));
     }
 
-    /// Starts a refresh if one is wanted and it is time; otherwise says when it will be.
-    fn start(&mut self, shared: &Arc<Shared>, now: Instant) -> Option<Instant> {
+    /// Starts a refresh if one is requested and due, and otherwise returns when it will be due.
+    fn start(&mut self, inner: &Arc<ProducerInner>, now: Instant) -> Option<Instant> {
         let stale = self.stale.filter(|_| self.task.is_empty())?;
         if now < self.not_before {
             return Some(self.not_before);
         }
         self.stale = None;
-        let shared = Arc::clone(shared);
+        let inner = Arc::clone(inner);
         self.task.spawn(async move {
-            // If it fails it is wanted again, for as long as batches have nowhere to go.
-            if let Err(error) = shared.client.refresh(stale, TopicSelector::Tracked).await {
-                tracing::debug!(target: "ottla.producer", %error, "metadata cannot be refreshed");
+            // After a failure it is requested again, as long as batches have no leader.
+            if let Err(error) = inner.client.refresh(stale, TopicSelector::Tracked).await {
+                tracing::debug!(target: "ottla.producer", %error, "cannot refresh the metadata");
             }
         });
         None
     }
 }
 
-impl Shared {
-    pub(super) fn new(client: Client, accumulator: Accumulator) -> Self {
-        Self {
-            client,
-            accumulator,
-            targets: RwLock::default(),
-            wake: Notify::new(),
-            compressors: Mutex::default(),
-            looked: Mutex::default(),
-            failure: Mutex::default(),
-        }
-    }
-
-    /// Records that records for `topic` have not been written since `since`; warns once that has lasted.
-    pub(super) fn record_failure(&self, topic: &str, error: &Error, since: Instant) {
-        self.client.record_failure(format_args!("writing to {topic}"), error, since);
-        *self.failure.lock() = Some((Instant::now(), error.clone()));
-    }
-
-    /// Why records were last not written, if that was not before `since`.
-    pub(super) fn failure_since(&self, since: Instant) -> Option<Error> {
-        self.failure.lock().as_ref().filter(|(at, _)| *at >= since).map(|(_, error)| error.clone())
-    }
-
-    /// Whether a broker may be asked for a partition that is not known: it may not exist at all, and
-    /// a program that always names it would ask all the time.
-    pub(super) fn may_look_again(&self, now: Instant) -> bool {
-        let mut looked = self.looked.lock();
-        let may = looked.is_none_or(|looked| now.saturating_duration_since(looked) >= LOOK_AGAIN);
-        if may {
-            *looked = Some(now);
-        }
-        may
-    }
-
-    pub(super) fn compressor(&self) -> Result<Compressor> {
-        if let Some(compressor) = self.compressors.lock().pop() {
-            return Ok(compressor);
-        }
-        super::compressor(self.client.config())
-    }
-}
-
-/// The requests on their way, by broker.
+/// The requests in flight, by broker.
 #[derive(Default)]
-struct Requests {
-    tasks: JoinSet<Outcome>,
+struct InFlightRequests {
+    tasks: JoinSet<ProduceOutcome>,
     in_flight: HashMap<i32, usize>,
-    /// Resolves when the last request to a broker has been written, or will not be.
+    /// Resolves once the last request to a broker was written, or never will be.
     written: HashMap<i32, oneshot::Receiver<()>>,
 }
 
-impl Requests {
-    fn spawn(&mut self, shared: &Arc<Shared>, broker: i32, batches: Vec<Batch>) {
+impl InFlightRequests {
+    fn spawn(&mut self, inner: &Arc<ProducerInner>, broker: i32, batches: Vec<Batch>) {
         *self.in_flight.entry(broker).or_default() += 1;
-        shared.accumulator.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
+        inner.accumulator.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
         let (written, wait) = oneshot::channel();
-        let before = self.written.insert(broker, wait);
-        self.tasks.spawn(send_request(Arc::clone(shared), broker, batches, Turns { before, written }));
+        let previous = self.written.insert(broker, wait);
+        self.tasks.spawn(send_request(Arc::clone(inner), broker, batches, WriteOrder { previous, written }));
     }
 
-    async fn finished(&mut self, shared: &Shared) -> Option<Outcome> {
+    async fn finished(&mut self, inner: &ProducerInner) -> Option<ProduceOutcome> {
         let outcome = self.tasks.join_next().await?;
-        shared.accumulator.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
+        inner.accumulator.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
         let outcome = outcome.ok()?;
         if let Some(count) = self.in_flight.get_mut(&outcome.broker) {
             *count = count.saturating_sub(1);
@@ -161,145 +94,157 @@ impl Requests {
 }
 
 /// Runs until the producer is dropped.
-pub(super) async fn run(shared: Arc<Shared>) {
-    let config = shared.client.config().clone();
+pub(super) async fn run(inner: Arc<ProducerInner>) {
+    let config = inner.client.config().clone();
     let pause = config.retry_backoff.max(Duration::from_millis(10));
-    let mut requests = Requests::default();
-    let mut identity = Identity::new(pause);
-    let mut balance = Balance::default();
-    let mut duty_cycle = DutyCycle::default();
-    let mut report_at = Instant::now() + REPORT;
+    let mut requests = InFlightRequests::default();
+    let mut producer_id = ProducerIdState::new(pause);
+    let mut adaptive = AdaptivePartitioning::default();
+    let mut pace = DutyCycle::default();
+    let mut report_at = Instant::now() + REPORT_INTERVAL;
     let mut leaderless_since: Option<Instant> = None;
-    let mut refresher = Refresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
+    let mut refresher = MetadataRefresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
     loop {
         let now = Instant::now();
-        let snapshot = shared.client.snapshot();
-        let Step { leaderless, needs_producer_id, next } = match duty_cycle.wait_until(now) {
-            Some(later) => Step { next: Some(later), ..Step::default() },
+        let snapshot = inner.client.snapshot();
+        let PendingWork { leaderless, needs_producer_id, next_wakeup } = match pace.wait_until(now) {
+            Some(later) => PendingWork { next_wakeup: Some(later), ..PendingWork::default() },
             None => {
-                let step = send_due(&shared, &snapshot, &identity, &mut requests, now);
-                duty_cycle.record_pass(now, Instant::now());
-                leaderless_since = step.leaderless.as_ref().map(|_| leaderless_since.unwrap_or(now));
-                step
+                let work = send_due(&inner, &snapshot, &producer_id, &mut requests, now);
+                pace.record_pass(now, Instant::now());
+                leaderless_since = work.leaderless.as_ref().map(|_| leaderless_since.unwrap_or(now));
+                work
             }
         };
-        balance.update(&shared, &requests.in_flight, now);
+        adaptive.update(&inner, &requests.in_flight, now);
         if let Some((topic, partition)) = leaderless {
             let since = leaderless_since.unwrap_or(now);
-            refresher.want(snapshot.generation);
+            refresher.request(snapshot.generation);
             let error = no_leader(&snapshot, &topic, partition);
-            shared.record_failure(&topic, &error, since);
+            inner.record_failure(&topic, &error, since);
         }
-        let refresh_at = refresher.start(&shared, now);
-        let identify_at = needs_producer_id.and_then(|leader| identity.start(&shared, leader, now));
+        let refresh_at = refresher.start(&inner, now);
+        let producer_id_at =
+            needs_producer_id.and_then(|leader| producer_id.start_request(&inner.client, leader, now));
         if now >= report_at {
-            shared.accumulator.failures.take_unreported(PATIENCE).iter().for_each(UnseenFailure::warn);
-            report_at = now + REPORT;
+            inner.accumulator.failures.take_unreported(REPORT_AFTER).iter().for_each(UnobservedFailure::warn);
+            report_at = now + REPORT_INTERVAL;
         }
-        let wait = [next, refresh_at, identify_at].into_iter().flatten().fold(now + IDLE, Instant::min);
+        let wait = [next_wakeup, refresh_at, producer_id_at]
+            .into_iter()
+            .flatten()
+            .fold(now + IDLE_WAKEUP, Instant::min);
         tokio::select! {
-            () = shared.wake.notified() => {}
+            () = inner.wake.notified() => {}
             () = sleep_until(wait) => {}
             Some(_) = refresher.task.join_next() => refresher.not_before = Instant::now() + pause,
-            Some(identified) = identity.finished() => match identified {
-                Ok(stale) => {
-                    if let Some((error, since)) = identity.error.as_ref().zip(identity.failing_since) {
-                        shared.client.record_failure("asking for a producer id", error, since);
+            Some(response) = producer_id.response() => match response {
+                Ok(metadata_is_stale) => {
+                    if let Some((error, since)) = producer_id.error.as_ref().zip(producer_id.failing_since) {
+                        inner.client.record_failure("requesting a producer id", error, since);
                     }
-                    if stale {
-                        refresher.want(shared.client.inner.metadata.peek().generation);
+                    if metadata_is_stale {
+                        refresher.request(inner.client.inner.metadata.peek().generation);
                     }
                 }
-                Err(error) => shared.accumulator.fail_unnumbered(&error, identity.current),
+                Err(error) => inner.accumulator.fail_without_producer_id(&error, producer_id.current),
             },
-            Some(outcome) = requests.finished(&shared) => {
-                if outcome.is_answered() {
-                    balance.answered(outcome.broker);
+            Some(outcome) = requests.finished(&inner) => {
+                if outcome.got_response() {
+                    adaptive.response_received(outcome.broker);
                 }
-                if process_outcome(&shared, outcome) {
-                    refresher.want(shared.client.inner.metadata.peek().generation);
+                if process_outcome(&inner, outcome) {
+                    refresher.request(inner.client.inner.metadata.peek().generation);
                 }
             }
         }
     }
 }
 
-/// What a step leaves to do.
+/// What remains to be done after sending.
 #[derive(Default)]
-struct Step {
-    /// A partition with batches that leave as soon as it has a leader.
+struct PendingWork {
+    /// A partition whose batches need a leader.
     leaderless: Option<TopicPartition>,
     /// A producer id is needed, to write to this broker if it is known.
     needs_producer_id: Option<Option<i32>>,
-    next: Option<Instant>,
+    next_wakeup: Option<Instant>,
 }
 
-/// Sends what is due, and fails what has been waiting for too long.
+/// Sends the batches that are due, and fails those that have expired.
 fn send_due(
-    shared: &Arc<Shared>,
+    inner: &Arc<ProducerInner>,
     snapshot: &Snapshot,
-    identity: &Identity,
-    requests: &mut Requests,
+    producer_id: &ProducerIdState,
+    requests: &mut InFlightRequests,
     now: Instant,
-) -> Step {
-    let config = shared.client.config();
+) -> PendingWork {
+    let config = inner.client.config();
     let leader = |(topic, partition): &TopicPartition| {
         let leader = snapshot.leader(topic, *partition).map(|leader| leader.id);
         if leader.is_none() {
-            // Waiting for a leader is a use, too.
-            shared.client.inner.metadata.touch([topic]);
+            // Keeps the topic in the metadata while its records wait for a leader.
+            inner.client.inner.metadata.touch([topic]);
         }
         leader
     };
-    let mut step = Step::default();
+    let mut work = PendingWork::default();
     loop {
         let in_flight = &requests.in_flight;
-        let room = |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
-        let Drained { requests: ready, expired, late, leaderless, needs_producer_id, more, next } =
-            shared.accumulator.drain(now, config.max_request_size, identity.current, leader, room);
+        let capacity =
+            |broker| config.max_in_flight.saturating_sub(in_flight.get(&broker).copied().unwrap_or(0));
+        let DrainResult {
+            requests: ready,
+            expired,
+            expired_in_flight,
+            leaderless,
+            needs_producer_id,
+            has_more,
+            next_wakeup,
+        } = inner.accumulator.drain(now, config.max_request_size, producer_id.current, leader, capacity);
         for mut batch in expired {
             let partition = batch.part.partition();
             if batch.last_error.is_none() && leader(partition).is_none() {
                 batch.last_error = Some(no_leader(snapshot, &partition.0, partition.1));
             }
             if batch.last_error.is_none() && batch.sequence.is_none() {
-                batch.last_error.clone_from(&identity.error);
+                batch.last_error.clone_from(&producer_id.error);
             }
-            let mut error = shared.accumulator.too_late(batch.last_error.as_ref());
+            let mut error = inner.accumulator.delivery_timed_out(batch.last_error.as_ref());
             if let (None, Some(broker)) = (&batch.last_error, leader(batch.part.partition())) {
-                error = at_broker(error, snapshot, broker);
+                error = with_broker(error, snapshot, broker);
             }
-            shared.accumulator.fail_unsent(batch, error);
+            inner.accumulator.fail_unsent(batch, error);
         }
-        late.into_iter().for_each(|late| tell_late(shared, snapshot, late));
+        expired_in_flight.into_iter().for_each(|expired| fail_in_flight(inner, snapshot, expired));
         let sent = !ready.is_empty();
         for (broker, groups) in ready {
-            groups.into_iter().for_each(|batches| requests.spawn(shared, broker, batches));
+            groups.into_iter().for_each(|batches| requests.spawn(inner, broker, batches));
         }
-        step.leaderless = step.leaderless.or(leaderless);
-        step.needs_producer_id =
-            step.needs_producer_id.or(needs_producer_id.map(|partition| leader(&partition)));
-        step.next = [step.next, next].into_iter().flatten().min();
-        // A partition has at most one batch in a request, and may have more in the next ones.
-        if !(sent && more) {
-            return step;
+        work.leaderless = work.leaderless.or(leaderless);
+        work.needs_producer_id =
+            work.needs_producer_id.or(needs_producer_id.map(|partition| leader(&partition)));
+        work.next_wakeup = [work.next_wakeup, next_wakeup].into_iter().flatten().min();
+        // A request has at most one batch of a partition, so further batches need another drain.
+        if !(sent && has_more) {
+            return work;
         }
     }
 }
 
-/// Tells those who sent a batch that its time is over while it is on its way.
-fn tell_late(shared: &Shared, snapshot: &Snapshot, late: Late) {
-    let Late { part, broker, count, last_error } = late;
-    shared.accumulator.metrics.failed(&part.partition().0, count);
-    let mut error = shared.accumulator.too_late(last_error.as_ref());
+/// Fails the records of a batch that has expired in flight.
+fn fail_in_flight(inner: &ProducerInner, snapshot: &Snapshot, expired: ExpiredInFlight) {
+    let ExpiredInFlight { part, broker, count, last_error } = expired;
+    inner.accumulator.metrics.failed(&part.partition().0, count);
+    let mut error = inner.accumulator.delivery_timed_out(last_error.as_ref());
     if last_error.is_none() {
-        error = at_broker(error, snapshot, broker);
+        error = with_broker(error, snapshot, broker);
     }
-    part.settle(Err(error));
+    part.complete(Err(error));
 }
 
-/// Before a first attempt has failed, whom a batch waits for is all that is known.
-fn at_broker(error: Error, snapshot: &Snapshot, broker: i32) -> Error {
+/// Adds the broker that the batch was sent to, unless an earlier attempt's error names it.
+fn with_broker(error: Error, snapshot: &Snapshot, broker: i32) -> Error {
     let error = error.broker(broker);
     match snapshot.brokers.get(&broker) {
         Some(known) => error.address(known.endpoint.to_string()),

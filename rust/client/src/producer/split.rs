@@ -1,7 +1,7 @@
-//! A batch that a broker finds too large, in two halves.
+//! Splits a batch that a broker rejected as too large.
 //!
-//! Invariant: the parts have the batch's records, in order and under the same numbers, and its
-//! share of the memory.
+//! Invariant: the parts have the batch's records, in order and with the same sequence numbers, and
+//! share its memory.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use ottla_protocol::records::{BatchBuilder, Batches, Decompressor};
 use super::batch::Batch;
 use crate::error::{Error, Kind, Result};
 
-/// Splits a closed batch of more than one record at the half of its bytes.
+/// Splits a closed batch of more than one record into two of about the same size.
 pub(super) fn split(batch: &Batch) -> Result<Vec<Batch>> {
     let nothing = || Error::new(Kind::Config, "the batch has nothing to split");
     let closed = batch.closed().ok_or_else(nothing)?;
-    // Our own bytes: what was checked when they were made need not be checked again.
+    // These bytes were encoded here, so their checksum need not be verified.
     let records = Batches::new(closed.clone()).check_crc(false).next().ok_or_else(nothing)??;
     let mut decompressor = Decompressor::with_limit(usize::MAX);
     let (mut total, mut count) = (0, 0);
@@ -29,7 +29,7 @@ pub(super) fn split(batch: &Batch) -> Result<Vec<Batch>> {
         let record = record?;
         headers.clear();
         headers.extend(record.headers);
-        // The first record goes to the left and the last to the right, whatever their sizes.
+        // The first record always goes left and the last one right, whatever their sizes.
         let right = index > 0 && (done >= total / 2 || index == count - 1);
         let [left_builder, right_builder] = &mut builders;
         let builder = if right { right_builder } else { left_builder };
@@ -44,7 +44,7 @@ pub(super) fn split(batch: &Batch) -> Result<Vec<Batch>> {
     let half = batch.reserved / 2;
     let tail = Arc::new(batch.part.split(left.len()));
     Ok(vec![
-        batch.piece(Arc::clone(&batch.part), left, batch.reserved - half),
-        batch.piece(tail, right, half),
+        batch.split_off(Arc::clone(&batch.part), left, batch.reserved - half),
+        batch.split_off(tail, right, half),
     ])
 }

@@ -1,7 +1,8 @@
-//! Failures of records that nobody has asked about, so that none is silent.
+//! Failed records whose results the application has not checked: they are logged, so that no failure
+//! is silent.
 //!
-//! Invariants: a record that was accepted and has failed stays here until somebody asks what became of it;
-//! it is reported once. At most [`MAX_BATCHES`] batches are remembered; of what is beyond, the number is.
+//! Invariants: the failure of an accepted record stays here until the application checks it, and is
+//! logged once. At most [`MAX_BATCHES`] batches are kept; beyond that, records are only counted.
 
 use std::sync::Arc;
 
@@ -9,30 +10,31 @@ use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::producer::produce_result::Completion;
+use crate::producer::produce_result::ProduceResult;
 
-/// Batches with failed records that are remembered.
+/// The maximum number of batches with failed records to keep.
 const MAX_BATCHES: usize = 10_000;
 
-/// How long a program may take to ask about a failure, if it never flushes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the application may take to check a result before the failure is logged. `flush` and
+/// `close` log it at once.
+pub(super) const REPORT_AFTER: Duration = Duration::from_secs(30);
 
-/// Records that failed for the same reason, and about which nobody has asked.
+/// Records that failed for the same reason and whose results were not checked.
 #[derive(Debug, Clone)]
-pub struct UnseenFailure {
-    /// Why the first of them failed, and where.
+pub struct UnobservedFailure {
+    /// The error of the first of them.
     pub error: Error,
-    /// How many records there are.
+    /// The number of records.
     pub count: usize,
 }
 
-impl UnseenFailure {
-    /// The same failures, those of one place and for one reason together.
+impl UnobservedFailure {
+    /// Merges failures of the same partition and cause.
     #[must_use]
     pub fn grouped(failures: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for failure in failures {
-            match groups.iter_mut().find(|known| is_same(&known.error, &failure.error)) {
+            match groups.iter_mut().find(|known| same_cause(&known.error, &failure.error)) {
                 Some(known) => known.count += failure.count,
                 None => groups.push(failure),
             }
@@ -40,33 +42,33 @@ impl UnseenFailure {
         groups
     }
 
-    /// All of them as one: the first, with the number of all.
+    /// Merges all failures into one: the first error, with the total number of records.
     #[must_use]
     pub fn total(failures: impl IntoIterator<Item = Self>) -> Option<Self> {
         failures.into_iter().reduce(|first, other| Self { count: first.count + other.count, ..first })
     }
 
-    /// The error of a block that ends without anybody having asked.
+    /// The error that ends a `with` block whose application has not checked the results.
     #[must_use]
     pub fn into_error(self) -> Error {
-        let what = match self.count {
-            1 => "1 record was not written, and nobody has asked for its result".to_owned(),
-            count => format!("{count} records were not written, and nobody has asked for their results"),
+        let message = match self.count {
+            1 => "1 record was not written, and its result was not checked".to_owned(),
+            count => format!("{count} records were not written, and their results were not checked"),
         };
-        self.error.prefixed(what)
+        self.error.prefixed(message)
     }
 
-    /// Logs it.
+    /// Logs the failure.
     pub fn warn(&self) {
         let Self { error, count } = self;
-        tracing::warn!(target: "ottla.producer", count, %error, "records were not written, and nobody has asked for their results");
+        tracing::warn!(target: "ottla.producer", count, %error, "records were not written, and their results were not checked");
     }
 }
 
-/// Failed records of one batch that follow each other.
+/// Consecutive failed records of one batch.
 #[derive(Debug)]
-struct Entry {
-    completion: Arc<Completion>,
+struct FailedRecords {
+    produce_result: Arc<ProduceResult>,
     first: usize,
     count: usize,
     error: Error,
@@ -75,73 +77,77 @@ struct Entry {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    entries: Vec<Entry>,
-    /// What there was no room for.
-    beyond: Option<UnseenFailure>,
-    beyond_reported: bool,
+struct Log {
+    failed: Vec<FailedRecords>,
+    /// The failures beyond [`MAX_BATCHES`].
+    overflow: Option<UnobservedFailure>,
+    overflow_reported: bool,
 }
 
-/// The failures of one producer.
+/// The unobserved failures of one producer.
 #[derive(Debug, Default)]
-pub(super) struct UnseenFailures(Mutex<State>);
+pub(super) struct UnobservedFailures(Mutex<Log>);
 
-impl Entry {
-    /// How many of the records nobody has asked about.
-    fn unseen(&self) -> usize {
-        self.completion.unseen(self.first, self.count)
+impl FailedRecords {
+    /// The number of these records whose results were not checked.
+    fn unobserved(&self) -> usize {
+        self.produce_result.unobserved(self.first, self.count)
     }
 
-    fn failure(&self) -> Option<UnseenFailure> {
-        let count = self.unseen();
-        (count > 0).then(|| UnseenFailure { error: self.error.clone(), count })
+    fn failure(&self) -> Option<UnobservedFailure> {
+        let count = self.unobserved();
+        (count > 0).then(|| UnobservedFailure { error: self.error.clone(), count })
     }
 }
 
-impl UnseenFailures {
-    /// Records of a batch have failed.
-    pub(super) fn add(&self, completion: &Arc<Completion>, first: usize, count: usize, error: &Error) {
-        let mut state = self.0.lock();
-        if state.entries.len() >= MAX_BATCHES {
-            state.entries.retain(|entry| entry.unseen() > 0);
+impl UnobservedFailures {
+    /// Adds failed records of a batch.
+    pub(super) fn add(&self, produce_result: &Arc<ProduceResult>, first: usize, count: usize, error: &Error) {
+        let mut log = self.0.lock();
+        if log.failed.len() >= MAX_BATCHES {
+            log.failed.retain(|records| records.unobserved() > 0);
         }
-        if state.entries.len() >= MAX_BATCHES {
-            let none = || UnseenFailure { error: error.clone(), count: 0 };
-            state.beyond.get_or_insert_with(none).count += count;
-            state.beyond_reported = false;
+        if log.failed.len() >= MAX_BATCHES {
+            let none = || UnobservedFailure { error: error.clone(), count: 0 };
+            log.overflow.get_or_insert_with(none).count += count;
+            log.overflow_reported = false;
             return;
         }
-        let (completion, error, since) = (Arc::clone(completion), error.clone(), Instant::now());
-        state.entries.push(Entry { completion, first, count, error, since, reported: false });
+        let (produce_result, error, since) = (Arc::clone(produce_result), error.clone(), Instant::now());
+        log.failed.push(FailedRecords { produce_result, first, count, error, since, reported: false });
     }
 
-    /// What was not reported yet and is older than `age`, by place and cause.
-    pub(super) fn take_unreported(&self, age: Duration) -> Vec<UnseenFailure> {
+    /// Takes the failures that were not logged yet and are older than `age`, merged by partition and
+    /// cause.
+    pub(super) fn take_unreported(&self, age: Duration) -> Vec<UnobservedFailure> {
         let now = Instant::now();
-        let mut state = self.0.lock();
-        state.entries.retain(|entry| entry.unseen() > 0);
-        let old = |entry: &&mut Entry| !entry.reported && now.duration_since(entry.since) >= age;
-        let mut failures = UnseenFailure::grouped(state.entries.iter_mut().filter(old).filter_map(|entry| {
-            entry.reported = true;
-            entry.failure()
-        }));
-        if !state.beyond_reported {
-            state.beyond_reported = true;
-            failures.extend(state.beyond.clone());
+        let mut log = self.0.lock();
+        log.failed.retain(|records| records.unobserved() > 0);
+        let old =
+            |records: &&mut FailedRecords| !records.reported && now.duration_since(records.since) >= age;
+        let mut failures =
+            UnobservedFailure::grouped(log.failed.iter_mut().filter(old).filter_map(|records| {
+                records.reported = true;
+                records.failure()
+            }));
+        if !log.overflow_reported {
+            log.overflow_reported = true;
+            failures.extend(log.overflow.clone());
         }
         failures
     }
 
-    /// The first failure that nobody has asked about, reported or not, and how many records there are in
-    /// all.
-    pub(super) fn first(&self) -> Option<UnseenFailure> {
-        let state = self.0.lock();
-        UnseenFailure::total(state.entries.iter().filter_map(Entry::failure).chain(state.beyond.clone()))
+    /// The first unobserved failure, logged or not, with the total number of records.
+    pub(super) fn first(&self) -> Option<UnobservedFailure> {
+        let log = self.0.lock();
+        UnobservedFailure::total(
+            log.failed.iter().filter_map(FailedRecords::failure).chain(log.overflow.clone()),
+        )
     }
 }
 
-/// Whether two failures are of one place and for one reason.
-fn is_same(a: &Error, b: &Error) -> bool {
+/// Whether two failures have the same partition and cause.
+fn same_cause(a: &Error, b: &Error) -> bool {
     let place = |error: &Error| (error.context().topic.clone(), error.context().partition);
     (a.kind(), a.code(), place(a)) == (b.kind(), b.code(), place(b))
 }

@@ -1,6 +1,6 @@
-//! Proves: with idempotence each record is written once and in order, whatever is lost on the way;
-//! numbers are never reused while their first meaning may be in the log; only a gap, and nothing
-//! else, raises the epoch (KIP-98, KIP-360).
+//! Tests idempotence: each record is written once and in order, whatever is lost; sequence numbers
+//! are never reused while their first use may be in the log; only a gap bumps the epoch (KIP-98,
+//! KIP-360).
 
 use crate::support::numbered::*;
 use crate::support::*;
@@ -15,7 +15,7 @@ fn on_produce(reaction: Reaction) -> Fault {
 }
 
 #[tokio::test(start_paused = true)]
-async fn numbers_belong_to_the_partition_and_follow_each_other() {
+async fn sequence_numbers_are_consecutive_per_partition() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &SINGLE).await;
     for n in 0..6 {
@@ -32,7 +32,7 @@ async fn five_batches_of_a_partition_are_in_flight_after_the_first() {
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(150))));
     let first = send_all(&producer, 0..10).await;
     let in_flight = || producer.client().connections().iter().map(|status| status.in_flight).max();
-    // The broker does not know the producer yet, and would take what comes first.
+    // The broker does not know the producer yet, and would accept whatever comes first.
     until(|| in_flight() == Some(1)).await;
     assert_eq!(written(&cluster), texts([]));
     offset_of(&first[0]).await.expect("written");
@@ -41,9 +41,9 @@ async fn five_batches_of_a_partition_are_in_flight_after_the_first() {
     assert_eq!(written(&cluster), texts(0..10));
 }
 
-/// A batch that fails while others are behind it: those are refused, and go again in order.
+/// A batch fails while others are behind it: those are rejected, and sent again in order.
 #[tokio::test(start_paused = true)]
-async fn out_of_order_behind_a_retry_is_a_retry() {
+async fn out_of_order_behind_a_retry_is_retried() {
     for code in [ErrorCode::NotEnoughReplicas, ErrorCode::NotLeaderOrFollower, ErrorCode::CorruptMessage] {
         let cluster = cluster(1).await;
         let producer = producer(&cluster, &SINGLE).await;
@@ -60,7 +60,7 @@ async fn out_of_order_behind_a_retry_is_a_retry() {
 
 /// A batch that fails for good leaves a gap: those behind it are written under a new epoch.
 #[tokio::test(start_paused = true)]
-async fn a_gap_raises_the_epoch_and_loses_nothing_else() {
+async fn a_gap_bumps_the_epoch_and_loses_nothing_else() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
@@ -78,7 +78,7 @@ async fn a_gap_raises_the_epoch_and_loses_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_number_of_a_batch_that_surely_was_not_written_is_used_again() {
+async fn the_sequence_number_of_a_rejected_batch_is_reused() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
@@ -88,9 +88,9 @@ async fn the_number_of_a_batch_that_surely_was_not_written_is_used_again() {
     assert_eq!(numbers(&cluster), [(0, 0), (0, 1)]);
 }
 
-/// KIP-360: an unclean election loses what was acknowledged; the producer goes on all the same.
+/// KIP-360: an unclean election loses acknowledged records; the producer continues all the same.
 #[tokio::test(start_paused = true)]
-async fn a_log_that_was_cut_off_raises_the_epoch() {
+async fn a_truncated_log_bumps_the_epoch() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
     for delivery in send_all(&producer, 0..3).await {
@@ -105,7 +105,7 @@ async fn a_log_that_was_cut_off_raises_the_epoch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_producer_and_a_refused_epoch_start_over() {
+async fn an_unknown_producer_and_a_rejected_epoch_start_over() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
@@ -117,14 +117,14 @@ async fn an_unknown_producer_and_a_refused_epoch_start_over() {
     let stamps: Vec<_> =
         view.batches.iter().map(|b| (b.producer_id, b.producer_epoch, b.base_sequence)).collect();
     let id = stamps[0].0;
-    assert_eq!(stamps, [(id, 0, 0), (id, 1, 0), (id + 1, 0, 0)], "the last under another id");
+    assert_eq!(stamps, [(id, 0, 0), (id, 1, 0), (id + 1, 0, 0)], "the last one under another id");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_duplicate_is_written_even_if_nobody_knows_where() {
+async fn a_duplicate_counts_as_written_even_without_an_offset() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
-    // The broker recognises it and says where it is.
+    // The broker recognizes the batch and reports its offset.
     cluster.inject(on_produce(Reaction::Disconnect(When::AfterHandling)));
     assert_eq!(offset_of(&send(&producer, 0, "0").await).await.expect("written"), 0);
     assert_eq!(written(&cluster), texts([0]));
@@ -133,21 +133,21 @@ async fn a_duplicate_is_written_even_if_nobody_knows_where() {
     assert_eq!(offset_of(&send(&producer, 0, "1").await).await.expect("written"), -1);
 }
 
-/// What may be in the log although its time is over keeps its number, and what follows waits.
+/// An expired batch that may be in the log keeps its sequence numbers, and later ones wait.
 #[tokio::test(start_paused = true)]
-async fn an_expired_batch_that_may_be_in_the_log_keeps_its_number() {
+async fn an_expired_batch_that_may_be_in_the_log_keeps_its_sequence_number() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
     let producer = producer(&cluster, &pairs).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
-    // Written late: what follows finds out.
+    // Written late: the next batch finds out.
     cluster.inject(on_produce(Reaction::Delay(ms(4500))));
     let error = offset_of(&send(&producer, 0, "1").await).await.expect_err("too late");
     assert!(error.is_maybe_done() && error.kind() == Kind::Timeout, "{error}");
     until(|| written(&cluster).len() == 2).await;
     offset_of(&send(&producer, 0, "2").await).await.expect("written");
     assert_eq!(written(&cluster), texts(0..3));
-    // Never written: the next comes under a new epoch, so that the lost one can never come after it.
+    // Never written: the next batch gets a new epoch, so the lost one can never follow it.
     let last = numbers(&cluster)[2];
     cluster.inject(on_produce(Reaction::Silence));
     let error = offset_of(&send(&producer, 0, "3").await).await.expect_err("too late");
@@ -158,7 +158,7 @@ async fn an_expired_batch_that_may_be_in_the_log_keeps_its_number() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_vanishes_for_a_moment_keeps_its_numbers() {
+async fn a_topic_that_disappears_briefly_keeps_its_sequence_numbers() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
     offset_of(&send(&producer, 0, "0").await).await.expect("written");
@@ -173,12 +173,12 @@ async fn a_topic_that_vanishes_for_a_moment_keeps_its_numbers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_is_too_large_is_split_in_order_under_its_numbers() {
+async fn a_batch_that_is_too_large_is_split_in_order_with_its_sequence_numbers() {
     for (idempotence, codec) in [("true", "none"), ("true", "zstd"), ("false", "lz4")] {
         let cluster = MockCluster::start(in_memory()).await.unwrap();
         let spec = TopicSpec::new("t").partitions(1).config("max.message.bytes", "700");
         cluster.create_topic(spec).unwrap();
-        // Without numbers only one at a time keeps the order.
+        // Without idempotence, only one request at a time keeps the order.
         let in_flight = if idempotence == "true" { "5" } else { "1" };
         let pairs = [
             ("linger.ms", "20"),
@@ -208,13 +208,13 @@ async fn a_batch_that_is_too_large_is_split_in_order_under_its_numbers() {
             }
         }
         assert_eq!(expected.len(), 39);
-        assert_eq!(log(&cluster, "t", 0), expected, "in order, where it was told");
-        until(|| producer.buffered() == 0).await;
+        assert_eq!(log(&cluster, "t", 0), expected, "in order, at the reported offsets");
+        until(|| producer.buffered_bytes() == 0).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_an_id_records_fail_with_the_reason_and_later_ones_are_written() {
+async fn without_a_producer_id_records_fail_with_the_reason_and_later_ones_are_written() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &SINGLE).await;
     let refusal = Reaction::Error(ErrorCode::ClusterAuthorizationFailed);
@@ -230,7 +230,7 @@ async fn without_an_id_records_fail_with_the_reason_and_later_ones_are_written()
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_idempotence_batches_have_no_numbers() {
+async fn without_idempotence_batches_have_no_sequence_numbers() {
     let cluster = cluster(1).await;
     for pairs in [[("acks", "1"), ("linger.ms", "0")], [("enable.idempotence", "false"), ("linger.ms", "0")]]
     {
@@ -242,12 +242,12 @@ async fn without_idempotence_batches_have_no_numbers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retries_bound_the_attempts() {
+async fn retries_limit_the_attempts() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0"), ("retries", "2")]).await;
     let fault =
         cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Error(ErrorCode::NotEnoughReplicas)));
-    let error = offset_of(&send(&producer, 0, "0").await).await.expect_err("given up");
+    let error = offset_of(&send(&producer, 0, "0").await).await.expect_err("failed");
     assert_eq!(cluster.fault_hits(fault), 3);
     assert!(error.to_string().contains("retries=2"), "{error}");
     cluster.clear_faults();

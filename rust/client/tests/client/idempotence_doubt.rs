@@ -1,6 +1,6 @@
-//! Proves, of batches that may be in the log although an answer says that they failed: they are told as
-//! such, their numbers never become another record's, and what came of them is found out where it can
-//! be. A leader that loses its place while it waits for its followers has appended already.
+//! Tests batches that may be in the log although a response reports an error: they fail as possibly
+//! written, their sequence numbers are never reused, and their fate is determined where possible. A
+//! leader that loses its leadership while it waits for followers has already appended.
 
 use crate::support::numbered::*;
 use crate::support::*;
@@ -18,22 +18,22 @@ fn always(reaction: Reaction) -> Fault {
     Fault::new(Match::api(ApiKey::Produce), reaction)
 }
 
-/// Regression: its number was given to the next record, which the broker then took for it: that one was
-/// acknowledged and lost.
+/// Regression: the sequence number was reused for the next record, which the broker took for a
+/// duplicate: it was acknowledged and lost.
 #[tokio::test(start_paused = true)]
-async fn a_number_that_was_appended_under_is_not_used_again() {
+async fn a_sequence_number_that_was_appended_is_not_reused() {
     for code in AFTERWARDS {
         let cluster = cluster(1).await;
         let pairs = [("linger.ms", "0"), ("batch.size", "1"), ("retries", "1")];
         let producer = producer(&cluster, &pairs).await;
         offset_of(&send(&producer, 0, "0").await).await.expect("written");
         let fault = cluster.inject(always(Reaction::ErrorAfterHandling(code)));
-        let error = offset_of(&send(&producer, 0, "1").await).await.expect_err("given up");
+        let error = offset_of(&send(&producer, 0, "1").await).await.expect_err("failed");
         assert_eq!((error.code(), error.is_maybe_done()), (Some(code), true), "{error}");
         cluster.remove_fault(fault);
         for (n, offset) in [(2, 2), (3, 3)] {
-            let told = offset_of(&send(&producer, 0, &n.to_string()).await).await.expect("written");
-            assert_eq!(told, offset, "{code:?}");
+            let written_at = offset_of(&send(&producer, 0, &n.to_string()).await).await.expect("written");
+            assert_eq!(written_at, offset, "{code:?}");
         }
         assert_eq!(written(&cluster), texts(0..4), "{code:?}");
         assert_eq!(numbers(&cluster), [(0, 0), (0, 1), (1, 0), (1, 1)], "{code:?}: past the gap");
@@ -41,7 +41,7 @@ async fn a_number_that_was_appended_under_is_not_used_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_that_expires_after_such_an_answer_keeps_its_number() {
+async fn a_batch_that_expires_after_such_a_response_keeps_its_sequence_number() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "1000"), ("delivery.timeout.ms", "1000")];
     let producer = producer(&cluster, &pairs).await;
@@ -54,10 +54,10 @@ async fn a_batch_that_expires_after_such_an_answer_keeps_its_number() {
     assert_eq!(written(&cluster), texts(0..3));
 }
 
-/// A new leader knows the last batch of a producer alone: those before it are refused as out of order,
-/// and are in the log all the same, since the last one is.
+/// A new leader may know only the last batch of a producer: earlier ones are rejected as out of order
+/// although they are in the log, since the last one is.
 #[tokio::test(start_paused = true)]
-async fn what_was_appended_before_the_last_batch_is_not_written_again() {
+async fn batches_appended_before_the_last_one_are_not_written_again() {
     let cluster = cluster(1).await;
     let pairs = [SINGLE[0], SINGLE[1], ("retry.backoff.ms", "400"), ("retry.backoff.max.ms", "400")];
     let producer = producer(&cluster, &pairs).await;
@@ -77,9 +77,10 @@ async fn what_was_appended_before_the_last_batch_is_not_written_again() {
     assert_eq!(written(&cluster), texts(0..5), "once each, and in order");
 }
 
-/// With `acks=1` the answer is the append's own: such an error says that nothing was written.
+/// With `acks=1`, the leader responds when it has appended: such an error means that nothing was
+/// written.
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_waits_for_nobody_has_written_nothing() {
+async fn with_acks_1_a_leadership_error_means_not_written() {
     for (acks, maybe) in [("1", false), ("all", true)] {
         let cluster = cluster(1).await;
         let pairs = [("linger.ms", "0"), ("retries", "0"), ("acks", acks), ("enable.idempotence", "false")];
@@ -96,7 +97,7 @@ async fn small_batches_only() -> MockCluster {
     cluster
 }
 
-/// Regression: a batch whose first attempt was lost failed as a whole when it was found too large.
+/// Regression: a batch whose first attempt was lost failed as a whole when it was too large.
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_is_too_large_is_split_after_a_lost_attempt_too() {
     for idempotence in ["true", "false"] {
@@ -118,12 +119,12 @@ async fn a_batch_that_is_too_large_is_split_after_a_lost_attempt_too() {
             offset_of(delivery).await.expect("written");
         }
         assert_eq!(written(&cluster), values);
-        until(|| producer.buffered() == 0).await;
+        until(|| producer.buffered_bytes() == 0).await;
     }
 }
 
-/// Its first attempt was written and the answer lost, and then the limit was lowered: the parts are
-/// refused, since their numbers are in the log, and are not written a second time under others.
+/// The first attempt was written and its response lost, and then the limit was lowered: the parts are
+/// rejected, because their sequence numbers are in the log, and are not written again under others.
 #[tokio::test(start_paused = true)]
 async fn parts_of_a_batch_that_was_written_are_not_written_again() {
     let cluster = cluster(1).await;
@@ -133,17 +134,17 @@ async fn parts_of_a_batch_that_was_written_are_not_written_again() {
     cluster.inject(Fault::once(refused, Reaction::Error(ErrorCode::MessageTooLarge)));
     let sent = send_all(&producer, 0..10).await;
     for delivery in &sent {
-        let error = offset_of(delivery).await.expect_err("nobody knows");
+        let error = offset_of(delivery).await.expect_err("it is unknown");
         assert!(error.is_maybe_done(), "{error}");
     }
     offset_of(&send(&producer, 0, "10").await).await.expect("written");
     assert_eq!(written(&cluster), texts(0..11));
 }
 
-/// Regression: with a refused epoch on one partition and no other id to be had, those with a good one
-/// failed, too.
+/// Regression: when one partition's epoch was rejected and no new id was available, partitions with a
+/// valid one failed too.
 #[tokio::test(start_paused = true)]
-async fn who_has_an_id_needs_no_other() {
+async fn a_partition_with_a_valid_id_needs_no_other() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &[("linger.ms", "300")]).await;
     for partition in 0..2 {
@@ -159,5 +160,5 @@ async fn who_has_an_id_needs_no_other() {
     until(|| cluster.fault_hits(refused) == 1).await;
     let error = offset_of(&without).await.expect_err("no id");
     assert_eq!(error.kind(), Kind::Authorization, "{error}");
-    offset_of(&with).await.expect("it has numbers");
+    offset_of(&with).await.expect("it has a producer id");
 }

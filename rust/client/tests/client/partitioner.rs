@@ -1,5 +1,5 @@
-//! Proves: keys go where the Java client sends them, by its own answers; with librdkafka's
-//! partitioners they go where librdkafka sends them. Other names than those of partitioners are errors.
+//! Tests partitioners: keys go where the Java client sends them, according to Kafka's own classes;
+//! with librdkafka's partitioners they go where librdkafka sends them. Unknown names are errors.
 
 use crate::support::*;
 use ottla_client::Config;
@@ -12,7 +12,7 @@ fn from_hex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn murmur2_is_javas() {
+fn murmur2_matches_java() {
     let Ok(dir) = std::env::var("OTTLA_ORACLE_DIR") else {
         panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which asks Kafka's Java classes");
     };
@@ -20,36 +20,36 @@ fn murmur2_is_javas() {
     let lines = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut checked = 0;
     for line in lines.lines() {
-        let answer: serde_json::Value = serde_json::from_str(line).unwrap();
-        let key = from_hex(answer["key"].as_str().unwrap());
-        let hash = i32::try_from(answer["murmur2"].as_i64().unwrap()).unwrap();
-        let positive = u32::try_from(answer["positive"].as_i64().unwrap()).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(line).unwrap();
+        let key = from_hex(expected["key"].as_str().unwrap());
+        let hash = i32::try_from(expected["murmur2"].as_i64().unwrap()).unwrap();
+        let positive = u32::try_from(expected["positive"].as_i64().unwrap()).unwrap();
         assert_eq!(murmur2(&key).cast_signed(), hash, "{line}");
         for count in [1, 2, 3, 12, 1000] {
             let expected = positive % u32::try_from(count).unwrap();
             assert_eq!(u32::try_from(partition_for_key(&key, count)).unwrap(), expected, "{line}");
         }
-        let count = usize::try_from(answer["count"].as_u64().unwrap()).unwrap();
+        let count = usize::try_from(expected["count"].as_u64().unwrap()).unwrap();
         assert_eq!(
             i64::from(partition_for_key(&key, count)),
-            answer["partition"].as_i64().unwrap(),
+            expected["partition"].as_i64().unwrap(),
             "{line}"
         );
         checked += 1;
     }
-    assert!(checked >= 100_000, "only {checked} answers in {}", path.display());
+    assert!(checked >= 100_000, "only {checked} cases in {}", path.display());
     assert_eq!(partition_for_key(b"k", 0), 0);
 }
 
-/// CRC-32 by its definition, a bit at a time.
+/// CRC-32 by its definition, one bit at a time.
 fn crc32(data: &[u8]) -> u32 {
     let step = |sum: u32, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
     !data.iter().fold(!0_u32, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
 }
 
-/// Against librdkafka itself: `tests/mock/test_partitioners.py`.
+/// Compared with librdkafka itself: `tests/mock/test_partitioners.py`.
 #[test]
-fn consistent_is_zlibs_crc_modulo_the_partitions() {
+fn consistent_is_zlibs_crc_modulo_the_partition_count() {
     assert_eq!(crc32(b"123456789"), 0xcbf4_3926, "the check value of CRC-32/ISO-HDLC");
     let mut random = fastrand::Rng::with_seed(5);
     for _ in 0..10_000 {
@@ -66,7 +66,7 @@ fn keyed<'a>(key: Option<&'a [u8]>) -> Record<'a> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_partitioner_sends_keys_where_it_should() {
+async fn each_partitioner_sends_keys_to_their_partition() {
     let cluster = cluster(7).await;
     for name in ["default", "murmur2_random", "murmur2", "consistent", "consistent_random"] {
         let producer = producer(&cluster, &[("partitioner", name), ("batch.size", "1")]).await;
@@ -77,15 +77,15 @@ async fn each_partitioner_sends_keys_where_it_should() {
                 "consistent" | "consistent_random" => consistent(key.as_bytes(), 7),
                 _ => partition_for_key(key.as_bytes(), 7),
             };
-            assert_eq!(sent.completion.partition().1, expected, "{name} {key}");
+            assert_eq!(sent.produce_result.partition().1, expected, "{name} {key}");
         }
         let mut keyless = Vec::new();
         let mut empty = Vec::new();
         for _ in 0..60 {
             let sent = within_deadline(producer.send("t", None, &keyed(None))).await.unwrap();
-            keyless.push(sent.completion.partition().1);
+            keyless.push(sent.produce_result.partition().1);
             let sent = within_deadline(producer.send("t", None, &keyed(Some(b"")))).await.unwrap();
-            empty.push(sent.completion.partition().1);
+            empty.push(sent.produce_result.partition().1);
         }
         let one = |partitions: &[i32]| partitions.iter().all(|partition| *partition == partitions[0]);
         assert_eq!(one(&keyless), matches!(name, "murmur2" | "consistent"), "{name} {keyless:?}");
@@ -95,7 +95,7 @@ async fn each_partitioner_sends_keys_where_it_should() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn keys_do_not_count_for_those_who_ignore_them() {
+async fn partitioners_that_ignore_keys_spread_them() {
     let cluster = cluster(4).await;
     let round_robin = ("partitioner.class", "org.apache.kafka.clients.producer.RoundRobinPartitioner");
     let sticky = ("partitioner.class", "org.apache.kafka.clients.producer.UniformStickyPartitioner");
@@ -104,7 +104,7 @@ async fn keys_do_not_count_for_those_who_ignore_them() {
         let mut partitions = Vec::new();
         for _ in 0..80 {
             let sent = within_deadline(producer.send("t", None, &keyed(Some(b"k")))).await.unwrap();
-            partitions.push(sent.completion.partition().1);
+            partitions.push(sent.produce_result.partition().1);
         }
         for partition in 0..4 {
             assert!(partitions.contains(&partition), "{pair:?} {partitions:?}");

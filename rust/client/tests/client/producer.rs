@@ -1,12 +1,12 @@
-//! Proves: what `acks`, `linger.ms` and `batch.size` promise; back-pressure within `max.block.ms`;
-//! errors of one partition touch no other; flush waits for exactly what was sent before it; close
-//! and drop leave no promise open; who watches a batch is called.
+//! Tests the producer: what `acks`, `linger.ms` and `batch.size` promise; back-pressure within
+//! `max.block.ms`; an error of one partition does not affect others; `flush` waits for exactly what
+//! was sent before it; `close` and drop complete every record; callbacks of a batch are called.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::*;
-use ottla_client::producer::{Producer, Sent};
+use ottla_client::producer::{Producer, SendResult};
 use ottla_client::{Kind, Route};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsTopic};
@@ -16,17 +16,17 @@ use tokio::time::Instant;
 const PRODUCE: ApiKey = ApiKey::Produce;
 
 #[tokio::test(start_paused = true)]
-async fn every_acks_writes_and_tells_where() {
+async fn every_acks_setting_writes_and_reports_the_offset() {
     let cluster = cluster(1).await;
-    for (acks, told) in [("all", 0), ("1", 1), ("0", -1)] {
+    for (acks, offset) in [("all", 0), ("1", 1), ("0", -1)] {
         let producer = producer(&cluster, &[("acks", acks)]).await;
-        assert_eq!(offset_of(&send(&producer, 0, acks).await).await.expect("written"), told);
+        assert_eq!(offset_of(&send(&producer, 0, acks).await).await.expect("written"), offset);
         until(|| log(&cluster, "t", 0).iter().any(|(_, value)| value == acks)).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn linger_gathers_and_batch_size_cuts() {
+async fn linger_collects_records_and_batch_size_closes_batches() {
     let cluster = cluster(1).await;
     let lingering = producer(&cluster, &[("linger.ms", "3000")]).await;
     let started = Instant::now();
@@ -47,7 +47,7 @@ async fn linger_gathers_and_batch_size_cuts() {
     )
     .await;
     let value = "x".repeat(400);
-    // Two a batch: the third closes the first two.
+    // Two records fit into a batch: the third closes it.
     for _ in 0..5 {
         sent.push(send(&cutting, 0, &value).await);
     }
@@ -73,7 +73,7 @@ async fn batches_of_many_partitions_share_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
+async fn a_full_buffer_blocks_for_max_block_and_reserves_nothing() {
     let cluster = cluster(1).await;
     let pairs = [("buffer.memory", "3000"), ("max.block.ms", "2500"), ("linger.ms", "0")];
     let producer = producer(&cluster, &pairs).await;
@@ -89,7 +89,7 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("buffer.memory"), "{error}");
     assert_took(watch, ms(2490), ms(2800));
-    // Waiting and giving up, over and over, takes nothing.
+    // Waits that are cancelled, over and over, reserve nothing.
     for _ in 0..20 {
         let record = record(value.as_bytes());
         let waiting = producer.send("t", Some(0), &record);
@@ -97,16 +97,16 @@ async fn a_full_buffer_blocks_for_max_block_and_takes_nothing() {
     }
     cluster.remove_fault(slow);
     within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("flushed");
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
     for delivery in &sent {
         offset_of(delivery).await.expect("written");
     }
     assert_eq!(log(&cluster, "t", 0).len(), 3);
 }
 
-/// Regression: senders waited for room that lingering batches took.
+/// Regression: senders waited for memory that lingering batches had reserved.
 #[tokio::test(start_paused = true)]
-async fn nothing_lingers_while_somebody_waits_for_room() {
+async fn nothing_lingers_while_a_sender_waits_for_memory() {
     let cluster = cluster(2).await;
     let pairs = [("buffer.memory", "2500"), ("linger.ms", "60000"), ("max.block.ms", "15000")];
     let producer = producer(&cluster, &pairs).await;
@@ -117,7 +117,7 @@ async fn nothing_lingers_while_somebody_waits_for_room() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_partitions_error_touches_no_other() {
+async fn an_error_of_one_partition_does_not_affect_others() {
     let cluster = cluster(6).await;
     let producer = producer(&cluster, &[("linger.ms", "20")]).await;
     let bad = Match::api(PRODUCE).topic("t").partition(3);
@@ -140,7 +140,7 @@ async fn one_partitions_error_touches_no_other() {
                 assert_eq!((error.kind(), error.is_maybe_done()), (Kind::Authorization, false), "{error}");
                 assert_eq!(error.context().partition, Some(3));
             }
-            (3, Ok(_)) => panic!("partition 3 was refused"),
+            (3, Ok(_)) => panic!("partition 3 was rejected"),
             (_, written) => assert_eq!(written.expect("written"), 0),
         }
         assert_eq!(log(&cluster, "t", partition).len(), usize::from(partition != 3));
@@ -164,9 +164,10 @@ async fn unknown_topics_and_partitions_fail_within_max_block() {
     assert!(error.to_string().contains("bad name!"), "{error}");
 }
 
-/// Regression: small records took whatever room was released, and a large one got none in `max.block.ms`.
+/// Regression: small records took all released memory, and a large one got none within
+/// `max.block.ms`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_longest_for_room_is_served_first() {
+async fn the_longest_waiter_for_memory_is_served_first() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("buffer.memory", "100000"), ("max.block.ms", "60000")];
     let producer = Arc::new(producer(&cluster, &pairs).await);
@@ -174,30 +175,30 @@ async fn who_waits_longest_for_room_is_served_first() {
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(20))));
     let small = |producer: Arc<Producer>| async move {
         loop {
-            producer.send("t", Some(0), &record(&[0; 1_000])).await.expect("room, before long");
+            producer.send("t", Some(0), &record(&[0; 1_000])).await.expect("memory, before long");
         }
     };
     let senders: Vec<_> = (0..8).map(|_| tokio::spawn(small(Arc::clone(&producer)))).collect();
-    until(|| producer.buffered() > 95_000).await;
+    until(|| producer.buffered_bytes() > 95_000).await;
     let large = [1; 80_000];
-    // Who gives up waiting leaves what it got to the others.
+    // A cancelled wait leaves its memory to the other waiters.
     let given_up = tokio::time::timeout(ms(1), producer.send("t", Some(0), &record(&large))).await;
-    assert!(given_up.is_err(), "there was room at once");
+    assert!(given_up.is_err(), "there was memory at once");
     for _ in 0..3 {
         let sent = tokio::time::timeout(ms(10_000), producer.send("t", Some(0), &record(&large))).await;
-        offset_of(&sent.expect("in turn").expect("accepted")).await.expect("written");
+        offset_of(&sent.expect("served in order").expect("accepted")).await.expect("written");
     }
     for sender in senders {
         sender.abort();
-        assert!(sender.await.expect_err("it never ends").is_cancelled());
+        assert!(sender.await.expect_err("it runs for ever").is_cancelled());
     }
     within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("flushed");
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
 }
 
-/// Regression: a partition that was added a moment ago was refused until the metadata's next refresh.
+/// Regression: a newly added partition was rejected until the next metadata refresh.
 #[tokio::test(start_paused = true)]
-async fn a_partition_that_was_just_added_is_written_to() {
+async fn a_newly_added_partition_is_written_to() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
@@ -208,7 +209,7 @@ async fn a_partition_that_was_just_added_is_written_to() {
         .expect("added");
     offset_of(&send(&producer, 2, "b").await).await.expect("written");
     assert_eq!(log(&cluster, "t", 2), [(0, "b".to_owned())]);
-    // One that does not exist is not asked for with each record.
+    // A partition that does not exist is not looked up for each record.
     let before = cluster.request_count(None, ApiKey::Metadata);
     for _ in 0..20 {
         let error =
@@ -219,19 +220,19 @@ async fn a_partition_that_was_just_added_is_written_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_too_large_fails_alone() {
+async fn a_record_that_is_too_large_fails_alone() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("max.request.size", "1000"), ("linger.ms", "0")]).await;
     let large =
         within_deadline(producer.send("t", Some(0), &record(&[0; 2000]))).await.expect_err("too large");
-    assert_eq!((large.kind(), producer.buffered()), (Kind::RecordTooLarge, 0), "{large}");
+    assert_eq!((large.kind(), producer.buffered_bytes()), (Kind::RecordTooLarge, 0), "{large}");
     offset_of(&send(&producer, 0, "small").await).await.expect("written");
-    // The topic's own limit is the broker's to tell.
+    // The topic's own limit is checked by the broker.
     cluster.create_topic(TopicSpec::new("u").config("max.message.bytes", "300")).unwrap();
     let delivery = within_deadline(producer.send("u", Some(0), &record(&[0; 500]))).await.expect("accepted");
     let error = offset_of(&delivery).await.expect_err("too large");
     assert_eq!((error.code(), error.is_maybe_done()), (Some(ErrorCode::MessageTooLarge), false));
-    assert_eq!(producer.buffered(), 0);
+    assert_eq!(producer.buffered_bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -245,7 +246,7 @@ async fn flush_waits_for_exactly_what_was_sent_before() {
     let flushing = tokio::spawn(async move { flushing.flush(CALL_TIMEOUT).await });
     until(|| cluster.request_count(None, PRODUCE) == 1).await;
     let after = send(&producer, 0, "after").await;
-    within_deadline(flushing).await.unwrap().expect("flushed, although what came after is not written");
+    within_deadline(flushing).await.unwrap().expect("flushed, although later records are not written");
     assert!(before.result().is_some() && after.result().is_none());
     let error = within_deadline(producer.flush(ms(100))).await.expect_err("the broker is silent");
     assert_eq!(error.kind(), Kind::Timeout);
@@ -263,33 +264,33 @@ async fn close_writes_what_it_can_and_fails_the_rest_with_a_reason() {
     let error = within_deadline(producer.close(ms(300))).await.expect_err("one record cannot be written");
     assert_eq!(error.kind(), Kind::Timeout);
     assert_eq!(good.result().expect("known").expect("written").offset, 0);
-    let error = bad.result().expect("known once close has returned").expect_err("not written");
+    let error = bad.result().expect("known when close returns").expect_err("not written");
     assert!(!error.is_maybe_done() || log(&cluster, "t", 1).is_empty(), "{error}");
-    let target = producer.known_target("t").unwrap();
-    let late = producer.try_send(&target, Some(0), &record(b"late"), None).expect_err("closed");
+    let writer = producer.cached_topic_writer("t").unwrap();
+    let late = producer.try_send(&writer, Some(0), &record(b"late"), None).expect_err("closed");
     assert_eq!(late.kind(), Kind::Closed);
     within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("nothing to wait for");
     within_deadline(producer.close(CALL_TIMEOUT)).await.expect("again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropping_a_producer_completes_every_promise() {
+async fn dropping_a_producer_completes_every_record() {
     let cluster = cluster(2).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Silence));
-    let flying = send(&producer, 0, "flying").await;
+    let in_flight = send(&producer, 0, "in flight").await;
     until(|| cluster.request_count(None, PRODUCE) == 1).await;
     let waiting = send(&producer, 0, "waiting").await;
     drop(producer);
-    let flying = offset_of(&flying).await.expect_err("no answer came");
-    assert!(flying.is_maybe_done() && flying.kind() == Kind::Closed, "{flying}");
+    let in_flight = offset_of(&in_flight).await.expect_err("no response");
+    assert!(in_flight.is_maybe_done() && in_flight.kind() == Kind::Closed, "{in_flight}");
     let waiting = offset_of(&waiting).await.expect_err("never sent");
     assert!(!waiting.is_maybe_done() && waiting.kind() == Kind::Closed, "{waiting}");
 }
 
-/// Regression: requests that `close` had aborted failed their records a moment after it.
+/// Regression: requests that `close` had aborted failed their records shortly after it returned.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_promise_has_ended_when_close_returns() {
+async fn every_record_is_complete_when_close_returns() {
     let cluster = cluster(6).await;
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Silence));
     for _ in 0..100 {
@@ -308,8 +309,8 @@ async fn every_promise_has_ended_when_close_returns() {
     }
 }
 
-/// Lesson of CVE-2026-35554: what is handed to a connection cannot change under it, even if its
-/// batch has expired and the memory is wanted for others.
+/// CVE-2026-35554: bytes handed to a connection cannot change, even if their batch has expired and
+/// the memory is needed for others.
 #[tokio::test(start_paused = true)]
 async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
     let cluster = cluster(1).await;
@@ -323,7 +324,7 @@ async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
         ("buffer.memory", "4000000"),
     ];
     let producer = producer(&cluster, &pairs).await;
-    // The broker does not read on, so that the socket is stuck in the middle of the batch.
+    // The broker stops reading, so the socket blocks in the middle of the batch.
     let slow = cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(5100))));
     send(&producer, 0, "first").await;
     until(|| cluster.request_count(None, PRODUCE) == 1).await;
@@ -336,12 +337,12 @@ async fn bytes_of_an_expired_batch_are_not_reused_while_the_socket_has_them() {
     offset_of(&next).await.expect("written");
     for (_, value) in log(&cluster, "t", 0) {
         let first = value.chars().next().unwrap();
-        assert!(value == "first" || value.chars().all(|c| c == first), "bytes of two batches are mixed");
+        assert!(value == "first" || value.chars().all(|c| c == first), "two batches are mixed");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_or_leaderless_producer_leaves_the_brokers_alone() {
+async fn an_idle_or_leaderless_producer_sends_few_requests() {
     let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1).replication(1)).unwrap();
     let producer: Producer = producer(&cluster, &[("linger.ms", "0"), ("retry.backoff.ms", "100")]).await;
@@ -351,51 +352,52 @@ async fn an_idle_or_leaderless_producer_leaves_the_brokers_alone() {
     cluster.clear_requests();
     let delivery = send(&producer, 0, "b").await;
     tokio::time::sleep(ms(600)).await;
-    // Regression: a partition without a leader had the metadata asked for without a pause.
-    let asked = cluster.request_count(None, ApiKey::Metadata);
-    assert!((1..=15).contains(&asked), "{asked} requests for metadata in 600 ms");
+    // Regression: a partition without a leader caused metadata requests without a pause.
+    let requests = cluster.request_count(None, ApiKey::Metadata);
+    assert!((1..=15).contains(&requests), "{requests} requests for metadata in 600 ms");
     cluster.start_broker(leader).await.unwrap();
     assert_eq!(offset_of(&delivery).await.expect("written"), 1);
-    // Nothing to do, nothing asked.
+    // With nothing to do, no requests.
     quiet(&cluster, ms(300)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_buffer_is_told_without_waiting_to_those_who_try() {
+async fn try_send_reports_a_full_buffer_without_waiting() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("buffer.memory", "1000"), ("linger.ms", "0")]).await;
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Delay(ms(3_000))));
-    let target = within_deadline(producer.target("t", producer.blocks_until())).await.unwrap();
+    let writer = within_deadline(producer.topic_writer("t", producer.max_block_deadline())).await.unwrap();
     let value = [b'x'; 700];
-    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
-    let Ok(Sent::Full(bytes)) = producer.try_send(&target, None, &record(&value), None) else {
+    assert!(matches!(producer.try_send(&writer, None, &record(&value), None), Ok(SendResult::Accepted(_))));
+    let Ok(SendResult::BufferFull(bytes)) = producer.try_send(&writer, None, &record(&value), None) else {
         panic!("full")
     };
-    let error =
-        within_deadline(producer.room_for(bytes, Instant::now())).await.expect_err("the call's time is over");
-    assert_eq!(error.kind(), Kind::Timeout);
-    within_deadline(producer.room_for(bytes, producer.blocks_until()))
+    let error = within_deadline(producer.reserve_buffer(bytes, Instant::now()))
         .await
-        .expect("room after the first is written");
-    assert!(matches!(producer.try_send(&target, None, &record(&value), None), Ok(Sent::Accepted(_))));
+        .expect_err("the deadline has passed");
+    assert_eq!(error.kind(), Kind::Timeout);
+    within_deadline(producer.reserve_buffer(bytes, producer.max_block_deadline()))
+        .await
+        .expect("memory after the first is written");
+    assert!(matches!(producer.try_send(&writer, None, &record(&value), None), Ok(SendResult::Accepted(_))));
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_watches_a_batch_is_called_once_before_those_who_wait() {
+async fn callbacks_of_a_batch_are_called_once_before_waiters_wake() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
     let delivery = within_deadline(producer.send("t", None, &record(b"v"))).await.unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
-    let (watched, counted) = (Arc::clone(&delivery.completion), Arc::clone(&calls));
-    delivery.completion.on_done(move || {
-        assert_eq!(watched.settled(0).expect("known by now").offset, 0);
+    let (watched, counted) = (Arc::clone(&delivery.produce_result), Arc::clone(&calls));
+    delivery.produce_result.on_done(move || {
+        assert_eq!(watched.final_result(0).expect("known by now").offset, 0);
         counted.fetch_add(1, Ordering::Relaxed);
     });
     within_deadline(delivery.wait()).await.expect("written");
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     let counted = Arc::clone(&calls);
-    delivery.completion.on_done(move || {
+    delivery.produce_result.on_done(move || {
         counted.fetch_add(1, Ordering::Relaxed);
     });
-    assert_eq!(calls.load(Ordering::Relaxed), 2, "late, and called at once");
+    assert_eq!(calls.load(Ordering::Relaxed), 2, "a late callback is called at once");
 }

@@ -1,5 +1,6 @@
-//! Proves: a batch leaves once it has `batch.size` bytes as they are compressed, and grows up to
-//! `batch.max.size` while it cannot leave; a topic that takes smaller batches is not sent larger ones again.
+//! Tests batch sizes: a batch is sent once it has `batch.size` compressed bytes, and grows up to
+//! `batch.max.size` while it cannot be sent; a topic that rejects large batches does not get them
+//! again.
 
 use crate::support::*;
 use ottla_client::producer::Producer;
@@ -28,8 +29,8 @@ fn metric(producer: &Producer, name: &str) -> f64 {
     producer.metrics().into_iter().find(|metric| metric.name == name).expect(name).value
 }
 
-/// Regression: batches ended at 16 KB even while dozens of them waited: a request carries one of each
-/// partition, and a producer at its default settings was two to four times slower than others.
+/// Regression: batches ended at 16 KB even while dozens of them waited. A request carries one batch
+/// per partition, so a producer with default settings was two to four times slower than others.
 #[tokio::test(start_paused = true)]
 async fn a_batch_grows_while_no_request_can_be_sent() {
     let cluster = cluster(1).await;
@@ -44,7 +45,7 @@ async fn a_batch_grows_while_no_request_can_be_sent() {
     offset_of(&first).await.expect("written");
     let sizes = batch_sizes(&cluster);
     assert!(sizes.iter().all(|size| *size <= 524_288), "{sizes:?}");
-    // The one in front, then two megabytes in four batches of half a megabyte.
+    // The first one, then two megabytes in four batches of half a megabyte.
     let requests = cluster.request_count(None, ApiKey::Produce);
     assert!(requests <= 6, "{requests} requests, {sizes:?}");
 }
@@ -61,28 +62,28 @@ async fn an_explicit_batch_size_is_the_largest_batch() {
     assert!(largest.is_some_and(|size| (10_000..=20_000).contains(&size)), "{largest:?}");
 }
 
-/// Regression: batches were closed by their bytes before compression.
+/// Regression: batches were closed by their size before compression.
 #[tokio::test(start_paused = true)]
-async fn batches_are_measured_as_they_are_compressed() {
+async fn batch_size_counts_compressed_bytes() {
     let cluster = cluster(1).await;
     let pairs = [("compression.type", "lz4"), ("linger.ms", "1000")];
     let producer = producer(&cluster, &pairs).await;
     let started = Instant::now();
-    // Nothing is known of the topic: 20 KB are taken for more than a batch.
+    // The topic's compression ratio is unknown: 20 KB count as more than a batch.
     send_all(&producer, 20).await;
     assert!(started.elapsed() < ms(1000), "{:?}", started.elapsed());
     for _ in 0..20 {
         send_all(&producer, 100).await;
     }
     let started = Instant::now();
-    // It is known to shrink a lot: 20 KB are far from a batch, and linger.
+    // The batches are known to compress well: 20 KB are far from a batch, and linger.
     send_all(&producer, 20).await;
     assert_took(started, ms(1000), ms(1100));
 }
 
-/// A topic with a small `max.message.bytes` costs some splits in the beginning, and none later.
+/// A topic with a small `max.message.bytes` causes some splits at the beginning, and none later.
 #[tokio::test(start_paused = true)]
-async fn batches_stay_smaller_than_those_that_a_topic_refused() {
+async fn batches_stay_smaller_than_those_that_a_topic_rejected() {
     let cluster = MockCluster::start(MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(1).config("max.message.bytes", "20000")).unwrap();
     let producer = producer(&cluster, &[]).await;

@@ -1,6 +1,6 @@
-//! Proves: a producer survives leaders that move, brokers that stop, answers that are lost or late:
-//! what is acknowledged is in the log and in order, what expires fails once, in time, with a reason,
-//! and says when it may have been written all the same.
+//! Tests faults: leaders that move, brokers that stop, responses that are lost or late. Acknowledged
+//! records are in the log and in order; expired ones fail once, in time and with a reason, and say
+//! whether they may have been written.
 
 use crate::support::*;
 use ottla_client::Kind;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 const PRODUCE: ApiKey = ApiKey::Produce;
 
-/// Every record is in the log where it was acknowledged, and the offsets rise.
+/// Checks that each record is at its acknowledged offset, and that the offsets increase.
 async fn check_acknowledged(cluster: &MockCluster, partition: i32, sent: &[(String, Delivery)]) {
     let mut last = -1;
     let mut found = Vec::new();
@@ -43,11 +43,15 @@ async fn records_follow_their_leader_in_order() {
         }
     }
     check_acknowledged(&cluster, 0, &sent).await;
-    assert_eq!(log(&cluster, "t", 0).len(), 300, "a refused batch is not written, so nothing is twice");
+    assert_eq!(
+        log(&cluster, "t", 0).len(),
+        300,
+        "a rejected batch is not written, so there are no duplicates"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn errors_that_pass_are_tried_again_in_order() {
+async fn retriable_errors_are_retried_in_order() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0"), ("batch.size", "50")]).await;
     for code in [
@@ -71,12 +75,12 @@ async fn errors_that_pass_are_tried_again_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_request_and_a_lost_answer_are_written_once() {
+async fn a_lost_request_or_response_is_written_once() {
     for (when, idempotence, most) in [
         (When::BeforeHandling, "true", 10),
         (When::AfterHandling, "true", 10),
         (When::BeforeHandling, "false", 10),
-        // At least once.
+        // At-least-once delivery.
         (When::AfterHandling, "false", 20),
     ] {
         let cluster = cluster(1).await;
@@ -92,7 +96,7 @@ async fn a_lost_request_and_a_lost_answer_are_written_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_an_answer_and_an_unreadable_one_are_tried_again() {
+async fn truncated_and_malformed_responses_are_retried() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
     cluster.inject(Fault::once(Match::api(PRODUCE), Reaction::TruncateFrame));
@@ -104,7 +108,7 @@ async fn half_an_answer_and_an_unreadable_one_are_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broker_that_stops_loses_nothing_and_comes_back() {
+async fn a_broker_restart_loses_nothing() {
     let cluster = cluster(3).await;
     let producer = producer(&cluster, &[("linger.ms", "1"), ("batch.size", "200")]).await;
     let mut sent = vec![Vec::new(), Vec::new(), Vec::new()];
@@ -130,7 +134,7 @@ async fn a_broker_that_stops_loses_nothing_and_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_later_than_request_timeout_is_not_waited_for() {
+async fn a_response_later_than_request_timeout_is_not_waited_for() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "150"), ("delivery.timeout.ms", "60000")];
     let producer = producer(&cluster, &pairs).await;
@@ -138,7 +142,7 @@ async fn an_answer_later_than_request_timeout_is_not_waited_for() {
     let watch = Instant::now();
     offset_of(&send(&producer, 0, "a").await).await.expect("written");
     assert_took(watch, ms(150), ms(2000));
-    // The broker goes on with what it had read, and knows it when it comes again.
+    // The broker processes what it has read, and recognizes the batch when it is sent again.
     tokio::time::sleep(ms(500)).await;
     assert_eq!(log(&cluster, "t", 0).len(), 1);
 }
@@ -160,9 +164,9 @@ async fn a_throttle_is_honoured_and_an_absurd_one_capped() {
     assert!((ms(350)..ms(1000)).contains(&took[2]) && took[3] < ms(150), "{took:?}");
 }
 
-/// Regression: a batch on its way outlived its time by a whole request.
+/// Regression: a batch in flight exceeded its timeout by a whole request.
 #[tokio::test(start_paused = true)]
-async fn delivery_timeout_bounds_what_is_in_flight_too() {
+async fn delivery_timeout_bounds_batches_in_flight() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "600"), ("delivery.timeout.ms", "700")];
     let producer = producer(&cluster, &pairs).await;
@@ -175,17 +179,17 @@ async fn delivery_timeout_bounds_what_is_in_flight_too() {
     assert!((ms(690)..ms(850)).contains(&started.elapsed()), "{:?}", started.elapsed());
     assert_eq!(error.kind(), Kind::Timeout);
     assert!(error.message().contains("delivery.timeout.ms (700 ms)"), "{error}");
-    assert!(error.to_string().contains("closed the connection"), "why the attempt before failed: {error}");
+    assert!(error.to_string().contains("closed the connection"), "the previous error: {error}");
     assert!(error.is_maybe_done(), "the broker has it: {error}");
     assert!(!log(&cluster, "t", 0).is_empty());
-    // The batch's memory comes back once the connection has let go of it.
-    until(|| producer.buffered() == 0).await;
+    // The memory is released once the connection drops the batch.
+    until(|| producer.buffered_bytes() == 0).await;
 }
 
-/// Regression: records behind five requests on their way were told a whole request too late, since
-/// another partition's had the next deadline that was looked at.
+/// Regression: records behind five requests in flight failed a whole request too late, because the
+/// sender slept until another partition's deadline.
 #[tokio::test(start_paused = true)]
-async fn delivery_timeout_bounds_what_waits_behind_others() {
+async fn delivery_timeout_bounds_batches_behind_others() {
     let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2).replication(1)).unwrap();
     let pairs = [
@@ -200,13 +204,13 @@ async fn delivery_timeout_bounds_what_waits_behind_others() {
     }
     cluster.inject(Fault::new(Match::api(PRODUCE), Reaction::Silence));
     for _ in 0..5 {
-        send(&producer, 0, "on its way").await;
+        send(&producer, 0, "in flight").await;
     }
     tokio::time::sleep(ms(100)).await;
     let watch = Instant::now();
     let behind = send(&producer, 0, "behind").await;
     tokio::time::sleep(ms(1700)).await;
-    // The first of the five goes again, until 3 s. This one's time ends later still.
+    // The first of the five is sent again, until 3 s. This record expires later still.
     send(&producer, 1, "other").await;
     let error = offset_of(&behind).await.expect_err("too late");
     assert_took(watch, ms(1990), ms(2700));
@@ -214,7 +218,7 @@ async fn delivery_timeout_bounds_what_waits_behind_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_expires_on_its_first_way_names_the_broker() {
+async fn a_batch_that_expires_in_its_first_attempt_names_the_broker() {
     let cluster = cluster(1).await;
     let pairs = [("linger.ms", "0"), ("request.timeout.ms", "3000"), ("delivery.timeout.ms", "3000")];
     let producer = producer(&cluster, &pairs).await;
@@ -226,10 +230,10 @@ async fn what_expires_on_its_first_way_names_the_broker() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_expires_in_the_queue_says_why_and_that_it_was_not_written() {
+async fn a_batch_that_expires_in_the_queue_reports_why_and_that_it_was_not_written() {
     let cluster = MockCluster::start(in_memory()).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(2).replication(1)).unwrap();
-    // Tried at 0 and about 2 s, so that nothing is in flight when the time is over.
+    // Attempts at 0 s and about 2 s, so that nothing is in flight at the timeout.
     let pairs = [
         ("linger.ms", "0"),
         ("retry.backoff.ms", "2000"),
@@ -251,14 +255,14 @@ async fn what_expires_in_the_queue_says_why_and_that_it_was_not_written() {
     assert!(!error.is_maybe_done(), "{error}");
     assert_eq!(error.code(), Some(ErrorCode::NotEnoughReplicas), "{error}");
     assert!(log(&cluster, "t", 1).is_empty());
-    // Exactly once: the answer does not change any more.
-    let words = error.to_string();
+    // Exactly once: the error does not change any more.
+    let message = error.to_string();
     tokio::time::sleep(ms(100)).await;
-    assert_eq!(offset_of(&refused).await.expect_err("still").to_string(), words);
+    assert_eq!(offset_of(&refused).await.expect_err("still").to_string(), message);
 }
 
 #[tokio::test(start_paused = true)]
-async fn unanswered_records_fail_when_the_connection_dies_before_it_has_them() {
+async fn acks_0_records_fail_when_the_connection_closes_before_sending_them() {
     let cluster = cluster(1).await;
     let pairs =
         [("acks", "0"), ("linger.ms", "0"), ("request.timeout.ms", "2500"), ("delivery.timeout.ms", "3000")];
@@ -268,14 +272,14 @@ async fn unanswered_records_fail_when_the_connection_dies_before_it_has_them() {
     for broker in 1..=3 {
         cluster.stop_broker(broker).await.unwrap();
     }
-    // The first may go into a socket that nobody reads any more, as with every Kafka client.
+    // The first record may go into a socket that nothing reads, as with every Kafka client.
     let _ = offset_of(&send(&producer, 0, "b").await).await;
-    let error = offset_of(&send(&producer, 0, "c").await).await.expect_err("nobody is there");
+    let error = offset_of(&send(&producer, 0, "c").await).await.expect_err("no broker is up");
     assert_eq!(error.kind(), Kind::Timeout, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_topic_that_is_made_anew_takes_what_comes_after() {
+async fn a_recreated_topic_accepts_later_records() {
     let cluster = cluster(1).await;
     let producer = producer(&cluster, &[("linger.ms", "0")]).await;
     offset_of(&send(&producer, 0, "old").await).await.expect("written");

@@ -1,5 +1,5 @@
-//! Proves: leaders that move while batches are on their way cost no record and no duplicate, whether
-//! brokers tell the new leader (KIP-951) or not, for all partitions of a request or for one of many.
+//! Tests leaders that move while batches are in flight: no record is lost or duplicated, with hints
+//! about the new leader (KIP-951) or without, for all partitions of a request or for one of many.
 
 use crate::support::*;
 use ottla_client::Client;
@@ -9,7 +9,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 const PARTITIONS: i32 = 6;
 
-/// A cluster that serves Produce up to this version.
+/// A cluster that supports Produce up to this version.
 async fn limited(version: i16) -> MockCluster {
     let api_limits = [(ApiKey::Produce, ApiLimit::Max(version))].into();
     let config = MockConfig { api_limits, ..in_memory() };
@@ -24,7 +24,7 @@ async fn check(cluster: &MockCluster, sent: &[(i32, String, Delivery)]) {
         let log = log(cluster, "t", *partition);
         let found: Vec<i64> =
             log.iter().filter(|(_, found)| found == value).map(|(offset, _)| *offset).collect();
-        assert_eq!(found, [offset], "{value}: once, and where it was told");
+        assert_eq!(found, [offset], "{value}: once, at the reported offset");
     }
     for partition in 0..PARTITIONS {
         let written: Vec<String> = log(cluster, "t", partition).into_iter().map(|(_, value)| value).collect();
@@ -63,7 +63,7 @@ async fn leaders_that_move_are_followed_with_and_without_a_hint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hint_saves_the_question_who_leads_now() {
+async fn a_leader_hint_saves_a_metadata_request() {
     let cluster = limited(13).await;
     let config = config(&cluster.bootstrap(), &[("linger.ms", "0")]);
     let client = within_deadline(Client::connect(config, memory_environment(), CALL_TIMEOUT)).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_hint_saves_the_question_who_leads_now() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_partition_s_error_is_nobody_else_s() {
+async fn only_the_rejected_partition_is_retried() {
     let cluster = MockCluster::start(MockConfig { brokers: 1, ..in_memory() }).await.unwrap();
     cluster.create_topic(TopicSpec::new("t").partitions(PARTITIONS)).unwrap();
     let producer = producer(&cluster, &[("linger.ms", "20")]).await;
@@ -89,12 +89,12 @@ async fn one_partition_s_error_is_nobody_else_s() {
     cluster.inject(Fault::once(one, Reaction::Error(ErrorCode::NotLeaderOrFollower)));
     send_round(&producer, &mut sent, 1).await;
     check(&cluster, &sent).await;
-    // All in one request, and the one that was refused in another.
+    // All in one request, and the rejected one in another.
     assert_eq!(cluster.request_count(None, ApiKey::Produce), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_lost_with_many_partitions_on_board_is_written_once() {
+async fn a_lost_request_with_many_partitions_is_written_once() {
     let lost = [
         Reaction::Disconnect(When::BeforeHandling),
         Reaction::Disconnect(When::AfterHandling),
@@ -119,16 +119,16 @@ async fn what_is_lost_with_many_partitions_on_board_is_written_once() {
     }
 }
 
-/// What lies in each partition, as values in order.
+/// The values in each partition, in order.
 fn contents(cluster: &MockCluster) -> Vec<Vec<String>> {
     let values = |partition| log(cluster, "t", partition).into_iter().map(|(_, value)| value).collect();
     (0..PARTITIONS).map(values).collect()
 }
 
-/// Regression: queues went by the place of a partition in the metadata, so that those behind one that a
-/// broker left out got each other's records.
+/// Regression: queues were indexed by a partition's position in the metadata, so those behind an
+/// omitted partition got each other's records.
 #[tokio::test(start_paused = true)]
-async fn partitions_behind_one_that_the_metadata_leaves_out_get_their_own_records() {
+async fn partitions_behind_one_that_the_metadata_omits_get_their_own_records() {
     let mut all = Vec::new();
     for omitted in [None, Some(2)] {
         let cluster = cluster(PARTITIONS).await;

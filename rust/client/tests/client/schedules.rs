@@ -150,7 +150,7 @@ async fn run(seed: u64) -> usize {
     for (partition, sent) in (0..).zip(&sent) {
         check(&cluster, partition, sent, idempotent).await;
     }
-    until(|| producer.buffered() == 0).await;
+    until(|| producer.buffered_bytes() == 0).await;
     sent.iter().flatten().filter(|(_, d)| matches!(d.result(), Some(Ok(_)))).count()
 }
 

@@ -121,7 +121,7 @@ async fn a_produce_request_that_panics_fails_its_records_and_leaks_nothing() {
         assert_eq!(error.kind(), Kind::Internal, "{error}");
         assert!(error.is_maybe_done(), "it was handed to the connection: {error}");
         offset_of(&send(&producer, 0, "after").await).await.expect("written");
-        assert_eq!(producer.buffered(), 0);
+        assert_eq!(producer.buffered_bytes(), 0);
         within_deadline(producer.flush(CALL_TIMEOUT)).await.expect("flushed");
     }
 }

@@ -4,7 +4,7 @@
 //! asyncio itself says so when they are collected.
 
 use ottla_client::Error;
-use ottla_client::producer::UnseenFailure;
+use ottla_client::producer::UnobservedFailure;
 use parking_lot::Mutex;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -18,8 +18,8 @@ struct Failed {
 }
 
 impl Failed {
-    fn failure(&self) -> UnseenFailure {
-        UnseenFailure { error: self.error.clone(), count: 1 }
+    fn failure(&self) -> UnobservedFailure {
+        UnobservedFailure { error: self.error.clone(), count: 1 }
     }
 }
 
@@ -38,16 +38,16 @@ impl FailedFutures {
     pub(crate) fn warn(&self, py: Python<'_>) {
         let mut failed = self.take(py);
         let unreported = failed.iter().filter(|failed| !failed.reported).map(Failed::failure);
-        UnseenFailure::grouped(unreported).iter().for_each(UnseenFailure::warn);
+        UnobservedFailure::grouped(unreported).iter().for_each(UnobservedFailure::warn);
         failed.iter_mut().for_each(|failed| failed.reported = true);
         self.0.lock().extend(failed);
     }
 
     /// Takes out all that nobody has looked at: the first, and how many there are. asyncio says nothing of
     /// them any more.
-    pub(crate) fn take_all(&self, py: Python<'_>) -> Option<UnseenFailure> {
+    pub(crate) fn take_all(&self, py: Python<'_>) -> Option<UnobservedFailure> {
         let failed = self.take(py);
-        UnseenFailure::total(failed.into_iter().map(|failed| {
+        UnobservedFailure::total(failed.into_iter().map(|failed| {
             // An attribute of asyncio's own futures; others have nothing to be told.
             let _ = failed.future.setattr(py, intern!(py, "_log_traceback"), false);
             failed.failure()

@@ -2,6 +2,7 @@
 
 pub(crate) mod datetime;
 pub(crate) mod errors;
+pub(crate) mod field_bytes;
 pub(crate) mod offsets;
 pub(crate) mod record;
 pub(crate) mod record_batch;

@@ -1,67 +1,22 @@
-//! A record as Python has it: bytes and text, headers, timestamps.
+//! A record of Python's `send`: its arguments, and an owned copy that can wait without the GIL.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyMemoryView, PyString};
+use pyo3::types::{PyDict, PyInt, PyMapping};
 
-use ottla_client::producer::{Appended, Appender, Producer, Record, Room, Sent, Target};
+use ottla_client::producer::{
+    AppendResult, Appender, BufferReservation, Producer, Record, SendResult, TopicWriter,
+};
 use ottla_protocol::records::Header;
 
 use crate::convert::datetime;
 use crate::convert::errors;
-use crate::producer::serializers::{Place, Serializers};
-
-/// A key or a value.
-pub(crate) enum Data {
-    Bytes(PyBackedBytes),
-    Str(PyBackedStr),
-}
-
-impl Data {
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Str(text) => text.as_bytes(),
-        }
-    }
-}
-
-/// Bytes, text (as UTF-8), or None.
-pub(crate) fn data(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(Some(Data::Bytes(bytes.clone().into())));
-    }
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(Some(Data::Str(text.clone().try_into()?)));
-    }
-    // bytearray, memoryview and whatever else has a buffer: copied, since it may change.
-    if let Ok(view) = PyMemoryView::from(value) {
-        let copied = value.py().get_type::<PyBytes>().call1((view,))?.cast_into::<PyBytes>()?;
-        return Ok(Some(Data::Bytes(copied.into())));
-    }
-    let ty = value.get_type().name()?;
-    let advice = match what {
-        "key" | "value" => format!("; a {what}_serializer takes other types"),
-        _ => String::new(),
-    };
-    Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None{advice}")))
-}
-
-/// Whether [`data`] will take a value, without taking it.
-pub(crate) fn check_data(value: &Bound<'_, PyAny>) -> bool {
-    value.is_none()
-        || value.is_instance_of::<PyBytes>()
-        || value.is_instance_of::<PyString>()
-        || PyMemoryView::from(value).is_ok()
-}
+use crate::convert::field_bytes::{FieldBytes, field_bytes};
+use crate::producer::serializers::{FieldContext, Serializers};
 
 /// Headers: pairs of a name and bytes, text or None; or a mapping of such.
 #[derive(Default)]
-pub(crate) struct Headers(Vec<(Data, Option<Data>)>);
+pub(crate) struct Headers(Vec<(FieldBytes, Option<FieldBytes>)>);
 
 impl Headers {
     pub(crate) fn new(headers: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -72,10 +27,10 @@ impl Headers {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract().map_err(|_| {
                 PyTypeError::new_err("headers: expected pairs of a name and a value, or a dict of such")
             })?;
-            let key = data("a header's name", &key)?;
+            let key = field_bytes("a header's name", &key)?;
             let key =
                 key.ok_or_else(|| PyTypeError::new_err("a header's name is None; expected str or bytes"))?;
-            out.push((key, data("a header's value", &value)?));
+            out.push((key, field_bytes("a header's value", &value)?));
         }
         Ok(Self(out))
     }
@@ -83,23 +38,26 @@ impl Headers {
     pub(crate) fn as_headers(&self) -> Vec<Header<'_>> {
         self.0
             .iter()
-            .map(|(key, value)| Header { key: key.as_slice(), value: value.as_ref().map(Data::as_slice) })
+            .map(|(key, value)| Header {
+                key: key.as_slice(),
+                value: value.as_ref().map(FieldBytes::as_slice),
+            })
             .collect()
     }
 }
 
-/// A record that holds on to what Python gave, so that it can wait without the GIL.
-pub(crate) struct Fields {
-    pub(crate) key: Option<Data>,
-    pub(crate) value: Option<Data>,
+/// A record that owns its Python data, so that it can wait without the GIL.
+pub(crate) struct OwnedRecord {
+    pub(crate) key: Option<FieldBytes>,
+    pub(crate) value: Option<FieldBytes>,
     pub(crate) headers: Headers,
     pub(crate) timestamp: i64,
     pub(crate) partition: Option<i32>,
     pub(crate) on_delivery: Option<Py<PyAny>>,
 }
 
-/// A record as it was given to `send`.
-pub(crate) struct Given<'a, 'py> {
+/// The arguments of `send`.
+pub(crate) struct RecordArgs<'a, 'py> {
     pub(crate) topic: &'a str,
     pub(crate) value: Option<&'a Bound<'py, PyAny>>,
     pub(crate) key: Option<&'a Bound<'py, PyAny>>,
@@ -109,77 +67,80 @@ pub(crate) struct Given<'a, 'py> {
     pub(crate) on_delivery: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl Fields {
-    pub(crate) fn new(given: &Given<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
-        Self::read(given, serializers, None, ottla_client::producer::now_millis)
+impl OwnedRecord {
+    pub(crate) fn new(args: &RecordArgs<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
+        Self::read(args, serializers, None, ottla_client::producer::now_millis)
     }
 
-    /// As the record at `index` of a batch, in which `now` is the same for all.
+    /// Reads the record at `index` of a batch, whose records share `now`.
     pub(crate) fn read(
-        given: &Given<'_, '_>,
+        args: &RecordArgs<'_, '_>,
         serializers: &Serializers,
         index: Option<usize>,
         now: impl FnOnce() -> i64,
     ) -> PyResult<Self> {
-        let Given { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
-        let place = Place { topic, headers, index };
+        let RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery } = *args;
+        let context = FieldContext { topic, headers, index };
         Ok(Self {
             timestamp: match timestamp.filter(|timestamp| !timestamp.is_none()) {
                 Some(timestamp) => self::timestamp(timestamp)?,
                 None => now(),
             },
-            value: value.map_or(Ok(None), |value| serializers.value(place, value))?,
-            key: key.map_or(Ok(None), |key| serializers.key(place, key))?,
+            value: value.map_or(Ok(None), |value| serializers.value(context, value))?,
+            key: key.map_or(Ok(None), |key| serializers.key(context, key))?,
             headers: Headers::new(headers)?,
             partition,
             on_delivery: callback(on_delivery)?,
         })
     }
 
-    /// Key and value as bytes.
+    /// The key and the value as bytes.
     pub(crate) fn as_slices(&self) -> [Option<&[u8]>; 2] {
-        [&self.key, &self.value].map(|data| data.as_ref().map(Data::as_slice))
+        [&self.key, &self.value].map(|data| data.as_ref().map(FieldBytes::as_slice))
     }
 
-    /// Sends it without waiting.
+    /// Sends the record without waiting.
     pub(crate) fn try_send(
         &self,
         core: &Producer,
-        target: &Target,
-        room: Option<Room>,
-    ) -> ottla_client::Result<Sent> {
-        core.try_send(target, self.partition, &self.as_record(&self.headers.as_headers()), room)
+        writer: &TopicWriter,
+        reservation: Option<BufferReservation>,
+    ) -> ottla_client::Result<SendResult> {
+        core.try_send(writer, self.partition, &self.as_record(&self.headers.as_headers()), reservation)
     }
 
-    /// Sends it after others, without waiting.
-    pub(crate) fn append<'a>(&self, appender: &'a mut Appender<'_>) -> ottla_client::Result<Appended<'a>> {
+    /// Appends the record through an appender, without waiting.
+    pub(crate) fn append<'a>(
+        &self,
+        appender: &'a mut Appender<'_>,
+    ) -> ottla_client::Result<AppendResult<'a>> {
         appender.send(self.partition, &self.as_record(&self.headers.as_headers()))
     }
 
     fn as_record<'a>(&'a self, headers: &'a [Header<'a>]) -> Record<'a> {
         Record {
             timestamp: self.timestamp,
-            key: self.key.as_ref().map(Data::as_slice),
-            value: self.value.as_ref().map(Data::as_slice),
+            key: self.key.as_ref().map(FieldBytes::as_slice),
+            value: self.value.as_ref().map(FieldBytes::as_slice),
             headers,
         }
     }
 }
 
-/// A callback, if one was given.
-fn callback(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
-    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
-    if given.is_callable() {
-        return Ok(Some(given.clone().unbind()));
+/// Returns a callback, if one was passed.
+fn callback(args: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    let Some(args) = args.filter(|args| !args.is_none()) else { return Ok(None) };
+    if args.is_callable() {
+        return Ok(Some(args.clone().unbind()));
     }
-    let ty = given.get_type().name()?;
+    let ty = args.get_type().name()?;
     Err(PyTypeError::new_err(format!(
         "on_delivery is of type {ty}; expected a callable that takes an error or None, and the metadata"
     )))
 }
 
 fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
-    // The first is the common case, and cheap.
+    // A dict is the common case, and cheap to check.
     value.is_instance_of::<PyDict>() || value.cast::<PyMapping>().is_ok()
 }
 

@@ -1,6 +1,6 @@
-//! What `send_batch` was given as Arrow: keys and values side by side, or tables, in chunks of one length.
+//! Arrow arguments of `send_batch`: keys and values, or tables, in chunks of the same length.
 //!
-//! Invariant: of each pair keys and values have as many rows.
+//! Invariant: the keys and values of a pair have the same number of rows.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -10,23 +10,23 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 
 use crate::convert::errors;
-use crate::producer::send_batch::Given;
+use crate::producer::batch_args::BatchArgs;
 
-/// Keys, if there are any, and values; or a table alone.
+/// Optional keys with values; or a table alone.
 pub(crate) type Pair = (Option<ArrayRef>, ArrayRef);
 
 pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.hasattr("__arrow_c_array__")? || object.hasattr("__arrow_c_stream__")?)
 }
 
-/// Keys and values, or tables.
-pub(crate) fn pairs(py: Python<'_>, given: &Given<'_, '_>) -> PyResult<Vec<Pair>> {
-    if given.headers.is_some() || given.timestamps.is_some() || given.partitions.is_some() {
-        let words = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
-        return Err(errors::config(py, words));
+/// Reads keys and values, or tables, as aligned chunks.
+pub(crate) fn pairs(py: Python<'_>, args: &BatchArgs<'_, '_>) -> PyResult<Vec<Pair>> {
+    if args.headers.is_some() || args.timestamps.is_some() || args.partitions.is_some() {
+        let message = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
+        return Err(errors::config(py, message));
     }
-    let values = chunks("values", given.values)?;
-    let keys = given.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
+    let values = chunks("values", args.values)?;
+    let keys = args.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
     match keys {
         None => Ok(values.into_iter().map(|values| (None, values)).collect()),
         Some(keys) => aligned(py, &keys, &values),
@@ -44,7 +44,7 @@ pub(crate) fn columns((keys, values): &Pair) -> Result<RecordColumns<'_>, Column
     }
 }
 
-/// The arrays of anything that speaks Arrow.
+/// Reads the arrays of any Arrow object.
 pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     if !speaks_arrow(object)? {
         let ty = object.get_type().name()?;
@@ -56,15 +56,15 @@ pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Arra
     reader.collect::<Result<Vec<_>, _>>().map_err(|error| errors::config(object.py(), error.to_string()))
 }
 
-/// Keys and values, which may be cut into chunks at different places, cut at the same ones.
+/// Slices keys and values, whose chunks may differ, into chunks of the same length.
 fn aligned(py: Python<'_>, keys: &[ArrayRef], values: &[ArrayRef]) -> PyResult<Vec<Pair>> {
     if values.iter().any(|values| values.as_struct_opt().is_some()) {
         return Err(errors::config(py, "keys: the table has its own column for keys; pass one or the other"));
     }
     let length = |chunks: &[ArrayRef]| chunks.iter().map(|chunk| chunk.len()).sum::<usize>();
     if length(keys) != length(values) {
-        let words = format!("keys has {} items and values has {}", length(keys), length(values));
-        return Err(errors::config(py, words));
+        let message = format!("keys has {} items and values has {}", length(keys), length(values));
+        return Err(errors::config(py, message));
     }
     let mut pairs = Vec::new();
     let mut keys = keys.iter().filter(|keys| !keys.is_empty()).cloned();

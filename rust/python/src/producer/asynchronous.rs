@@ -1,88 +1,80 @@
-//! `AsyncProducer`: the twin of `Producer` for asyncio, over the same core.
+//! `AsyncProducer`: the asyncio API over an `AsyncProducerHandle`.
 //!
-//! Invariant: no call waits on the loop's thread, and no thread is made to wait in.
+//! Invariant: no call blocks the loop's thread or occupies another one while it waits.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Sent, UnseenFailure};
-use pyo3::IntoPyObjectExt;
+use ottla_client::producer::Producer as CoreProducer;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::asyncio::{self, LastLoop, Promise, start};
+use crate::asyncio::{LastLoop, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect, given_or_new};
 use crate::client::sync as sync_client;
 use crate::client::sync::ConnectionStatus;
 use crate::convert::errors;
-use crate::convert::record::{self, Fields};
-use crate::producer::backlog::{Backlog, Cancelled, Waiting, ask};
-use crate::producer::batch_delivery::AsyncBatchDelivery;
-use crate::producer::delivery_groups::Groups;
+use crate::convert::record::RecordArgs;
+use crate::producer::async_producer_handle::AsyncProducerHandle;
+use crate::producer::backlog::Backlog;
+use crate::producer::batch_args::BatchArgs;
+use crate::producer::delivery_groups::DeliveryGroups;
 use crate::producer::exit;
 use crate::producer::hooks::Hooks;
-use crate::producer::intercepted_rows::{self, Told};
 use crate::producer::producer_handle::leave;
-use crate::producer::send_batch::{Given, Rows};
-use crate::producer::sync::CLOSE;
+use crate::producer::sync::CLOSE_TIMEOUT;
 use crate::runtime::{Owned, runtime, seconds};
 
-struct Parts {
-    core: Arc<Core>,
-    groups: Arc<Groups>,
-    backlog: Arc<Backlog>,
-}
-
-/// A producer for asyncio; it mirrors ``Producer``.
+/// A Kafka producer for asyncio; it mirrors ``Producer``.
 ///
-/// Methods that block there return a native future of the running loop here, without a thread that
-/// waits. The futures of a batch complete together, so thousands of ``send`` at once cost little.
-/// One producer may be used from several loops.
+/// Methods that block there return a future of the running loop here, and no thread waits
+/// for it. The futures of a batch complete together, so thousands of concurrent ``send``
+/// calls are cheap. A producer may be used from several loops.
 ///
-/// Making a producer does not connect: ``async with`` does, or ``connect()``, or the first record.
-/// At the end of an ``async with`` block it is closed, and the first failure of a record that
-/// nothing has awaited is raised.
+/// Creating a producer does not connect: ``async with``, ``connect()`` or the first
+/// record does. At its end, an ``async with`` block closes the producer, and raises the
+/// first failure of a record that was not awaited.
 ///
 /// Args:
-///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections
-///         it shares.
-///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
-///         underscores, and win. See ``Client``.
-///     timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
-///         are tried again. Default: ``default.api.timeout.ms``, 60 s.
+///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose
+///         connections it shares.
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same
+///         names with underscores, and take precedence. See ``Client``.
+///     timeout: seconds in which ``connect()`` must find the cluster; until then it
+///         retries servers that fail. Default: ``default.api.timeout.ms``, 60 s.
 ///     key_serializer: as for ``Producer``; called on the loop's thread.
 ///     value_serializer: as for ``Producer``; called on the loop's thread.
 ///     interceptors: as for ``Producer``; called on the loop's thread.
 ///     partitioner: as for ``Producer``; called on the loop's thread.
 ///
 /// Raises:
-///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
+///     ConfigError: a key or a value is invalid, or both a client and configuration were
+///         passed.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncProducer {
-    parts: Owned<Parts>,
+    handle: Owned<AsyncProducerHandle>,
     hooks: Arc<Hooks>,
     last_loop: LastLoop,
-    /// For connecting.
+    /// The timeout of `connect`.
     timeout: Duration,
-    /// The client was made for this producer and goes with it.
-    own_client: bool,
 }
 
-/// What was sent is written although the program has let go of the producer: it may await the futures.
+/// Unsent records are written even after the application has dropped the producer,
+/// because it may still await their futures.
 impl Drop for AsyncProducer {
     fn drop(&mut self) {
-        let Some(Parts { core, backlog, .. }) = self.parts.peek() else { return };
-        if core.buffered() == 0 && backlog.is_empty() {
+        let Some(handle) = self.handle.peek() else { return };
+        let AsyncProducerHandle { core, backlog, own_client, .. } = handle;
+        if core.buffered_bytes() == 0 && backlog.is_empty() {
             return;
         }
         let (backlog, Ok(runtime)) = (Arc::clone(backlog), runtime()) else { return };
-        let (core, own_client) = (Arc::clone(core), self.own_client);
+        let (core, own_client) = (Arc::clone(core), *own_client);
         runtime.spawn(async move {
             let config = core.client().config();
             let _ = backlog.close(config.max_block + config.delivery_timeout + Duration::from_secs(5)).await;
-            core.warn_of_unseen_failures();
+            core.warn_unobserved_failures();
             if own_client {
                 core.client().close();
             }
@@ -105,55 +97,56 @@ impl AsyncProducer {
         interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
+        let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) = given_or_new(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let core = Arc::new(Core::new(client).map_err(|error| errors::raise(py, &error))?);
-        let groups = Arc::new(Groups::default());
+        let core = Arc::new(CoreProducer::new(client).map_err(|error| errors::raise(py, &error))?);
+        let groups = Arc::new(DeliveryGroups::default());
         let backlog =
             Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));
         let open: Weak<Backlog> = Arc::downgrade(&backlog);
-        exit::watch(open);
-        let parts = Owned::new(Parts { core, groups, backlog });
-        Ok(Self { parts, hooks: Arc::new(hooks), last_loop: LastLoop::default(), timeout, own_client })
+        exit::register(open);
+        let handle = Owned::new(AsyncProducerHandle { core, groups, backlog, own_client });
+        Ok(Self { handle, hooks: Arc::new(hooks), last_loop: LastLoop::default(), timeout })
     }
 
     /// Find the cluster, unless it was found before.
     ///
     /// Raises:
-    ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
-    ///     BootstrapError: no bootstrap server could be used; the message lists each with its
+    ///     AuthenticationError: the credentials, or the certificate of either side, were
+    ///         rejected.
+    ///     BootstrapError: no bootstrap server was usable; the message lists each with its
     ///         cause.
     fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let client = self.parts.get()?.core.client().clone();
-        start(py, connect(client, self.own_client, self.timeout), |py, ()| Ok(py.None()))
+        let AsyncProducerHandle { core, own_client, .. } = self.handle.get()?;
+        start(py, connect(core.client().clone(), *own_client, self.timeout), |py, ()| Ok(py.None()))
     }
 
     /// Send a record; the future completes when it is acknowledged or failed.
     ///
-    /// The record is in its batch when the call returns, unless its topic must be looked up or the
-    /// buffer is full. Then it waits for that for up to ``max.block.ms``, and later records of its
-    /// topic stay behind it. Cancelling the future concerns this record alone: a record that waits
-    /// is not sent, a record in a batch may still be written.
+    /// The record is in its batch when the call returns, unless its topic has to be looked up
+    /// or the buffer is full. In that case it waits for up to ``max.block.ms``, and later
+    /// records of the topic wait behind it. Cancelling the future affects this record alone:
+    /// a waiting record is not sent, but a record in a batch may still be written.
     ///
     /// Args:
     ///     topic: the topic.
-    ///     value: bytes, text (sent as UTF-8), or None for a tombstone; or what the serializer
-    ///         takes.
-    ///     key: bytes, text or None; or what the serializer takes.
+    ///     value: bytes, text (sent as UTF-8), or None for a tombstone; or what the
+    ///         serializer accepts.
+    ///     key: bytes, text or None; or what the serializer accepts.
     ///     headers: pairs of a name and a value, or a mapping.
     ///     timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
     ///     partition: the partition. Default: the partitioner chooses.
-    ///     on_delivery: called once with an error or None, and the record's metadata, on the loop's
-    ///         thread. It is called for a record that fails while it waits, too (``partition`` is
-    ///         -1 if none was chosen), but not for one that is cancelled while it waits. An
-    ///         exception in it goes to the loop's exception handler. With it, the future need not
-    ///         be awaited.
+    ///     on_delivery: called once with an error or None and the record's metadata, on the
+    ///         loop's thread. It is also called for a record that fails while it waits
+    ///         (``partition`` is -1 if none was chosen), but not for one that is cancelled
+    ///         while it waits. Its exception goes to the loop's exception handler. With it,
+    ///         the future need not be awaited.
     ///
     /// Returns:
-    ///     A future of where the record was written.
+    ///     A future of the record's metadata.
     ///
     /// Raises:
     ///     TypeError: the key, the value or a header has a wrong type; nothing is sent.
@@ -163,7 +156,8 @@ impl AsyncProducer {
     ///         acknowledged within ``delivery.timeout.ms``.
     ///     RecordTooLargeError: the record is larger than ``max.request.size`` or the topic's
     ///         ``max.message.bytes``.
-    ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
+    ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been
+    ///         written.
     #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None, on_delivery=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send<'py>(
@@ -177,24 +171,27 @@ impl AsyncProducer {
         partition: Option<i32>,
         on_delivery: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
+        let args = RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
+        let handle = self.handle.get()?;
         match &self.hooks.interceptors {
-            None => self.send_record(py, &given),
-            Some(all) => all.around(py, &given, |given| self.send_record(py, given)),
+            None => handle.send(py, &self.hooks, &self.last_loop, &args),
+            Some(all) => {
+                all.send_through(py, &args, |args| handle.send(py, &self.hooks, &self.last_loop, args))
+            }
         }
     }
 
-    /// Put many records into their batches; the future completes when all are there.
+    /// Add many records to their batches; the future completes when all are there.
     ///
-    /// Rows are encoded outside the loop's thread. Await a call before the next one, and before
-    /// ``send``, if the order of their records matters. Cancelling the future ends the call between
-    /// two rows.
+    /// Rows are encoded outside the loop's thread. If the order of records matters, await
+    /// each call before the next one, and before ``send``. Cancelling the future ends the
+    /// call between two rows.
     ///
     /// Args:
     ///     topic: the topic.
     ///     values: a list, or Arrow data, as for ``Producer.send_batch``.
     ///     keys: a list, or an Arrow array, as long as the values.
-    ///     headers: headers of each record of a list.
+    ///     headers: the headers of each record of a list.
     ///     timestamps: the timestamp of each record of a list.
     ///     partitions: the partition of each record of a list.
     ///
@@ -202,7 +199,8 @@ impl AsyncProducer {
     ///     A future of an ``AsyncBatchDelivery``.
     ///
     /// Raises:
-    ///     KafkaError: the call ended before its last record, as with ``Producer.send_batch``.
+    ///     KafkaError: the call ended before its last record, as with
+    ///         ``Producer.send_batch``.
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch<'py>(
@@ -215,63 +213,23 @@ impl AsyncProducer {
         timestamps: Option<&Bound<'py, PyAny>>,
         partitions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, .. } = self.parts.get()?;
-        let given = Given { topic, values, keys, headers, timestamps, partitions };
-        let rows = Rows::new(py, &given, &self.hooks)?;
-        let highest = rows.highest_partition();
-        let mut rows = rows.owned()?;
-        let (core, topic) = (Arc::clone(core), Arc::<str>::from(topic));
-        let told =
-            Told { topic: Arc::clone(&topic), groups: Arc::clone(groups), mailbox: asyncio::mailbox(py)? };
-        let custom = self.hooks.partitioner.clone();
-        let work = async move {
-            let deadline = core.blocks_until();
-            let target = match core.target_up_to(&topic, highest, deadline).await {
-                Ok(target) => target,
-                Err(error) => {
-                    told.refuse(rows.told(), error.clone());
-                    return Err(error);
-                }
-            };
-            if let Some(custom) = custom {
-                let count = target.partitions();
-                let place = move |py: Python<'_>| {
-                    if let Err(error) = custom.place(py, &topic, &mut rows, count) {
-                        intercepted_rows::refuse(py, &topic, rows.told(), &error)?;
-                        return Err(error);
-                    }
-                    Ok(rows)
-                };
-                match ask(&told.mailbox, deadline, place).await {
-                    Ok(placed) => rows = placed,
-                    Err(trouble) => return Ok(Err(trouble)),
-                }
-            }
-            Ok(Ok(rows.send(&core, &target, &told).await))
-        };
-        start(py, work, |py, sent| match sent {
-            Ok((runs, Ok(()))) => AsyncBatchDelivery::from(runs).into_py_any(py),
-            Ok((runs, Err(error))) => {
-                let accepted = runs.count();
-                let delivery = AsyncBatchDelivery::from(runs);
-                Err(errors::cut_short(py, errors::raise(py, &error), accepted, delivery))
-            }
-            Err(trouble) => Err(trouble.raise(py)),
-        })
+        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions };
+        self.handle.get()?.send_batch(py, &self.hooks, &args)
     }
 
     /// Send all buffered records; the future completes when all are acknowledged or failed.
     ///
-    /// Failures are not raised here, but by each record's future.
+    /// Failures are raised by each record's future and not here.
     ///
     /// Args:
-    ///     timeout: seconds. Default: ``max.block.ms`` plus ``delivery.timeout.ms``, plus 5 s.
+    ///     timeout: seconds to wait. Default: ``max.block.ms`` plus ``delivery.timeout.ms``
+    ///         plus 5 s.
     ///
     /// Raises:
-    ///     TimeoutError: records are still under way after ``timeout`` seconds.
+    ///     TimeoutError: records are still pending after ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn flush<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, backlog } = self.parts.get()?;
+        let AsyncProducerHandle { core, groups, backlog, .. } = self.handle.get()?;
         let backlog = Arc::clone(backlog);
         // Every record has its own deadline, so this one only has to be later.
         let config = core.client().config();
@@ -281,7 +239,7 @@ impl AsyncProducer {
         let work = async move { backlog.flush(timeout).await };
         start(py, work, move |py, ()| {
             groups.failed.warn(py);
-            core.warn_of_unseen_failures();
+            core.warn_unobserved_failures();
             Ok(py.None())
         })
     }
@@ -289,15 +247,15 @@ impl AsyncProducer {
     /// Return the partitions of a topic by index.
     ///
     /// Args:
-    ///     topic: the topic's name. It is not made if it does not exist.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///     topic: the topic's name. The topic is not created if it does not exist.
+    ///     timeout: seconds to wait. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///     A dict with the partition indexes, from 0 on, as keys.
     ///
     /// Raises:
-    ///     UnknownTopicError: the topic does not exist; known within 5 s.
-    ///     TimeoutError: no broker has answered in time.
+    ///     UnknownTopicError: the topic does not exist; reported within 5 s.
+    ///     TimeoutError: no broker has responded within ``timeout`` seconds.
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         &self,
@@ -305,21 +263,22 @@ impl AsyncProducer {
         topic: &str,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::partitions_for(py, self.parts.get()?.core.client(), topic, timeout)
+        async_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
 
     /// Return the state of each connection, by broker, without waiting.
     ///
-    /// On a shared client, those of its other users are included.
+    /// The connections of a shared client include those of its other users.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.parts.get()?.core.client()))
+        Ok(sync_client::connections(self.handle.get()?.core.client()))
     }
 
-    /// Return the changes of the cluster and of the connections, from now on.
+    /// Return an iterator of changes to the cluster and the connections, from now on.
     ///
     /// Args:
-    ///     all_topics: whether to include all topics, instead of those that this producer uses.
-    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///     all_topics: whether to include all topics, and not only those that this producer
+    ///         uses.
+    ///     timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
     ///
     /// See ``AsyncClient.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
@@ -329,48 +288,49 @@ impl AsyncProducer {
         all_topics: bool,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::events(py, self.parts.get()?.core.client(), all_topics, timeout)
+        async_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
 
     /// Return the metrics of this producer and its client, by the Java client's names.
     ///
-    /// See ``ottla.ProducerMetrics`` for their meaning.
+    /// ``ottla.ProducerMetrics`` describes them.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.parts.get()?.core.metrics())
+        sync_client::metrics(py, self.handle.get()?.core.metrics())
     }
 
-    /// Return the metrics of each topic that records were sent to, by topic.
+    /// Return the metrics of each topic that this producer has sent to, by topic.
     ///
-    /// See ``ottla.TopicMetrics`` for their meaning.
+    /// ``ottla.TopicMetrics`` describes them.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.parts.get()?.core)
+        sync_client::topic_metrics(py, &self.handle.get()?.core)
     }
 
-    /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
+    /// The bytes of ``buffer.memory`` that hold unacknowledged records.
     #[getter]
     fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.parts.get()?.core.buffered())
+        Ok(self.handle.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
     ///
-    /// Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the future
-    /// ends the wait, not the closing.
+    /// Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the
+    /// future ends the wait, but the producer still closes.
     ///
     /// Args:
-    ///     timeout: seconds. Default: 60.
+    ///     timeout: seconds to wait. Default: 60.
     ///
     /// Raises:
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        self.start_closing(py, timeout, |_, _, closed| closed)
+        let timeout = seconds(timeout, CLOSE_TIMEOUT)?;
+        self.handle.get()?.close(py, &self.hooks, timeout, |_, _, closed| closed)
     }
 
     fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let producer = this.get();
-        let client = producer.parts.get()?.core.client().clone();
-        let work = connect(client, producer.own_client, producer.timeout);
+        let AsyncProducerHandle { core, own_client, .. } = producer.handle.get()?;
+        let work = connect(core.client().clone(), *own_client, producer.timeout);
         let this_too = this.clone().into_any().unbind();
         start(this.py(), work, |_, ()| Ok(this_too))
     }
@@ -383,88 +343,16 @@ impl AsyncProducer {
         _trace: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let failed = kind.is_some();
-        self.start_closing(py, None, move |py, unseen, closed| leave(py, failed, closed, || unseen))
-    }
-
-    fn __repr__(&self) -> String {
-        let Some(Parts { core, .. }) = self.parts.peek() else {
-            return "AsyncProducer(made in another process)".to_owned();
-        };
-        let servers = core.client().config().bootstrap_servers.join(",");
-        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())
-    }
-}
-
-impl AsyncProducer {
-    /// Closes it; `end` makes of the failures that nobody has asked about, and of what closing came to, what
-    /// the wait for it raises.
-    fn start_closing<'py>(
-        &self,
-        py: Python<'py>,
-        timeout: Option<f64>,
-        end: impl FnOnce(Python<'_>, Option<UnseenFailure>, PyResult<()>) -> PyResult<()> + Send + 'static,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, backlog } = self.parts.get()?;
-        let backlog = Arc::clone(backlog);
-        let own_client = self.own_client.then(|| core.client().clone());
-        let timeout = seconds(timeout, CLOSE)?;
-        // Not the future's own work: cancelling the wait does not leave the producer half closed.
-        let closing = runtime()?.spawn(async move {
-            let closed = backlog.close(timeout).await;
-            if let Some(client) = own_client {
-                client.close();
-            }
-            closed
-        });
-        let work = async move {
-            let ended = |error: tokio::task::JoinError| {
-                let words = format!("closing has ended early: {error}");
-                ottla_client::Error::new(ottla_client::Kind::Closed, words)
-            };
-            // Whatever it came to, the interceptors are told of the end first.
-            Ok(closing.await.map_err(ended).and_then(|closed| closed))
-        };
-        let (hooks, groups, core) = (Arc::clone(&self.hooks), Arc::clone(groups), Arc::clone(core));
-        start(py, work, move |py, closed: ottla_client::Result<()>| {
-            hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
-            groups.failed.warn(py);
-            core.warn_of_unseen_failures();
-            let unseen =
-                UnseenFailure::total(groups.failed.take_all(py).into_iter().chain(core.unseen_failure()));
-            end(py, unseen, closed.map_err(|error| errors::raise(py, &error)))?;
-            Ok(py.None())
+        self.handle.get()?.close(py, &self.hooks, CLOSE_TIMEOUT, move |py, unobserved, closed| {
+            leave(py, failed, closed, || unobserved)
         })
     }
 
-    fn send_record<'py>(
-        &self,
-        py: Python<'py>,
-        given: &record::Given<'_, 'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let Parts { core, groups, backlog } = self.parts.get()?;
-        let mut fields = Fields::new(given, &self.hooks.serializers)?;
-        let (future, bridge) = self.last_loop.future(py)?;
-        let mailbox = bridge.get().mailbox();
-        if backlog.is_empty()
-            && let Some(target) = core.known_target(given.topic)
-            && !target.ends_before(fields.partition)
-        {
-            if let Some(custom) = &self.hooks.partitioner {
-                custom.place_record(py, given.topic, &mut fields, target.partitions())?;
-            }
-            if let Sent::Accepted(delivery) =
-                fields.try_send(core, &target, None).map_err(|error| errors::raise(py, &error))?
-            {
-                let told = (Some(future.clone().unbind()), fields.on_delivery);
-                groups.add(delivery, fields.timestamp, told, mailbox);
-                return Ok(future);
-            }
-        }
-        let cancelled = Arc::new(AtomicBool::new(false));
-        future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
-        let promise = Promise::of(future.clone().unbind(), Arc::clone(mailbox));
-        let deadline = core.blocks_until();
-        backlog.push(given.topic, Waiting { fields, promise, deadline, cancelled })?;
-        Ok(future)
+    fn __repr__(&self) -> String {
+        let Some(AsyncProducerHandle { core, .. }) = self.handle.peek() else {
+            return "AsyncProducer(made in another process)".to_owned();
+        };
+        let servers = core.client().config().bootstrap_servers.join(",");
+        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered_bytes())
     }
 }

@@ -1,8 +1,8 @@
-//! Records of asyncio that wait for their topic or for room in the buffer.
+//! Asyncio records that wait for their topic or for buffer memory.
 //!
-//! Invariants: records of a topic leave in the order in which `send` was called, whether they had to
-//! wait or not. A record that waits and is cancelled is never sent; nothing else is changed by it. When
-//! `close` returns, none waits any more. A user's partitioner is asked on the loop's thread.
+//! Invariants: records of a topic are sent in the order of the `send` calls, whether they waited or
+//! not. A waiting record that is cancelled is never sent, and nothing else changes. None waits any
+//! more when `close` returns. A custom partitioner is called on the loop's thread.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ottla_client::producer::{Delivery, Producer, Sent};
+use ottla_client::producer::{Delivery, Producer, SendResult};
 use ottla_client::tasks::panics::catch;
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
@@ -20,156 +20,160 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::asyncio::{Mailbox, Promise, is_done, report_to_loop, settle};
 use crate::convert::errors;
-use crate::convert::record::Fields;
-use crate::producer::delivery::RecordMetadata;
-use crate::producer::delivery_groups::{Groups, refused};
-use crate::producer::exit::Ending;
-use crate::producer::partitioner::Custom;
+use crate::convert::record::OwnedRecord;
+use crate::producer::delivery_groups::{DeliveryGroups, report_rejected};
+use crate::producer::exit::CloseAtExit;
+use crate::producer::partitioner::CustomPartitioner;
+use crate::producer::record_metadata::RecordMetadata;
 use crate::runtime::{runtime, wait_for};
 
-/// A record that waits for its topic or for room.
-pub(crate) struct Waiting {
-    pub(crate) fields: Fields,
+/// A record that waits for its topic or for buffer memory.
+pub(crate) struct WaitingRecord {
+    pub(crate) record: OwnedRecord,
     pub(crate) promise: Promise,
     /// `max.block.ms` after the call.
     pub(crate) deadline: Instant,
     pub(crate) cancelled: Arc<AtomicBool>,
 }
 
-enum Item {
-    Record(Waiting),
-    /// Somebody wants to know when all before it is through.
-    Mark(oneshot::Sender<()>),
+enum BacklogEntry {
+    Record(WaitingRecord),
+    /// Reports that all entries before it are done.
+    Marker(oneshot::Sender<()>),
 }
 
-/// Why a record or a batch of them is not sent.
-pub(crate) enum Trouble {
-    Engine(Error),
-    /// What a user's code has raised.
-    Raised(PyErr),
+/// Why a record or a batch of records is not sent.
+pub(crate) enum SendFailure {
+    Client(Error),
+    /// An exception of the application's code.
+    Python(PyErr),
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for SendFailure {
     fn from(error: Error) -> Self {
-        Self::Engine(error)
+        Self::Client(error)
     }
 }
 
-impl Trouble {
-    fn engine(&self) -> Option<&Error> {
+impl SendFailure {
+    fn client_error(&self) -> Option<&Error> {
         match self {
-            Self::Engine(error) => Some(error),
-            Self::Raised(_) => None,
+            Self::Client(error) => Some(error),
+            Self::Python(_) => None,
         }
     }
 
     pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         match self {
-            Self::Engine(error) => errors::raise(py, &error),
-            Self::Raised(error) => error,
+            Self::Client(error) => errors::raise(py, &error),
+            Self::Python(error) => error,
         }
     }
 }
 
-/// Has a loop's thread make something, and waits for it.
-pub(crate) async fn ask<T: Send + 'static>(
+/// Runs `make` on a loop's thread and waits for its result.
+pub(crate) async fn run_on_loop<T: Send + 'static>(
     mailbox: &Mailbox,
     deadline: Instant,
     make: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
-) -> Result<T, Trouble> {
-    let (made, answer) = oneshot::channel();
+) -> Result<T, SendFailure> {
+    let (sender, result) = oneshot::channel();
     mailbox.post(move |py| {
-        // Whoever asked may have gone.
-        let _ = made.send(make(py));
+        // The receiver may have been dropped.
+        let _ = sender.send(make(py));
     });
-    match timeout_at(deadline, answer).await {
-        Ok(Ok(made)) => made.map_err(Trouble::Raised),
+    match timeout_at(deadline, result).await {
+        Ok(Ok(result)) => result.map_err(SendFailure::Python),
         Ok(Err(_)) | Err(_) => {
-            let words = "the event loop did not get round to asking the partitioner within max.block.ms";
-            Err(Error::new(Kind::Timeout, words).into())
+            let message = "the event loop did not call the partitioner within max.block.ms";
+            Err(Error::new(Kind::Timeout, message).into())
         }
     }
 }
 
-/// The records that wait, by topic: one topic that is unknown holds up no other. There are no more of
-/// them than futures that the program awaits.
+/// The waiting records, by topic, so that an unknown topic does not delay others. There are no more
+/// of them than futures that the application awaits.
 pub(crate) struct Backlog {
     core: Arc<Producer>,
-    groups: Arc<Groups>,
-    partitioner: Option<Arc<Custom>>,
-    topics: Mutex<HashMap<Arc<str>, VecDeque<Item>>>,
-    /// How many wait, and are being sent after they waited.
+    groups: Arc<DeliveryGroups>,
+    partitioner: Option<Arc<CustomPartitioner>>,
+    topics: Mutex<HashMap<Arc<str>, VecDeque<BacklogEntry>>>,
+    /// The number of records that wait or are being sent after waiting.
     count: AtomicUsize,
-    /// The producer was closed: nothing waits any longer.
-    ended: watch::Sender<bool>,
+    /// Set when the producer is closed: the remaining records fail.
+    closed: watch::Sender<bool>,
 }
 
-/// How long `close` waits for the failure of what still waits.
-const FAILING: Duration = Duration::from_secs(5);
+/// How long `close` waits for the remaining records to fail.
+const CLOSE_GRACE: Duration = Duration::from_secs(5);
 
 impl Backlog {
-    pub(crate) fn new(core: Arc<Producer>, groups: Arc<Groups>, partitioner: Option<Arc<Custom>>) -> Self {
+    pub(crate) fn new(
+        core: Arc<Producer>,
+        groups: Arc<DeliveryGroups>,
+        partitioner: Option<Arc<CustomPartitioner>>,
+    ) -> Self {
         let (topics, count) = (Mutex::default(), AtomicUsize::new(0));
-        Self { core, groups, partitioner, topics, count, ended: watch::Sender::new(false) }
+        Self { core, groups, partitioner, topics, count, closed: watch::Sender::new(false) }
     }
 
-    /// Whether a record may be sent without waiting for others.
+    /// Whether a new record may be sent at once, without overtaking others.
     pub(crate) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    pub(crate) fn push(self: &Arc<Self>, topic: &str, record: Waiting) -> PyResult<()> {
+    pub(crate) fn push(self: &Arc<Self>, topic: &str, record: WaitingRecord) -> PyResult<()> {
         let runtime = runtime()?;
         self.count.fetch_add(1, Ordering::AcqRel);
         let topic: Arc<str> = topic.into();
         match self.topics.lock().entry(Arc::clone(&topic)) {
-            Entry::Occupied(mut waiting) => waiting.get_mut().push_back(Item::Record(record)),
+            Entry::Occupied(mut waiting) => waiting.get_mut().push_back(BacklogEntry::Record(record)),
             Entry::Vacant(none) => {
-                none.insert(VecDeque::from([Item::Record(record)]));
-                runtime.spawn(Arc::clone(self).pump(topic));
+                none.insert(VecDeque::from([BacklogEntry::Record(record)]));
+                runtime.spawn(Arc::clone(self).send_all(topic));
             }
         }
         Ok(())
     }
 
-    /// Sends what waits for a topic, one after the other.
-    async fn pump(self: Arc<Self>, topic: Arc<str>) {
-        while let Some(item) = self.next(&topic) {
-            match item {
-                Item::Record(record) => {
-                    // What becomes of one record is no reason to leave those behind it waiting.
-                    let _ = catch("a record that waited", self.send(&topic, record)).await;
+    /// Sends the waiting records of a topic, one after another.
+    async fn send_all(self: Arc<Self>, topic: Arc<str>) {
+        while let Some(entry) = self.next(&topic) {
+            match entry {
+                BacklogEntry::Record(record) => {
+                    // A panic in one record must not block those behind it.
+                    let _ = catch("a record in the backlog", self.send(&topic, record)).await;
                     self.count.fetch_sub(1, Ordering::AcqRel);
                 }
-                Item::Mark(passed) => {
-                    // Whoever wanted to know may have gone.
+                BacklogEntry::Marker(passed) => {
+                    // The receiver may have been dropped.
                     let _ = passed.send(());
                 }
             }
         }
     }
 
-    fn next(&self, topic: &str) -> Option<Item> {
+    fn next(&self, topic: &str) -> Option<BacklogEntry> {
         let mut topics = self.topics.lock();
-        let item = topics.get_mut(topic)?.pop_front();
-        if item.is_none() {
+        let entry = topics.get_mut(topic)?.pop_front();
+        if entry.is_none() {
             topics.remove(topic);
         }
-        item
+        entry
     }
 
-    async fn send(&self, topic: &Arc<str>, record: Waiting) {
-        let Waiting { mut fields, promise, deadline, cancelled } = record;
-        let place = RecordMetadata::nowhere(topic, fields.partition, fields.timestamp);
-        let on_delivery = fields.on_delivery.take();
-        let mut ended = self.ended.subscribe();
+    async fn send(&self, topic: &Arc<str>, waiting: WaitingRecord) {
+        let WaitingRecord { mut record, promise, deadline, cancelled } = waiting;
+        let metadata = RecordMetadata::unsent(topic, record.partition, record.timestamp);
+        let on_delivery = record.on_delivery.take();
+        let mut closed = self.closed.subscribe();
         let accepted = tokio::select! {
-            // First, so that what need not wait is sent.
+            // First, so that a record that need not wait is still sent.
             biased;
-            accepted = self.accept(topic, fields, promise.mailbox(), deadline, &cancelled) => accepted,
-            _ = ended.wait_for(|ended| *ended) => {
-                let words = "the producer was closed while the record waited for its topic or for room: it was not sent";
-                Err(Error::new(Kind::Closed, words).topic(topic).into())
+            accepted = self.accept(topic, record, promise.mailbox(), deadline, &cancelled) => accepted,
+            _ = closed.wait_for(|closed| *closed) => {
+                let message = "the producer was closed while the record waited for its topic or for buffer memory: it was not sent";
+                Err(Error::new(Kind::Closed, message).topic(topic).into())
             }
         };
         match accepted {
@@ -179,22 +183,22 @@ impl Backlog {
                     self.groups.add(delivery, timestamp, (Some(future), on_delivery), &mailbox);
                 }
             }
-            Err(trouble) => {
+            Err(failure) => {
                 let Some((future, mailbox)) = promise.into_parts() else { return };
                 let failed = Arc::clone(&self.groups.failed);
                 mailbox.post(move |py| {
                     if is_done(future.bind(py)) {
                         return;
                     }
-                    let unseen = trouble.engine().filter(|_| on_delivery.is_none()).cloned();
-                    let error = trouble.raise(py);
+                    let unobserved = failure.client_error().filter(|_| on_delivery.is_none()).cloned();
+                    let error = failure.raise(py);
                     if let Some(callback) = on_delivery
-                        && let Err(raised) = refused(py, &callback, place, &error)
+                        && let Err(raised) = report_rejected(py, &callback, metadata, &error)
                     {
                         report_to_loop(py, "on_delivery raised", raised);
                     }
                     settle(future.bind(py), Err(error));
-                    if let Some(error) = unseen {
+                    if let Some(error) = unobserved {
                         failed.push(future, error);
                     }
                 });
@@ -202,91 +206,96 @@ impl Backlog {
         }
     }
 
-    /// Waits until the record is in a batch; nothing, if it was cancelled. Gives its timestamp back.
+    /// Waits until the record is in a batch, and returns its delivery and timestamp; `None` if it was
+    /// cancelled.
     async fn accept(
         &self,
         topic: &Arc<str>,
-        mut fields: Fields,
+        mut record: OwnedRecord,
         mailbox: &Mailbox,
         deadline: Instant,
         cancelled: &AtomicBool,
-    ) -> Result<Option<(Delivery, i64)>, Trouble> {
-        let target = self.core.target_up_to(topic, fields.partition, deadline).await?;
-        if let (None, Some(custom)) = (fields.partition, &self.partitioner)
+    ) -> Result<Option<(Delivery, i64)>, SendFailure> {
+        let writer = self.core.topic_writer_for(topic, record.partition, deadline).await?;
+        if let (None, Some(custom)) = (record.partition, &self.partitioner)
             && !cancelled.load(Ordering::Acquire)
         {
-            let (custom, topic, count) = (Arc::clone(custom), Arc::clone(topic), target.partitions());
-            let placed = move |py: Python<'_>| {
-                custom.place_record(py, &topic, &mut fields, count)?;
-                Ok(fields)
+            let (custom, topic, count) = (Arc::clone(custom), Arc::clone(topic), writer.partition_count());
+            let assign = move |py: Python<'_>| {
+                custom.assign_partition(py, &topic, &mut record, count)?;
+                Ok(record)
             };
-            fields = ask(mailbox, deadline, placed).await?;
+            record = run_on_loop(mailbox, deadline, assign).await?;
         }
-        let mut room = None;
+        let mut reservation = None;
         loop {
             if cancelled.load(Ordering::Acquire) {
                 return Ok(None);
             }
-            match fields.try_send(&self.core, &target, room.take())? {
-                Sent::Accepted(delivery) => return Ok(Some((delivery, fields.timestamp))),
-                Sent::Full(bytes) => room = Some(self.core.room_for(bytes, deadline).await?),
+            match record.try_send(&self.core, &writer, reservation.take())? {
+                SendResult::Accepted(delivery) => return Ok(Some((delivery, record.timestamp))),
+                SendResult::BufferFull(bytes) => {
+                    reservation = Some(self.core.reserve_buffer(bytes, deadline).await?);
+                }
             }
         }
     }
 
-    /// Waits until all that waits or is in the buffer now is acknowledged or failed: both at once, so
-    /// that a topic that has to be looked up holds up no other.
+    /// Waits until all waiting and buffered records are acknowledged or failed. It waits for both at
+    /// once, so that a topic lookup does not delay other topics.
     pub(crate) async fn flush(&self, time: Duration) -> ottla_client::Result<()> {
         let began = Instant::now();
-        // What comes into the buffer while something else waits is sent at once.
-        let _flushing = self.core.without_linger();
-        let (through, _) = tokio::join!(timeout(time, self.through()), self.core.flush(time));
-        // What has come into the buffer meanwhile.
+        // Records that enter the buffer meanwhile are sent without lingering.
+        let _flushing = self.core.suspend_linger();
+        let (sent, _) = tokio::join!(timeout(time, self.sent()), self.core.flush(time));
+        // Wait for records that entered the buffer meanwhile.
         self.core.flush(time.saturating_sub(began.elapsed())).await?;
-        through.map_err(|_| {
+        sent.map_err(|_| {
             let (count, millis) = (self.count.load(Ordering::Acquire), time.as_millis());
-            let words = format!("after {millis} ms records still wait for their topic or for room: {count}");
-            Error::new(Kind::Timeout, words)
+            let message = format!(
+                "records still waiting for their topic or for buffer memory after {millis} ms: {count}"
+            );
+            Error::new(Kind::Timeout, message)
         })
     }
 
-    /// Closes the producer: what waits may still be sent in this time, and fails after it.
+    /// Closes the producer: waiting records may still be sent within `time`, and fail afterwards.
     pub(crate) async fn close(&self, time: Duration) -> ottla_client::Result<()> {
         let began = Instant::now();
         let flushed = self.flush(time).await;
-        self.ended.send_replace(true);
-        // Each fails when its turn comes, which is at once.
-        let _ = timeout(FAILING, self.through()).await;
+        self.closed.send_replace(true);
+        // The remaining records fail at once, in order.
+        let _ = timeout(CLOSE_GRACE, self.sent()).await;
         self.core.close(time.saturating_sub(began.elapsed())).await.and(flushed)
     }
 
-    /// Waits until all that waits now is in the buffer, or failed.
-    async fn through(&self) {
-        let mut marks = Vec::new();
+    /// Waits until all waiting records are in the buffer or have failed.
+    async fn sent(&self) {
+        let mut markers = Vec::new();
         for waiting in self.topics.lock().values_mut() {
-            let (mark, passed) = oneshot::channel();
-            waiting.push_back(Item::Mark(mark));
-            marks.push(passed);
+            let (marker, passed) = oneshot::channel();
+            waiting.push_back(BacklogEntry::Marker(marker));
+            markers.push(passed);
         }
-        for passed in marks {
-            // It is dropped when its turn has come.
+        for passed in markers {
+            // An error means that the marker was dropped, which is as good.
             let _ = passed.await;
         }
     }
 }
 
-impl Ending for Backlog {
-    fn end(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
+impl CloseAtExit for Backlog {
+    fn close_at_exit(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
         wait_for(py, self.close(timeout))
     }
 }
 
-/// Notes that a future was cancelled.
+/// Sets a flag when a future is cancelled.
 #[pyclass(frozen, module = "ottla._core")]
-pub(crate) struct Cancelled(pub(crate) Arc<AtomicBool>);
+pub(crate) struct CancellationFlag(pub(crate) Arc<AtomicBool>);
 
 #[pymethods]
-impl Cancelled {
+impl CancellationFlag {
     fn __call__(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
         if future.call_method0("cancelled")?.is_truthy()? {
             self.0.store(true, Ordering::Release);

@@ -1,6 +1,6 @@
-//! `BatchDelivery` and `AsyncBatchDelivery`: what became of the records of one `send_batch`.
+//! `BatchDelivery` and `AsyncBatchDelivery`: the results of the records of one `send_batch`.
 //!
-//! Invariant: what is told is told once all records are settled; asking waits without the GIL.
+//! Invariant: results are returned once all are known; waiting for them releases the GIL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,78 +10,81 @@ use pyo3::prelude::*;
 
 use crate::asyncio::start;
 use crate::convert::errors;
-use crate::producer::partitioner::Array;
-use crate::producer::row_results::{Failed, Runs};
+use crate::producer::arrow_array::Array;
+use crate::producer::row_results::{FailedRows, RowResults};
 use crate::runtime::{Owned, check_process, pid, seconds, wait};
 
-fn to_python(py: Python<'_>, failures: Vec<Failed>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
-    let told = |(first, count, error)| Ok((first, count, errors::value_at(py, &error, Some(first))?));
-    failures.into_iter().map(told).collect()
+fn to_python(py: Python<'_>, failures: Vec<FailedRows>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
+    let to_tuple = |(first, count, error)| Ok((first, count, errors::value_at(py, &error, Some(first))?));
+    failures.into_iter().map(to_tuple).collect()
 }
 
-fn repr(class: &str, runs: &Runs) -> String {
-    let done = if runs.is_done() { "True" } else { "False" };
-    format!("{class}(count={}, done={done})", runs.count())
+fn repr(class: &str, results: &RowResults) -> String {
+    let done = if results.is_done() { "True" } else { "False" };
+    format!("{class}(count={}, done={done})", results.count())
 }
 
-/// A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their number.
+/// A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their
+/// number.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct BatchDelivery {
-    runs: Runs,
+    results: RowResults,
     pid: u32,
 }
 
-impl From<Runs> for BatchDelivery {
-    fn from(runs: Runs) -> Self {
-        Self { runs, pid: pid() }
+impl From<RowResults> for BatchDelivery {
+    fn from(results: RowResults) -> Self {
+        Self { results, pid: pid() }
     }
 }
 
 impl BatchDelivery {
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<Failed>> {
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<FailedRows>> {
         check_process(self.pid)?;
         let timeout = seconds(timeout, Duration::MAX)?;
-        wait(py, self.runs.failures(timeout))?.map_err(|error| errors::raise(py, &error))
+        wait(py, self.results.failures(timeout))?.map_err(|error| errors::raise(py, &error))
     }
 }
 
 #[pymethods]
 impl BatchDelivery {
     fn __len__(&self) -> usize {
-        self.runs.count()
+        self.results.count()
     }
 
     /// Return whether every record is acknowledged or failed, without waiting.
     fn done(&self) -> bool {
-        self.runs.is_done()
+        self.results.is_done()
     }
 
     /// Wait until all records are acknowledged, and return their number.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
-    ///     KafkaError: the first failure; its message says how many records failed, and
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
+    ///     KafkaError: the first failure; its message has the number of failed records, and
     ///         ``context["index"]`` is the index of the first.
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<usize> {
         let failures = self.wait(py, timeout)?;
-        self.runs.result(py, &failures)
+        self.results.result(py, &failures)
     }
 
     /// Wait until every record is acknowledged or failed, and return the failures.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(index of the first record, number of records, error)`` for each run of records that
-    ///     failed together. The error has the index in ``context["index"]``, too.
+    ///     ``(index of the first record, number of records, error)`` for each run of records
+    ///     that failed together. The error also has the index in ``context["index"]``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn errors(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
         to_python(py, self.wait(py, timeout)?)
@@ -91,47 +94,49 @@ impl BatchDelivery {
     ///
     /// It is null for a record that was never in a batch, because it is too large.
     fn partitions(&self) -> Array {
-        self.runs.partitions()
+        self.results.partitions()
     }
 
     /// Wait until every record is acknowledged or failed, and return the offset of each.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     An Arrow array of int64; null for a record that failed, and where the broker did not
+    ///     An Arrow array of int64; null for a record that failed, and if the broker did not
     ///     report the offset, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn offsets(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Array> {
         self.wait(py, timeout)?;
-        Ok(py.detach(|| self.runs.offsets()))
+        Ok(py.detach(|| self.results.offsets()))
     }
 
     /// Wait until all records are acknowledged, and return where they were written.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(partition, offset of the first record, number of records)`` for each run of records
-    ///     with consecutive offsets; the offset is None if the broker did not report it, as with
-    ///     ``acks=0``.
+    ///     ``(partition, offset of the first record, number of records)`` for each run of
+    ///     records with consecutive offsets. The offset is None if the broker did not report
+    ///     it, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
     #[pyo3(signature = (timeout=None))]
     fn written(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(i32, Option<i64>, usize)>> {
         let failures = self.wait(py, timeout)?;
-        self.runs.result(py, &failures).map(|_| self.runs.written())
+        self.results.result(py, &failures).map(|_| self.results.written())
     }
 
     fn __repr__(&self) -> String {
-        repr("BatchDelivery", &self.runs)
+        repr("BatchDelivery", &self.results)
     }
 }
 
@@ -140,12 +145,12 @@ impl BatchDelivery {
 /// ``AsyncProducer.send_batch`` returns it; ``len()`` is the number of records.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncBatchDelivery {
-    runs: Owned<Arc<Runs>>,
+    results: Owned<Arc<RowResults>>,
 }
 
-impl From<Runs> for AsyncBatchDelivery {
-    fn from(runs: Runs) -> Self {
-        Self { runs: Owned::new(Arc::new(runs)) }
+impl From<RowResults> for AsyncBatchDelivery {
+    fn from(results: RowResults) -> Self {
+        Self { results: Owned::new(Arc::new(results)) }
     }
 }
 
@@ -154,50 +159,52 @@ impl AsyncBatchDelivery {
         &self,
         py: Python<'py>,
         timeout: Option<f64>,
-        give: impl FnOnce(Python<'_>, &Runs, Vec<Failed>) -> PyResult<Py<PyAny>> + Send + 'static,
+        give: impl FnOnce(Python<'_>, &RowResults, Vec<FailedRows>) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let timeout = seconds(timeout, Duration::MAX)?;
-        let runs = Arc::clone(self.runs.get()?);
-        let work = async move { runs.failures(timeout).await.map(|failures| (runs, failures)) };
-        start(py, work, |py, (runs, failures)| give(py, &runs, failures))
+        let results = Arc::clone(self.results.get()?);
+        let work = async move { results.failures(timeout).await.map(|failures| (results, failures)) };
+        start(py, work, |py, (results, failures)| give(py, &results, failures))
     }
 }
 
 #[pymethods]
 impl AsyncBatchDelivery {
     fn __len__(&self) -> PyResult<usize> {
-        Ok(self.runs.get()?.count())
+        Ok(self.results.get()?.count())
     }
 
     /// Return whether every record is acknowledged or failed, without waiting.
     fn done(&self) -> PyResult<bool> {
-        Ok(self.runs.get()?.is_done())
+        Ok(self.results.get()?.is_done())
     }
 
     /// Wait until all records are acknowledged, and return their number.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     ///     KafkaError: the first failure, as from ``BatchDelivery.result``.
     #[pyo3(signature = (timeout=None))]
     fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        self.wait(py, timeout, |py, runs, failures| runs.result(py, &failures)?.into_py_any(py))
+        self.wait(py, timeout, |py, results, failures| results.result(py, &failures)?.into_py_any(py))
     }
 
     /// Wait until every record is acknowledged or failed, and return the failures.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(index of the first record, number of records, error)`` for each run of records that
-    ///     failed together.
+    ///     ``(index of the first record, number of records, error)`` for each run of records
+    ///     that failed together.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn errors<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, _, failures| to_python(py, failures)?.into_py_any(py))
@@ -207,49 +214,51 @@ impl AsyncBatchDelivery {
     ///
     /// It is null for a record that was never in a batch, because it is too large.
     fn partitions(&self) -> PyResult<Array> {
-        Ok(self.runs.get()?.partitions())
+        Ok(self.results.get()?.partitions())
     }
 
     /// Wait until every record is acknowledged or failed, and return the offset of each.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     An Arrow array of int64; null for a record that failed, and where the broker did not
+    ///     An Arrow array of int64; null for a record that failed, and if the broker did not
     ///     report the offset, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     #[pyo3(signature = (timeout=None))]
     fn offsets<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        self.wait(py, timeout, |py, runs, _| runs.offsets().into_py_any(py))
+        self.wait(py, timeout, |py, results, _| results.offsets().into_py_any(py))
     }
 
     /// Wait until all records are acknowledged, and return where they were written.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
-    ///     ``(partition, offset of the first record, number of records)`` for each run of records
-    ///     with consecutive offsets; the offset is None if the broker did not report it, as with
-    ///     ``acks=0``.
+    ///     ``(partition, offset of the first record, number of records)`` for each run of
+    ///     records with consecutive offsets. The offset is None if the broker did not report
+    ///     it, as with ``acks=0``.
     ///
     /// Raises:
-    ///     TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
+    ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
     #[pyo3(signature = (timeout=None))]
     fn written<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        self.wait(py, timeout, |py, runs, failures| {
-            runs.result(py, &failures)?;
-            runs.written().into_py_any(py)
+        self.wait(py, timeout, |py, results, failures| {
+            results.result(py, &failures)?;
+            results.written().into_py_any(py)
         })
     }
 
     fn __repr__(&self) -> String {
-        match self.runs.peek() {
-            Some(runs) => repr("AsyncBatchDelivery", runs),
+        match self.results.peek() {
+            Some(results) => repr("AsyncBatchDelivery", results),
             None => "AsyncBatchDelivery(made in another process)".to_owned(),
         }
     }

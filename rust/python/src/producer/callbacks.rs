@@ -1,11 +1,11 @@
-//! `on_delivery` and `Delivery.add_done_callback`: the callbacks of a producer, called on a thread of
-//! their own.
+//! The callbacks of a producer (`on_delivery` and `Delivery.add_done_callback`), called on a thread
+//! of their own.
 //!
-//! Invariants: each callback of a record that was accepted is called exactly once, `on_delivery` of a
-//! partition in the order of its records. The engine never waits for a callback; whoever sends with one
-//! does, if too many have not been called yet. What `on_delivery` raises is raised by `flush` or `close`;
-//! what a done callback raises is logged. The thread ends when the producer is closed or gone and all
-//! were called.
+//! Invariants: each callback of an accepted record is called exactly once, and `on_delivery` of a
+//! partition in the order of its records. The sender never waits for callbacks; a caller that sends
+//! with one waits while too many are outstanding. `flush` and `close` raise what `on_delivery`
+//! raised; exceptions of done callbacks are logged. The thread ends once the producer is closed or
+//! dropped and all callbacks were called.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use ottla_client::producer::{Completion, Delivery};
+use ottla_client::producer::{Delivery, ProduceResult};
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -22,114 +22,115 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::convert::errors;
-use crate::producer::delivery::Delivery as PyDelivery;
-use crate::producer::delivery_groups::{Awaited, Group, Groups, Sink, report};
+use crate::producer::delivery_groups::{
+    DeliveryGroup, DeliveryGroups, GroupReceiver, RecordWaiter, callback_args,
+};
 use crate::runtime::{wait, wait_for};
 
-/// So many records that are done may wait for their callbacks.
-const MOST: usize = 100_000;
+/// The maximum number of completed records that wait for their callbacks.
+const MAX_WAITING: usize = 100_000;
 
-enum Item {
-    Group(Group),
-    /// Somebody wants to know when all before it is called.
-    Mark(oneshot::Sender<()>),
+enum QueueEntry {
+    Group(DeliveryGroup),
+    /// Reports that all entries before it were called.
+    FlushMarker(oneshot::Sender<()>),
 }
 
-struct Queue {
-    /// None once the thread has ended: nothing is put there then, and nobody waits for it.
-    items: Mutex<Option<VecDeque<Item>>>,
-    /// Records that are done.
+struct CallbackQueue {
+    /// `None` once the thread has ended: later entries are dropped.
+    entries: Mutex<Option<VecDeque<QueueEntry>>>,
+    /// The number of completed records that wait for their callbacks.
     waiting: AtomicUsize,
-    /// Records that were or are being accepted, and whose callbacks were not taken yet.
-    open: AtomicUsize,
+    /// The number of records, accepted or about to be, whose callbacks were not called yet.
+    pending: AtomicUsize,
     closed: AtomicBool,
-    came: Notify,
-    went: Notify,
-    /// What a callback has raised.
+    entry_added: Notify,
+    callback_taken: Notify,
+    /// The first exception of a callback.
     raised: Mutex<Option<Py<PyAny>>>,
-    /// The thread that calls.
-    caller: Mutex<Option<ThreadId>>,
+    /// The thread that calls the callbacks.
+    callback_thread: Mutex<Option<ThreadId>>,
 }
 
-impl Sink for Queue {
-    fn done(&self, group: Group) {
-        self.waiting.fetch_add(group.records.len(), Ordering::AcqRel);
-        self.push(Item::Group(group));
+impl GroupReceiver for CallbackQueue {
+    fn on_group_done(&self, group: DeliveryGroup) {
+        self.waiting.fetch_add(group.waiters.len(), Ordering::AcqRel);
+        self.push(QueueEntry::Group(group));
     }
 }
 
-impl Default for Queue {
+impl Default for CallbackQueue {
     fn default() -> Self {
         Self {
-            items: Mutex::new(Some(VecDeque::new())),
+            entries: Mutex::new(Some(VecDeque::new())),
             waiting: AtomicUsize::new(0),
-            open: AtomicUsize::new(0),
+            pending: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
-            came: Notify::new(),
-            went: Notify::new(),
+            entry_added: Notify::new(),
+            callback_taken: Notify::new(),
             raised: Mutex::default(),
-            caller: Mutex::default(),
+            callback_thread: Mutex::default(),
         }
     }
 }
 
-impl Queue {
-    fn push(&self, item: Item) {
-        if let Some(items) = &mut *self.items.lock() {
-            items.push_back(item);
+impl CallbackQueue {
+    fn push(&self, entry: QueueEntry) {
+        if let Some(entries) = &mut *self.entries.lock() {
+            entries.push_back(entry);
         }
-        self.came.notify_one();
+        self.entry_added.notify_one();
     }
 
-    fn is_caller(&self) -> bool {
-        *self.caller.lock() == Some(std::thread::current().id())
+    fn is_callback_thread(&self) -> bool {
+        *self.callback_thread.lock() == Some(std::thread::current().id())
     }
 
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.came.notify_one();
+        self.entry_added.notify_one();
     }
 
-    async fn room(&self, deadline: Instant) -> ottla_client::Result<()> {
+    async fn wait_for_capacity(&self, deadline: Instant) -> ottla_client::Result<()> {
         loop {
-            let went = self.went.notified();
-            tokio::pin!(went);
-            went.as_mut().enable();
-            if self.waiting.load(Ordering::Acquire) < MOST {
+            let callback_taken = self.callback_taken.notified();
+            tokio::pin!(callback_taken);
+            callback_taken.as_mut().enable();
+            if self.waiting.load(Ordering::Acquire) < MAX_WAITING {
                 return Ok(());
             }
-            timeout_at(deadline, went).await.map_err(|_| {
-                let words = format!(
-                    "{MOST} records that are done waited for their on_delivery for max.block.ms: it takes longer than the records"
+            timeout_at(deadline, callback_taken).await.map_err(|_| {
+                let message = format!(
+                    "{MAX_WAITING} completed records waited for on_delivery for max.block.ms: the callback is slower than the records"
                 );
-                Error::new(Kind::Timeout, words)
+                Error::new(Kind::Timeout, message)
             })?;
         }
     }
 
-    /// Waits for an item; nothing, when none can come any more.
-    async fn next(&self) -> Option<Item> {
+    /// Waits for the next entry; `None` if there will be no more.
+    async fn next(&self) -> Option<QueueEntry> {
         loop {
             {
-                let mut items = self.items.lock();
-                let item = items.as_mut().and_then(VecDeque::pop_front);
-                if item.is_some() {
-                    return item;
+                let mut entries = self.entries.lock();
+                let entry = entries.as_mut().and_then(VecDeque::pop_front);
+                if entry.is_some() {
+                    return entry;
                 }
-                if self.closed.load(Ordering::Acquire) && self.open.load(Ordering::Acquire) == 0 {
-                    *items = None;
+                if self.closed.load(Ordering::Acquire) && self.pending.load(Ordering::Acquire) == 0 {
+                    *entries = None;
                     return None;
                 }
             }
-            self.came.notified().await;
+            self.entry_added.notified().await;
         }
     }
 }
 
 /// The callbacks of one producer.
 pub(crate) struct Callbacks {
-    queue: Arc<Queue>,
-    groups: Arc<Groups>,
+    queue: Arc<CallbackQueue>,
+    groups: Arc<DeliveryGroups>,
 }
 
 impl Drop for Callbacks {
@@ -138,34 +139,41 @@ impl Drop for Callbacks {
     }
 }
 
-/// A record that is about to be sent: the thread does not end before it is called or given up.
-pub(crate) struct Place<'a> {
+/// Reserves a callback for a record that is about to be sent: the thread does not end
+/// before the callback is called or the permit is dropped.
+pub(crate) struct CallbackPermit<'a> {
     callbacks: &'a Callbacks,
     used: bool,
 }
 
-impl Place<'_> {
-    /// Has a callback called when the record is done.
-    pub(crate) fn take(mut self, delivery: Delivery, timestamp: i64, callback: Py<PyAny>) {
+impl CallbackPermit<'_> {
+    /// Registers a callback to call when the record is done.
+    pub(crate) fn register(mut self, delivery: Delivery, timestamp: i64, callback: Py<PyAny>) {
         self.used = true;
         let Callbacks { queue, groups } = self.callbacks;
         groups.add(delivery, timestamp, (None, Some(callback)), queue);
     }
 
-    /// Has a callback called with the delivery when its record is done, whatever becomes of others.
-    pub(crate) fn take_done(mut self, promise: &Delivery, callback: Py<PyAny>, delivery: Py<PyDelivery>) {
+    /// Registers a callback to call with the delivery when its record is done, independently
+    /// of other records.
+    pub(crate) fn register_done_callback(
+        mut self,
+        delivery: &Delivery,
+        callback: Py<PyAny>,
+        py_delivery: Py<PyAny>,
+    ) {
         self.used = true;
         let queue = Arc::clone(&self.callbacks.queue);
-        let group = Group::of_one(promise, callback, delivery);
-        promise.completion.on_done(move || queue.done(group));
+        let group = DeliveryGroup::of_one(delivery, callback, py_delivery);
+        delivery.produce_result.on_done(move || queue.on_group_done(group));
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for CallbackPermit<'_> {
     fn drop(&mut self) {
         if !self.used {
-            self.callbacks.queue.open.fetch_sub(1, Ordering::AcqRel);
-            self.callbacks.queue.came.notify_one();
+            self.callbacks.queue.pending.fetch_sub(1, Ordering::AcqRel);
+            self.callbacks.queue.entry_added.notify_one();
         }
     }
 }
@@ -173,75 +181,81 @@ impl Drop for Place<'_> {
 impl Callbacks {
     /// Starts the thread.
     pub(crate) fn start(py: Python<'_>) -> PyResult<Self> {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(CallbackQueue::default());
         let reports = DeliveryReports { queue: Arc::clone(&queue), current: Mutex::default() };
         py.import("ottla.delivery_thread")?.call_method1("start", (reports,))?;
         Ok(Self { queue, groups: Arc::default() })
     }
 
-    /// A place for one more, when not too many are waiting to be called.
-    pub(crate) fn place(&self, py: Python<'_>, until: impl FnOnce() -> Instant) -> PyResult<Place<'_>> {
-        // A callback that sends would wait for itself.
-        if self.queue.waiting.load(Ordering::Acquire) >= MOST && !self.queue.is_caller() {
-            wait_for(py, self.queue.room(until()))?;
+    /// Returns a permit for one callback, and waits while too many are outstanding.
+    pub(crate) fn permit(
+        &self,
+        py: Python<'_>,
+        until: impl FnOnce() -> Instant,
+    ) -> PyResult<CallbackPermit<'_>> {
+        // A callback that sends must not wait for itself.
+        if self.queue.waiting.load(Ordering::Acquire) >= MAX_WAITING && !self.queue.is_callback_thread() {
+            wait_for(py, self.queue.wait_for_capacity(until()))?;
         }
-        self.queue.open.fetch_add(1, Ordering::AcqRel);
-        Ok(Place { callbacks: self, used: false })
+        self.queue.pending.fetch_add(1, Ordering::AcqRel);
+        Ok(CallbackPermit { callbacks: self, used: false })
     }
 
-    /// A place for one more, however many are waiting; none, if the thread has ended.
-    pub(crate) fn place_at_once(&self) -> Option<Place<'_>> {
-        // Under the lock, under which the thread finds out that it has nothing more to do.
-        let items = self.queue.items.lock();
-        items.as_ref()?;
-        self.queue.open.fetch_add(1, Ordering::AcqRel);
-        Some(Place { callbacks: self, used: false })
+    /// Returns a permit for one callback, however many are outstanding; `None` if the thread
+    /// has ended.
+    pub(crate) fn permit_without_waiting(&self) -> Option<CallbackPermit<'_>> {
+        // The thread decides to end under the same lock.
+        let entries = self.queue.entries.lock();
+        entries.as_ref()?;
+        self.queue.pending.fetch_add(1, Ordering::AcqRel);
+        Some(CallbackPermit { callbacks: self, used: false })
     }
 
-    /// Waits until the callbacks of all that is done now were called, and raises what one of them has
-    /// raised.
+    /// Waits until the callbacks of all completed records were called, and raises what one of
+    /// them raised.
     pub(crate) fn flush(&self, py: Python<'_>, time: Duration) -> PyResult<()> {
-        if !self.queue.is_caller() {
-            let (mark, passed) = oneshot::channel();
-            self.queue.push(Item::Mark(mark));
-            // If the thread has ended it is dropped, and there is nothing to wait for.
+        if !self.queue.is_callback_thread() {
+            let (marker, passed) = oneshot::channel();
+            self.queue.push(QueueEntry::FlushMarker(marker));
+            // The marker is dropped if the thread has ended: then there is nothing to wait for.
             if wait(py, async { timeout(time, passed).await.is_err() })? {
-                let words = format!("on_delivery is still being called after {} s", time.as_secs_f64());
-                return Err(errors::raise(py, &Error::new(Kind::Timeout, words)));
+                let message = format!("on_delivery is still being called after {} s", time.as_secs_f64());
+                return Err(errors::raise(py, &Error::new(Kind::Timeout, message)));
             }
         }
         let raised = self.queue.raised.lock().take();
         raised.map_or(Ok(()), |raised| Err(PyErr::from_value(raised.into_bound(py))))
     }
 
-    /// Has the thread end when it has called what was accepted.
+    /// Lets the thread end once all accepted callbacks were called.
     pub(crate) fn close(&self) {
         self.queue.close();
     }
 }
 
-/// The queue of completed records that have a callback, for the thread that calls it.
+/// The queue of completed records with a callback, for the thread that calls them.
 ///
-/// Iterating waits for the next one: callback, its arguments, and whether it is a done callback.
+/// Iterating waits for the next callback: the function, its arguments, and whether it is
+/// a done callback.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct DeliveryReports {
-    queue: Arc<Queue>,
+    queue: Arc<CallbackQueue>,
     current: Mutex<Option<Current>>,
 }
 
-/// The callback, its arguments, and whether `add_done_callback` was given it.
+/// The callback, its arguments, and whether it is a done callback.
 type Call = (Option<Py<PyAny>>, Py<PyTuple>, bool);
 
 struct Current {
-    completion: Arc<Completion>,
-    records: std::vec::IntoIter<Awaited>,
+    produce_result: Arc<ProduceResult>,
+    waiters: std::vec::IntoIter<RecordWaiter>,
 }
 
 impl DeliveryReports {
-    fn next_of_current(&self) -> Option<(Arc<Completion>, Awaited)> {
+    fn next_of_current(&self) -> Option<(Arc<ProduceResult>, RecordWaiter)> {
         let mut current = self.current.lock();
-        let Current { completion, records } = current.as_mut()?;
-        records.next().map(|record| (Arc::clone(completion), record))
+        let Current { produce_result, waiters } = current.as_mut()?;
+        waiters.next().map(|waiter| (Arc::clone(produce_result), waiter))
     }
 }
 
@@ -253,25 +267,27 @@ impl DeliveryReports {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Call>> {
         loop {
-            if let Some((completion, record)) = self.next_of_current() {
+            if let Some((produce_result, waiter)) = self.next_of_current() {
                 self.queue.waiting.fetch_sub(1, Ordering::AcqRel);
-                self.queue.open.fetch_sub(1, Ordering::AcqRel);
-                self.queue.went.notify_waiters();
-                // A done callback is not told of a failure: it is seen once it asks the delivery.
-                let (arguments, is_done_callback) = match record.delivery {
+                self.queue.pending.fetch_sub(1, Ordering::AcqRel);
+                self.queue.callback_taken.notify_waiters();
+                // A done callback gets no error: the failure is unobserved until it asks the
+                // delivery.
+                let (arguments, is_done_callback) = match waiter.py_delivery {
                     Some(delivery) => ((delivery,).into_pyobject(py)?, true),
-                    None => (report(py, &completion, &record)?.into_pyobject(py)?, false),
+                    None => (callback_args(py, &produce_result, &waiter)?.into_pyobject(py)?, false),
                 };
-                return Ok(Some((record.on_delivery, arguments.unbind(), is_done_callback)));
+                return Ok(Some((waiter.on_delivery, arguments.unbind(), is_done_callback)));
             }
-            self.queue.caller.lock().get_or_insert_with(|| std::thread::current().id());
+            self.queue.callback_thread.lock().get_or_insert_with(|| std::thread::current().id());
             match wait(py, self.queue.next())? {
-                Some(Item::Group(group)) => {
-                    let completion = Arc::clone(group.completion());
-                    *self.current.lock() = Some(Current { completion, records: group.records.into_iter() });
+                Some(QueueEntry::Group(group)) => {
+                    let produce_result = Arc::clone(group.produce_result());
+                    *self.current.lock() =
+                        Some(Current { produce_result, waiters: group.waiters.into_iter() });
                 }
-                Some(Item::Mark(passed)) => {
-                    // Whoever wanted to know may have gone.
+                Some(QueueEntry::FlushMarker(passed)) => {
+                    // The receiver may have been dropped.
                     let _ = passed.send(());
                 }
                 None => return Ok(None),
@@ -279,7 +295,7 @@ impl DeliveryReports {
         }
     }
 
-    /// Keep an exception of a callback for ``flush``; return False if one is kept already.
+    /// Keep a callback's exception for ``flush``; return False if there already is one.
     fn raised(&self, error: Py<PyAny>) -> bool {
         let mut raised = self.queue.raised.lock();
         if raised.is_some() {

@@ -1,120 +1,54 @@
-//! `Delivery` and `RecordMetadata`: the promise of a record sent, and where it was written.
+//! `Delivery`: the future of a sent record.
 //!
-//! Invariants: whoever waits for a delivery, in whatever way, changes nothing of the record. A failure
-//! counts as seen once somebody was given its error. Python runs on no thread of the engine.
+//! Invariants: waiting for a delivery never affects the record. A failure counts as observed once its
+//! error was returned or raised. Python code never runs on the core's threads.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Completion, Delivery as Promise, Written};
+use ottla_client::producer::{AppendInfo, Delivery as CoreDelivery};
 use ottla_client::{Error, Kind};
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyDict;
 
 use crate::asyncio;
 use crate::convert::errors;
 use crate::producer::callbacks::Callbacks;
-use crate::producer::producer_handle::Engine;
+use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::record_metadata::RecordMetadata;
 use crate::runtime::{check_process, pid, seconds, wait};
 
-/// The place where a record was written.
-///
-/// Args:
-///     topic: the topic.
-///     partition: the partition; -1 if none was chosen.
-///     offset: the offset; None if it is not known, as with ``acks=0``.
-///     timestamp: milliseconds since 1970.
-#[pyclass(frozen, eq, hash, module = "ottla")]
-#[derive(PartialEq, Eq, Hash)]
-pub(crate) struct RecordMetadata {
-    topic: Arc<str>,
-    /// The partition; -1 for a record that failed before one was chosen.
-    #[pyo3(get)]
-    partition: i32,
-    /// The record's offset; None with ``acks=0`` and for a record that failed.
-    #[pyo3(get)]
-    offset: Option<i64>,
-    /// Milliseconds since 1970: the record's, or the broker's with ``LogAppendTime``.
-    #[pyo3(get)]
-    timestamp: i64,
-}
-
-impl RecordMetadata {
-    /// Of a record with this timestamp.
-    pub(crate) fn new(completion: &Completion, written: Written, timestamp: i64) -> Self {
-        let (topic, partition) = completion.partition();
-        Self {
-            topic: Arc::clone(topic),
-            partition: *partition,
-            offset: (written.offset >= 0).then_some(written.offset),
-            timestamp: if written.log_append_time >= 0 { written.log_append_time } else { timestamp },
-        }
-    }
-
-    /// Of a record that is in no batch: its partition is -1 if none was chosen.
-    pub(crate) fn nowhere(topic: &Arc<str>, partition: Option<i32>, timestamp: i64) -> Self {
-        Self { topic: Arc::clone(topic), partition: partition.unwrap_or(-1), offset: None, timestamp }
-    }
-}
-
-#[pymethods]
-impl RecordMetadata {
-    #[new]
-    #[pyo3(signature = (topic, partition, offset, timestamp))]
-    fn py_new(topic: &str, partition: i32, offset: Option<i64>, timestamp: i64) -> Self {
-        Self { topic: topic.into(), partition, offset, timestamp }
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (&str, i32, Option<i64>, i64)) {
-        (py.get_type::<Self>(), (&self.topic, self.partition, self.offset, self.timestamp))
-    }
-
-    /// The record's topic.
-    #[getter]
-    fn topic(&self) -> &str {
-        &self.topic
-    }
-
-    fn __repr__(&self) -> String {
-        let offset = self.offset.map_or("None".to_owned(), |offset| offset.to_string());
-        format!(
-            "RecordMetadata(topic={:?}, partition={}, offset={offset}, timestamp={})",
-            self.topic, self.partition, self.timestamp
-        )
-    }
-}
-
-/// A future of one record, acknowledged or failed. ``Producer.send`` returns it.
+/// A future of one record's metadata. ``Producer.send`` returns it.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Delivery {
-    promise: Promise,
+    core: CoreDelivery,
     timestamp: i64,
     pid: u32,
-    /// Of the producer, whose thread calls the callbacks.
-    engine: Weak<Engine>,
+    /// The producer, whose thread calls the callbacks.
+    handle: Weak<ProducerHandle>,
 }
 
 impl Delivery {
-    /// Of a record that was accepted with this timestamp.
-    pub(crate) fn new(promise: Promise, timestamp: i64, engine: &Arc<Engine>) -> Self {
-        Self { promise, timestamp, pid: pid(), engine: Arc::downgrade(engine) }
+    /// The delivery of a record that was accepted with this timestamp.
+    pub(crate) fn new(core: CoreDelivery, timestamp: i64, handle: &Arc<ProducerHandle>) -> Self {
+        Self { core, timestamp, pid: pid(), handle: Arc::downgrade(handle) }
     }
 
-    /// What became of the record, for somebody who is given the error if it failed.
-    fn given(&self, py: Python<'_>, result: ottla_client::Result<Written>) -> PyResult<RecordMetadata> {
+    /// The metadata of a written record, or the error of a failed one.
+    fn metadata(&self, py: Python<'_>, result: ottla_client::Result<AppendInfo>) -> PyResult<RecordMetadata> {
         match result {
-            Ok(written) => Ok(RecordMetadata::new(&self.promise.completion, written, self.timestamp)),
+            Ok(written) => Ok(RecordMetadata::new(&self.core.produce_result, written, self.timestamp)),
             Err(error) => Err(errors::raise(py, &error)),
         }
     }
 
-    /// Waits for what became of the record, on behalf of somebody who wants to know.
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<Written>> {
+    /// Waits for the result, and marks a failure as observed.
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<ottla_client::Result<AppendInfo>> {
         let result = self.wait_for_result(py, timeout)?;
-        if self.promise.result().is_some() {
-            mark_seen(&self.promise, &result);
+        if self.core.result().is_some() {
+            mark_observed(&self.core, &result);
         }
         Ok(result)
     }
@@ -123,20 +57,20 @@ impl Delivery {
         &self,
         py: Python<'_>,
         timeout: Option<f64>,
-    ) -> PyResult<ottla_client::Result<Written>> {
-        if let Some(result) = self.promise.result() {
+    ) -> PyResult<ottla_client::Result<AppendInfo>> {
+        if let Some(result) = self.core.result() {
             return Ok(result);
         }
-        // What is known may be told anywhere, but nothing comes to a forked child.
+        // A known result is available anywhere, but a forked child gets no new ones.
         check_process(self.pid)?;
         let timeout = seconds(timeout, Duration::MAX)?;
-        match wait(py, async { tokio::time::timeout(timeout, self.promise.wait()).await.ok() })? {
+        match wait(py, async { tokio::time::timeout(timeout, self.core.wait()).await.ok() })? {
             Some(result) => Ok(result),
             None => {
-                let (topic, partition) = self.promise.completion.partition();
-                let words =
-                    format!("not acknowledged within {} s; it is still under way", timeout.as_secs_f64());
-                Err(errors::raise(py, &Error::new(Kind::Timeout, words).at(topic, *partition)))
+                let (topic, partition) = self.core.produce_result.partition();
+                let message =
+                    format!("not acknowledged within {} s; it is still pending", timeout.as_secs_f64());
+                Err(errors::raise(py, &Error::new(Kind::Timeout, message).at(topic, *partition)))
             }
         }
     }
@@ -146,34 +80,37 @@ impl Delivery {
 impl Delivery {
     /// Return whether the record is acknowledged or failed, without waiting.
     fn done(&self) -> bool {
-        self.promise.result().is_some()
+        self.core.result().is_some()
     }
 
     /// Wait until the record is acknowledged, and return where it was written.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit; the record itself ends within
+    ///     timeout: seconds to wait. Default: no limit; the record itself completes within
     ///         ``delivery.timeout.ms``.
     ///
     /// Raises:
-    ///     TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
-    ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
+    ///     TimeoutError: the result is not known within ``timeout`` seconds; the record is
+    ///         still pending.
+    ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been
+    ///         written.
     #[pyo3(signature = (timeout=None))]
     fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
         let result = self.wait(py, timeout)?;
-        self.given(py, result)
+        self.metadata(py, result)
     }
 
-    /// Wait until the record is acknowledged or failed, and return why it failed.
+    /// Wait until the record is acknowledged or failed, and return its error.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
     ///     The error, or None if the record was written.
     ///
     /// Raises:
-    ///     TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
+    ///     TimeoutError: the result is not known within ``timeout`` seconds; the record is
+    ///         still pending.
     #[pyo3(signature = (timeout=None))]
     fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
         match self.wait(py, timeout)? {
@@ -184,13 +121,13 @@ impl Delivery {
 
     /// Wait for the acknowledgement without blocking the running asyncio loop.
     ///
-    /// A cancelled wait does not cancel the record, and the delivery can be awaited again.
+    /// Cancelling the wait does not cancel the record; the delivery can be awaited again.
     ///
     /// Raises:
     ///     KafkaError: the record was not written.
     fn __await__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, delivery) = (this.py(), this.get());
-        let known = delivery.promise.result();
+        let known = delivery.core.result();
         if known.is_none() {
             check_process(delivery.pid)?;
         }
@@ -198,31 +135,31 @@ impl Delivery {
         let owned = this.clone().unbind();
         let give = move |py: Python<'_>| {
             let delivery = owned.get();
-            let result = delivery.promise.completion.settled(delivery.promise.index);
-            mark_seen(&delivery.promise, &result);
-            Py::new(py, delivery.given(py, result)?).map(Py::into_any)
+            let result = delivery.core.produce_result.final_result(delivery.core.index);
+            mark_observed(&delivery.core, &result);
+            Py::new(py, delivery.metadata(py, result)?).map(Py::into_any)
         };
         match known {
-            // Its future is settled here, so that the loop need not come round for it.
+            // Completes the future at once, which saves a turn of the loop.
             Some(_) => {
                 drop(promise.into_parts());
                 asyncio::settle(&future, give(py));
             }
-            None => delivery.promise.completion.on_done(move || promise.settle(give)),
+            None => delivery.core.produce_result.on_done(move || promise.settle(give)),
         }
         future.call_method0(intern!(py, "__await__"))
     }
 
-    /// Call a function with this delivery when it is done; at once if it is.
+    /// Call a function with this delivery when it is done, or at once if it already is.
     ///
     /// As with ``concurrent.futures.Future``, the function is called once: on the producer's
-    /// delivery thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one.
-    /// ``flush()`` and ``close()`` wait for it. What it raises is logged as an error of
-    /// ``ottla.producer``. A failure that it does not ask for, with ``exception()`` or
-    /// ``result()``, counts as unseen.
+    /// delivery thread, which also calls ``on_delivery``, or on the calling thread if the
+    /// delivery is done. ``flush()`` and ``close()`` wait for it. Its exceptions are logged
+    /// as errors of ``ottla.producer``. A failure counts as unobserved unless the function
+    /// calls ``exception()`` or ``result()``.
     ///
     /// Args:
-    ///     callback: the function; it is called with the delivery.
+    ///     callback: the function to call with the delivery.
     ///
     /// Raises:
     ///     TypeError: the callback is not callable.
@@ -234,39 +171,40 @@ impl Delivery {
             let message = format!("the callback is of type {ty}; expected a callable that takes a delivery");
             return Err(PyTypeError::new_err(message));
         }
-        if delivery.promise.result().is_some() {
+        if delivery.core.result().is_some() {
             return call_now(this, callback);
         }
         check_process(delivery.pid)?;
         let (callback, owned) = (callback.clone().unbind(), this.clone().unbind());
-        if let Some(engine) = delivery.engine.upgrade()
-            && let Some(place) = engine.callbacks(py)?.place_at_once()
+        if let Some(handle) = delivery.handle.upgrade()
+            && let Some(permit) = handle.callbacks(py)?.permit_without_waiting()
         {
-            place.take_done(&delivery.promise, callback, owned);
+            permit.register_done_callback(&delivery.core, callback, owned.into_any());
             return Ok(());
         }
-        // The producer is closed or gone and its thread has ended: one of its own calls this one.
+        // The producer is closed or dropped, and its thread has ended: start another one for this
+        // callback.
         let callbacks = Callbacks::start(py)?;
-        if let Some(place) = callbacks.place_at_once() {
-            place.take_done(&delivery.promise, callback, owned);
+        if let Some(permit) = callbacks.permit_without_waiting() {
+            permit.register_done_callback(&delivery.core, callback, owned.into_any());
         }
         Ok(())
     }
 
-    /// The topic that the record was sent to.
+    /// The record's topic.
     #[getter]
     fn topic(&self) -> &str {
-        &self.promise.completion.partition().0
+        &self.core.produce_result.partition().0
     }
 
-    /// The partition that was chosen for the record.
+    /// The partition chosen for the record.
     #[getter]
     fn partition(&self) -> i32 {
-        self.promise.completion.partition().1
+        self.core.produce_result.partition().1
     }
 
     fn __repr__(&self) -> String {
-        let state = match self.promise.result() {
+        let state = match self.core.result() {
             None => "pending".to_owned(),
             Some(Ok(written)) => format!("offset={}", written.offset),
             Some(Err(error)) => format!("failed: {error}"),
@@ -275,14 +213,15 @@ impl Delivery {
     }
 }
 
-/// Notes that somebody was given the error, if the record has failed.
-fn mark_seen(promise: &Promise, result: &ottla_client::Result<Written>) {
+/// Marks a failure as observed.
+fn mark_observed(core: &CoreDelivery, result: &ottla_client::Result<AppendInfo>) {
     if result.is_err() {
-        promise.completion.mark_seen(promise.index, promise.index + 1);
+        core.produce_result.mark_observed(core.index, core.index + 1);
     }
 }
 
-/// Calls a done callback on this thread. What it raises is logged; what ends the program is raised.
+/// Calls a done callback on this thread. Logs an exception, and raises what ends the
+/// program.
 fn call_now(delivery: &Bound<'_, Delivery>, callback: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = delivery.py();
     let Err(error) = callback.call1((delivery,)) else { return Ok(()) };

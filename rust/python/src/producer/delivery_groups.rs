@@ -1,8 +1,8 @@
-//! Records that somebody wants to hear of, by batch: futures of asyncio and callbacks.
+//! Asyncio futures and callbacks that wait for records, grouped by batch.
 //!
-//! Invariants: whoever wants to hear of a record is told once. Those of a partition are told in the
-//! order of its batches, whatever the order in which these are done. The futures of a batch are filled
-//! together, so that a loop is woken once a batch and not once a record.
+//! Invariants: each waiter is notified once. Notifications of a partition come in the order of its
+//! batches, whatever order they complete in. The futures of a batch complete together, so a loop
+//! wakes once per batch and not once per record.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use ottla_client::Result;
-use ottla_client::producer::{Completion, Delivery, Written};
+use ottla_client::producer::{AppendInfo, Delivery, ProduceResult};
 use parking_lot::Mutex;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -18,38 +18,38 @@ use pyo3::prelude::*;
 use crate::asyncio::failed_futures::FailedFutures;
 use crate::asyncio::{Mailbox, report_to_loop, settle};
 use crate::convert::errors;
-use crate::producer::delivery::{Delivery as PyDelivery, RecordMetadata};
+use crate::producer::record_metadata::RecordMetadata;
 
-/// Who is told what became of records, a batch at a time.
-pub(crate) trait Sink: Send + Sync + 'static {
-    /// A batch is done: told once, on any thread, which must not wait.
-    fn done(&self, group: Group);
+/// Receives the completed groups of batches: the loop's mailbox, or the callback queue.
+pub(crate) trait GroupReceiver: Send + Sync + 'static {
+    /// Called once for each batch, on any thread. It must not block.
+    fn on_group_done(&self, group: DeliveryGroup);
 }
 
-/// The records of one batch that one sink is told of.
-pub(crate) struct Group {
-    completion: Arc<Completion>,
-    pub(crate) records: Vec<Awaited>,
+/// The waiters of one receiver for one batch.
+pub(crate) struct DeliveryGroup {
+    produce_result: Arc<ProduceResult>,
+    pub(crate) waiters: Vec<RecordWaiter>,
     is_done: bool,
-    /// Where futures go that have got an error.
+    /// Where futures that got an error are registered.
     failed: Arc<FailedFutures>,
 }
 
-/// A record, and who awaits it.
-pub(crate) struct Awaited {
+/// A future or callback that waits for a record.
+pub(crate) struct RecordWaiter {
     pub(crate) future: Option<Py<PyAny>>,
     pub(crate) on_delivery: Option<Py<PyAny>>,
-    /// Of a callback that `add_done_callback` was given: what it is called with.
-    pub(crate) delivery: Option<Py<PyDelivery>>,
+    /// The argument of a callback of `add_done_callback`.
+    pub(crate) py_delivery: Option<Py<PyAny>>,
     index: usize,
     timestamp: i64,
 }
 
-/// What `on_delivery` is told: the error, if it failed, and where it is.
-pub(crate) type Report = (Option<Py<PyAny>>, RecordMetadata);
+/// The arguments of `on_delivery`: the error, if the record failed, and its metadata.
+pub(crate) type CallbackArgs = (Option<Py<PyAny>>, RecordMetadata);
 
-/// Tells, of a record that was never in a batch, why.
-pub(crate) fn refused(
+/// Calls `on_delivery` for a record that was never in a batch.
+pub(crate) fn report_rejected(
     py: Python<'_>,
     on_delivery: &Py<PyAny>,
     metadata: RecordMetadata,
@@ -58,46 +58,55 @@ pub(crate) fn refused(
     on_delivery.call1(py, (error.value(py), metadata)).map(drop)
 }
 
-/// What is told of a record of a batch that is done.
-pub(crate) fn report(py: Python<'_>, completion: &Completion, awaited: &Awaited) -> PyResult<Report> {
-    let metadata = |written| RecordMetadata::new(completion, written, awaited.timestamp);
-    match completion.settled(awaited.index) {
+/// The arguments of `on_delivery` for a record of a completed batch.
+pub(crate) fn callback_args(
+    py: Python<'_>,
+    produce_result: &ProduceResult,
+    waiter: &RecordWaiter,
+) -> PyResult<CallbackArgs> {
+    let metadata = |written| RecordMetadata::new(produce_result, written, waiter.timestamp);
+    match produce_result.final_result(waiter.index) {
         Ok(written) => Ok((None, metadata(written))),
         Err(error) => {
-            completion.mark_seen(awaited.index, awaited.index + 1);
-            Ok((Some(errors::value(py, &error)?), metadata(Written::UNKNOWN)))
+            produce_result.mark_observed(waiter.index, waiter.index + 1);
+            Ok((Some(errors::value(py, &error)?), metadata(AppendInfo::UNKNOWN)))
         }
     }
 }
 
-impl Group {
-    /// Of one record whose delivery a callback is called with, whatever other records there are.
-    pub(crate) fn of_one(promise: &Delivery, callback: Py<PyAny>, delivery: Py<PyDelivery>) -> Self {
-        let (on_delivery, delivery) = (Some(callback), Some(delivery));
-        let awaited = Awaited { future: None, on_delivery, delivery, index: promise.index, timestamp: -1 };
-        let (completion, failed) = (Arc::clone(&promise.completion), Arc::default());
-        Self { completion, records: vec![awaited], is_done: true, failed }
+impl DeliveryGroup {
+    /// A group for one callback that gets the delivery, independent of other records.
+    pub(crate) fn of_one(delivery: &Delivery, callback: Py<PyAny>, py_delivery: Py<PyAny>) -> Self {
+        let waiter = RecordWaiter {
+            future: None,
+            on_delivery: Some(callback),
+            py_delivery: Some(py_delivery),
+            index: delivery.index,
+            timestamp: -1,
+        };
+        let (produce_result, failed) = (Arc::clone(&delivery.produce_result), Arc::default());
+        Self { produce_result, waiters: vec![waiter], is_done: true, failed }
     }
 
-    pub(crate) fn completion(&self) -> &Arc<Completion> {
-        &self.completion
+    pub(crate) fn produce_result(&self) -> &Arc<ProduceResult> {
+        &self.produce_result
     }
 
-    /// Fills the futures and calls the callbacks, on the loop's thread.
-    fn fill(self, py: Python<'_>) {
-        for awaited in self.records {
-            if let Some(callback) = &awaited.on_delivery {
-                let called = report(py, &self.completion, &awaited)
+    /// Completes the futures and calls the callbacks, on the loop's thread.
+    fn complete(self, py: Python<'_>) {
+        for waiter in self.waiters {
+            if let Some(callback) = &waiter.on_delivery {
+                let called = callback_args(py, &self.produce_result, &waiter)
                     .and_then(|(error, metadata)| callback.call1(py, (error, metadata)));
                 if let Err(error) = called {
                     report_to_loop(py, "on_delivery raised", error);
                 }
             }
-            let Some(future) = awaited.future else { continue };
+            let Some(future) = waiter.future else { continue };
             let result: Result<RecordMetadata> = self
-                .completion
-                .settled(awaited.index)
-                .map(|written| RecordMetadata::new(&self.completion, written, awaited.timestamp));
+                .produce_result
+                .final_result(waiter.index)
+                .map(|written| RecordMetadata::new(&self.produce_result, written, waiter.timestamp));
             let failed = result.as_ref().err().cloned();
             let result = match result {
                 Ok(metadata) => Py::new(py, metadata).map(Py::into_any),
@@ -105,9 +114,10 @@ impl Group {
             };
             settle(future.bind(py), result);
             let Some(error) = failed else { continue };
-            self.completion.mark_seen(awaited.index, awaited.index + 1);
-            if awaited.on_delivery.is_some() {
-                // It was told, so asyncio need not complain that nobody asked the future.
+            self.produce_result.mark_observed(waiter.index, waiter.index + 1);
+            if waiter.on_delivery.is_some() {
+                // The callback got the error, so asyncio must not warn that the future's exception
+                // was never retrieved.
                 let _ = future.call_method0(py, intern!(py, "exception"));
             } else {
                 self.failed.push(future, error);
@@ -116,63 +126,71 @@ impl Group {
     }
 }
 
-impl Sink for Mailbox {
-    fn done(&self, group: Group) {
-        self.post(move |py| group.fill(py));
+impl GroupReceiver for Mailbox {
+    fn on_group_done(&self, group: DeliveryGroup) {
+        self.post(move |py| group.complete(py));
     }
 }
 
-/// A partition, as a sink hears of it: the addresses of the sink and of the topic's name, and the
-/// number. Both live for as long as there is a batch of it here, so nobody else has their addresses.
-type Line = (usize, usize, i32);
+/// A partition of a receiver: the addresses of the receiver and of the topic's name, and the
+/// partition's index. The receiver and the name live as long as the map has a batch of them, so their
+/// addresses are unique.
+type PartitionKey = (usize, usize, i32);
 
-/// The batches that somebody waits for, those of a partition in their order.
+/// The batches that have waiters, in order for each partition.
 #[derive(Default)]
-pub(crate) struct Groups {
-    lines: Mutex<HashMap<Line, VecDeque<Group>>>,
+pub(crate) struct DeliveryGroups {
+    partitions: Mutex<HashMap<PartitionKey, VecDeque<DeliveryGroup>>>,
     pub(crate) failed: Arc<FailedFutures>,
 }
 
-impl Groups {
-    /// Has `sink` told when the record's batch is done, and those before it.
-    pub(crate) fn add<S: Sink>(
+impl DeliveryGroups {
+    /// Adds a waiter for a record: `receiver` gets it once the record's batch and those before it are
+    /// done.
+    pub(crate) fn add<S: GroupReceiver>(
         self: &Arc<Self>,
         delivery: Delivery,
         timestamp: i64,
         (future, on_delivery): (Option<Py<PyAny>>, Option<Py<PyAny>>),
-        sink: &Arc<S>,
+        receiver: &Arc<S>,
     ) {
-        let Delivery { completion, index } = delivery;
-        let (topic, partition) = completion.partition();
-        let line = (Arc::as_ptr(sink).addr(), Arc::as_ptr(topic).addr(), *partition);
-        let awaited = Awaited { future, on_delivery, delivery: None, index, timestamp };
-        let mut lines = self.lines.lock();
-        let groups = lines.entry(line).or_default();
-        let same = |group: &&mut Group| Arc::ptr_eq(&group.completion, &completion);
+        let Delivery { produce_result, index } = delivery;
+        let (topic, partition) = produce_result.partition();
+        let key = (Arc::as_ptr(receiver).addr(), Arc::as_ptr(topic).addr(), *partition);
+        let waiter = RecordWaiter { future, on_delivery, py_delivery: None, index, timestamp };
+        let mut partitions = self.partitions.lock();
+        let groups = partitions.entry(key).or_default();
+        let same = |group: &&mut DeliveryGroup| Arc::ptr_eq(&group.produce_result, &produce_result);
         if let Some(group) = groups.iter_mut().rev().find(same) {
-            // Its turn has not come: it is taken out of here first.
-            return group.records.push(awaited);
+            // The group was not delivered yet: that removes it from the queue first.
+            return group.waiters.push(waiter);
         }
-        let records = vec![awaited];
+        let waiters = vec![waiter];
         let failed = Arc::clone(&self.failed);
-        groups.push_back(Group { completion: Arc::clone(&completion), records, is_done: false, failed });
-        drop(lines);
-        let (groups, sink, batch) = (Arc::clone(self), Arc::clone(sink), Arc::as_ptr(&completion).addr());
-        completion.on_done(move || groups.done(line, batch, &*sink));
+        groups.push_back(DeliveryGroup {
+            produce_result: Arc::clone(&produce_result),
+            waiters,
+            is_done: false,
+            failed,
+        });
+        drop(partitions);
+        let (groups, receiver, batch) =
+            (Arc::clone(self), Arc::clone(receiver), Arc::as_ptr(&produce_result).addr());
+        produce_result.on_done(move || groups.done(key, batch, &*receiver));
     }
 
-    fn done(&self, line: Line, batch: usize, sink: &impl Sink) {
-        let mut lines = self.lines.lock();
-        let Entry::Occupied(mut groups) = lines.entry(line) else { return };
-        let is_it = |group: &&mut Group| Arc::as_ptr(&group.completion).addr() == batch;
-        if let Some(group) = groups.get_mut().iter_mut().find(is_it) {
+    fn done(&self, key: PartitionKey, batch: usize, receiver: &impl GroupReceiver) {
+        let mut partitions = self.partitions.lock();
+        let Entry::Occupied(mut groups) = partitions.entry(key) else { return };
+        let is_this_batch = |group: &&mut DeliveryGroup| Arc::as_ptr(&group.produce_result).addr() == batch;
+        if let Some(group) = groups.get_mut().iter_mut().find(is_this_batch) {
             group.is_done = true;
         }
-        // Told under the lock, or another thread could tell of a later batch first.
+        // Delivered under the lock: otherwise another thread could deliver a later batch first.
         while groups.get().front().is_some_and(|group| group.is_done)
             && let Some(group) = groups.get_mut().pop_front()
         {
-            sink.done(group);
+            receiver.on_group_done(group);
         }
         if groups.get().is_empty() {
             groups.remove();

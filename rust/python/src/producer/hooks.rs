@@ -1,5 +1,5 @@
-//! What a program has a producer do with each record before it is sent: interceptors, serializers, and
-//! a partitioner of its own, in this order.
+//! The application's hooks for each record before it is sent: interceptors, serializers and a custom
+//! partitioner, in this order.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::producer::interceptors::Interceptors;
-use crate::producer::partitioner::Custom;
+use crate::producer::partitioner::CustomPartitioner;
 use crate::producer::serializers::Serializers;
 
 pub(crate) struct Hooks {
     pub(crate) interceptors: Option<Interceptors>,
     pub(crate) serializers: Serializers,
-    pub(crate) partitioner: Option<Arc<Custom>>,
+    pub(crate) partitioner: Option<Arc<CustomPartitioner>>,
 }
 
 impl Hooks {
-    /// Also the keywords that are configuration.
-    pub(crate) fn take<'py>(
+    /// Takes the hooks from the constructor's arguments, and returns the remaining keywords.
+    pub(crate) fn from_arguments<'py>(
         key_serializer: Option<&Bound<'py, PyAny>>,
         value_serializer: Option<&Bound<'py, PyAny>>,
         interceptors: Option<&Bound<'py, PyAny>>,
@@ -26,7 +26,7 @@ impl Hooks {
     ) -> PyResult<(Self, Option<Bound<'py, PyDict>>)> {
         let serializers = Serializers::new(key_serializer, value_serializer)?;
         let interceptors = Interceptors::new(interceptors)?;
-        let (partitioner, kwargs) = Custom::take(kwargs)?;
+        let (partitioner, kwargs) = CustomPartitioner::from_kwargs(kwargs)?;
         Ok((Self { interceptors, serializers, partitioner: partitioner.map(Arc::new) }, kwargs))
     }
 }

@@ -1,126 +1,129 @@
-//! Rows of a `send_batch` whose interceptors are told of each: sent one by one.
+//! Rows of a `send_batch` with interceptors: sent one by one, because each has an `on_delivery`.
 //!
-//! Invariant: of each row that is passed here its `on_delivery` is called once: when it is known what
-//! became of it, or with the reason why it is not sent.
+//! Invariant: the `on_delivery` of each row is called once: with the record's result, or with the
+//! reason why it was not sent.
 
 use std::sync::Arc;
 
 use ottla_client::Error;
-use ottla_client::producer::{Delivery, Producer, Sent, Target};
+use ottla_client::producer::{Delivery, Producer, SendResult, TopicWriter};
 use pyo3::prelude::*;
 
 use crate::asyncio::{Mailbox, report_to_loop};
 use crate::convert::errors;
-use crate::convert::record::Fields;
-use crate::producer::delivery::RecordMetadata;
-use crate::producer::delivery_groups::{Groups, refused};
-use crate::producer::producer_handle::Engine;
-use crate::producer::row_results::Runs;
-use crate::producer::send_batch::cut_short;
+use crate::convert::record::OwnedRecord;
+use crate::producer::delivery_groups::{DeliveryGroups, report_rejected};
+use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::record_metadata::RecordMetadata;
+use crate::producer::row_results::RowResults;
+use crate::producer::row_results::error_at_row;
 use crate::runtime::wait_for;
 
-/// Sends all; returns when all are in the buffer.
+/// Sends all rows; returns when all are in the buffer.
 pub(crate) fn send(
     py: Python<'_>,
-    engine: &Engine,
+    handle: &ProducerHandle,
     topic: &str,
-    target: &Target,
-    rows: Vec<Fields>,
-    runs: &mut Runs,
+    writer: &TopicWriter,
+    rows: Vec<OwnedRecord>,
+    results: &mut RowResults,
 ) -> PyResult<()> {
     let mut rows = rows.into_iter();
     while let Some(mut row) = rows.next() {
-        if let Err(error) = send_row(py, engine, topic, target, &mut row, runs) {
-            refuse(py, topic, [row].into_iter().chain(rows), &error)?;
+        if let Err(error) = send_row(py, handle, topic, writer, &mut row, results) {
+            report_unsent(py, topic, [row].into_iter().chain(rows), &error)?;
             return Err(error);
         }
     }
     Ok(())
 }
 
-/// Sends a row; an error concerns those after it, too.
+/// Sends one row. An error also ends the rows after it.
 fn send_row(
     py: Python<'_>,
-    engine: &Engine,
+    handle: &ProducerHandle,
     topic: &str,
-    target: &Target,
-    fields: &mut Fields,
-    runs: &mut Runs,
+    writer: &TopicWriter,
+    row: &mut OwnedRecord,
+    results: &mut RowResults,
 ) -> PyResult<()> {
-    let core = &engine.core;
-    let row = runs.count();
+    let core = &handle.core;
+    let index = results.count();
     let mut deadline = None;
-    let mut until = || *deadline.get_or_insert_with(|| core.blocks_until());
-    let place = engine.place(py, &mut until)?;
-    let mut room = None;
+    let mut until = || *deadline.get_or_insert_with(|| core.max_block_deadline());
+    let permit = handle.callback_permit(py, &mut until)?;
+    let mut reservation = None;
     loop {
-        match fields.try_send(core, target, room.take()) {
-            Ok(Sent::Accepted(delivery)) => {
-                runs.push(&delivery.completion, delivery.index);
-                if let Some(told) = fields.on_delivery.take() {
-                    place.take(delivery, fields.timestamp, told);
+        match row.try_send(core, writer, reservation.take()) {
+            Ok(SendResult::Accepted(delivery)) => {
+                results.push_accepted(&delivery.produce_result, delivery.index);
+                if let Some(on_delivery) = row.on_delivery.take() {
+                    permit.register(delivery, row.timestamp, on_delivery);
                 }
                 return Ok(());
             }
-            Ok(Sent::Full(bytes)) => {
-                let wait =
-                    async { core.room_for(bytes, until()).await.map_err(|error| cut_short(row, error)) };
-                room = Some(wait_for(py, wait)?);
+            Ok(SendResult::BufferFull(bytes)) => {
+                let wait = async {
+                    core.reserve_buffer(bytes, until()).await.map_err(|error| error_at_row(index, error))
+                };
+                reservation = Some(wait_for(py, wait)?);
             }
             Err(error) => {
                 let alone = errors::raise(py, &error);
-                runs.refuse(core, target, error)
-                    .map_err(|error| errors::raise(py, &cut_short(row, error)))?;
-                let told = fields.on_delivery.take();
-                let metadata = RecordMetadata::nowhere(&topic.into(), fields.partition, fields.timestamp);
-                return told.map_or(Ok(()), |told| refused(py, &told, metadata, &alone));
+                results
+                    .push_rejected(core, writer, error)
+                    .map_err(|error| errors::raise(py, &error_at_row(index, error)))?;
+                let on_delivery = row.on_delivery.take();
+                let metadata = RecordMetadata::unsent(&topic.into(), row.partition, row.timestamp);
+                return on_delivery
+                    .map_or(Ok(()), |on_delivery| report_rejected(py, &on_delivery, metadata, &alone));
             }
         }
     }
 }
 
-/// Tells those who want to know of a row that it is not sent.
-pub(crate) fn refuse(
+/// Reports to the interceptors that rows are not sent.
+pub(crate) fn report_unsent(
     py: Python<'_>,
     topic: &str,
-    rows: impl IntoIterator<Item = Fields>,
+    rows: impl IntoIterator<Item = OwnedRecord>,
     error: &PyErr,
 ) -> PyResult<()> {
     for row in rows {
-        if let Some(told) = &row.on_delivery {
-            let metadata = RecordMetadata::nowhere(&topic.into(), row.partition, row.timestamp);
-            refused(py, told, metadata, error)?;
+        if let Some(on_delivery) = &row.on_delivery {
+            let metadata = RecordMetadata::unsent(&topic.into(), row.partition, row.timestamp);
+            report_rejected(py, on_delivery, metadata, error)?;
         }
     }
     Ok(())
 }
 
-/// Where asyncio is told of rows.
-pub(crate) struct Told {
+/// Sends intercepted rows for asyncio, and notifies the interceptors on the loop's thread.
+pub(crate) struct AsyncRowSender {
     pub(crate) topic: Arc<str>,
-    pub(crate) groups: Arc<Groups>,
+    pub(crate) groups: Arc<DeliveryGroups>,
     pub(crate) mailbox: Arc<Mailbox>,
 }
 
-impl Told {
-    /// Sends all; returns when all are in the buffer.
+impl AsyncRowSender {
+    /// Sends all rows; returns when all are in the buffer.
     pub(crate) async fn send(
         &self,
         core: &Producer,
-        target: &Target,
-        rows: Vec<Fields>,
-        runs: &mut Runs,
+        writer: &TopicWriter,
+        rows: Vec<OwnedRecord>,
+        results: &mut RowResults,
     ) -> ottla_client::Result<()> {
         let mut rows = rows.into_iter();
         while let Some(mut row) = rows.next() {
-            match append(core, target, &row, runs).await {
+            match append(core, writer, &row, results).await {
                 Ok(Ok(delivery)) => {
-                    let told = (None, row.on_delivery.take());
-                    self.groups.add(delivery, row.timestamp, told, &self.mailbox);
+                    let on_delivery = (None, row.on_delivery.take());
+                    self.groups.add(delivery, row.timestamp, on_delivery, &self.mailbox);
                 }
-                Ok(Err(error)) => self.refuse(vec![row], error),
+                Ok(Err(error)) => self.report_unsent(vec![row], error),
                 Err(error) => {
-                    self.refuse([row].into_iter().chain(rows).collect(), error.clone());
+                    self.report_unsent([row].into_iter().chain(rows).collect(), error.clone());
                     return Err(error);
                 }
             }
@@ -128,40 +131,44 @@ impl Told {
         Ok(())
     }
 
-    /// Tells that rows are not sent.
-    pub(crate) fn refuse(&self, rows: Vec<Fields>, error: Error) {
+    /// Reports that rows are not sent.
+    pub(crate) fn report_unsent(&self, rows: Vec<OwnedRecord>, error: Error) {
         let topic = Arc::clone(&self.topic);
         self.mailbox.post(move |py| {
             let error = errors::raise(py, &error);
-            if let Err(raised) = refuse(py, &topic, rows, &error) {
-                report_to_loop(py, "an interceptor cannot be told of a record", raised);
+            if let Err(raised) = report_unsent(py, &topic, rows, &error) {
+                report_to_loop(py, "cannot report a record to the interceptors", raised);
             }
         });
     }
 }
 
-/// Sends a row, or says why it alone cannot be sent. An error concerns those after it, too.
+/// Sends one row; the inner error concerns this row alone, the outer one also the rows after it.
 async fn append(
     core: &Producer,
-    target: &Target,
-    fields: &Fields,
-    runs: &mut Runs,
+    writer: &TopicWriter,
+    row: &OwnedRecord,
+    results: &mut RowResults,
 ) -> ottla_client::Result<ottla_client::Result<Delivery>> {
-    let row = runs.count();
+    let index = results.count();
     let mut deadline = None;
-    let mut room = None;
+    let mut reservation = None;
     loop {
-        match fields.try_send(core, target, room.take()) {
-            Ok(Sent::Accepted(delivery)) => {
-                runs.push(&delivery.completion, delivery.index);
+        match row.try_send(core, writer, reservation.take()) {
+            Ok(SendResult::Accepted(delivery)) => {
+                results.push_accepted(&delivery.produce_result, delivery.index);
                 return Ok(Ok(delivery));
             }
-            Ok(Sent::Full(bytes)) => {
-                let deadline = *deadline.get_or_insert_with(|| core.blocks_until());
-                room = Some(core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
+            Ok(SendResult::BufferFull(bytes)) => {
+                let deadline = *deadline.get_or_insert_with(|| core.max_block_deadline());
+                reservation = Some(
+                    core.reserve_buffer(bytes, deadline).await.map_err(|error| error_at_row(index, error))?,
+                );
             }
             Err(error) => {
-                runs.refuse(core, target, error.clone()).map_err(|error| cut_short(row, error))?;
+                results
+                    .push_rejected(core, writer, error.clone())
+                    .map_err(|error| error_at_row(index, error))?;
                 return Ok(Err(error));
             }
         }

@@ -1,8 +1,8 @@
-//! `interceptors`: what sees, and may change, each record before anything else does, and hears what
-//! became of it. The chain itself is `python/ottla/interceptors.py`.
+//! Interceptors: they see each record first, may change it, and learn its result. The chain itself is
+//! `python/ottla/interceptors.py`.
 //!
-//! Invariant: of each record that the interceptors saw they are told once: by the way of
-//! `on_delivery` if it was accepted, else at once.
+//! Invariant: for each record that they saw, the interceptors are notified once: through
+//! `on_delivery` if the record was accepted, else at once.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-use crate::convert::record::Given;
-use crate::producer::delivery::RecordMetadata;
+use crate::convert::record::RecordArgs;
+use crate::producer::record_metadata::RecordMetadata;
 
 static RECORD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A producer's interceptors.
 pub(crate) struct Interceptors(Py<PyAny>);
 
-/// A record as the interceptors want it sent.
+/// A record as the interceptors returned it.
 pub(crate) struct Intercepted<'py> {
-    /// Whom to tell, as an `on_delivery`.
-    pub(crate) told: Bound<'py, PyAny>,
+    /// Notifies the interceptors and calls the application's `on_delivery`.
+    pub(crate) on_delivery: Bound<'py, PyAny>,
     topic: String,
     value: Bound<'py, PyAny>,
     key: Bound<'py, PyAny>,
@@ -31,49 +31,50 @@ pub(crate) struct Intercepted<'py> {
 }
 
 impl<'py> Intercepted<'py> {
-    pub(crate) fn given(&self) -> Given<'_, 'py> {
-        Given {
+    pub(crate) fn args(&self) -> RecordArgs<'_, 'py> {
+        RecordArgs {
             topic: &self.topic,
             value: Some(&self.value),
             key: Some(&self.key),
             headers: Some(&self.headers),
             timestamp: Some(&self.timestamp),
             partition: self.partition,
-            on_delivery: Some(&self.told),
+            on_delivery: Some(&self.on_delivery),
         }
     }
 
-    /// Tells the interceptors that the record is not sent.
-    pub(crate) fn refused(&self, error: &PyErr) -> PyResult<()> {
-        let py = self.told.py();
+    /// Notifies the interceptors that the record is not sent.
+    pub(crate) fn report_unsent(&self, error: &PyErr) -> PyResult<()> {
+        let py = self.on_delivery.py();
         let timestamp = self.timestamp.extract().unwrap_or(-1);
-        let metadata = RecordMetadata::nowhere(&Arc::from(&*self.topic), self.partition, timestamp);
-        self.told.call_method1("refused", (error.value(py), metadata)).map(drop)
+        let metadata = RecordMetadata::unsent(&Arc::from(&*self.topic), self.partition, timestamp);
+        self.on_delivery.call_method1("refused", (error.value(py), metadata)).map(drop)
     }
 }
 
 impl Interceptors {
-    /// None if there are none.
-    pub(crate) fn new(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
-        let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
-        let chain = given.py().import("ottla.interceptors")?.getattr("_Chain")?.call1((given,))?;
+    /// Creates the chain; `None` without interceptors.
+    pub(crate) fn new(interceptors: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
+        let Some(interceptors) = interceptors.filter(|given| !given.is_none()) else { return Ok(None) };
+        let chain =
+            interceptors.py().import("ottla.interceptors")?.getattr("_Chain")?.call1((interceptors,))?;
         Ok(Some(Self(chain.unbind())))
     }
 
-    /// What they make of a record.
+    /// Passes a record through the chain.
     pub(crate) fn on_send<'py>(
         &self,
         py: Python<'py>,
-        given: &Given<'_, 'py>,
+        args: &RecordArgs<'_, 'py>,
         in_batch: bool,
     ) -> PyResult<Intercepted<'py>> {
-        let Given { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
+        let RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery } = *args;
         let make = RECORD.import(py, "ottla.interceptors", "ProducerRecord")?;
         let record = make.call1((topic, value, key, headers, timestamp, partition))?;
         let how = PyDict::new(py);
         how.set_item("in_batch", in_batch)?;
-        let told = self.0.bind(py).call_method("on_send", (record, on_delivery), Some(&how))?;
-        let record = told.getattr("record")?;
+        let on_delivery = self.0.bind(py).call_method("on_send", (record, on_delivery), Some(&how))?;
+        let record = on_delivery.getattr("record")?;
         Ok(Intercepted {
             topic: record.getattr("topic")?.extract()?,
             value: record.getattr("value")?,
@@ -81,28 +82,29 @@ impl Interceptors {
             headers: record.getattr("headers")?,
             timestamp: record.getattr("timestamp")?,
             partition: record.getattr("partition")?.extract()?,
-            told,
+            on_delivery,
         })
     }
 
-    /// Sends what they make of a record, and tells them if that fails.
-    pub(crate) fn around<'py, T>(
+    /// Passes a record through the chain and sends the result. If that fails, the interceptors are
+    /// notified.
+    pub(crate) fn send_through<'py, T>(
         &self,
         py: Python<'py>,
-        given: &Given<'_, 'py>,
-        send: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+        args: &RecordArgs<'_, 'py>,
+        send: impl FnOnce(&RecordArgs<'_, 'py>) -> PyResult<T>,
     ) -> PyResult<T> {
-        let intercepted = self.on_send(py, given, false)?;
-        match send(&intercepted.given()) {
+        let intercepted = self.on_send(py, args, false)?;
+        match send(&intercepted.args()) {
             Ok(sent) => Ok(sent),
             Err(error) => {
-                intercepted.refused(&error)?;
+                intercepted.report_unsent(&error)?;
                 Err(error)
             }
         }
     }
 
-    /// Tells them that the producer was closed.
+    /// Notifies the interceptors that the producer was closed.
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.0.call_method0(py, "close").map(drop)
     }

@@ -1,6 +1,6 @@
-//! Lists as they are passed to `send_batch`: looked through, and read record by record.
+//! List arguments of `send_batch`: checked, and read record by record.
 //!
-//! Invariant: what is wrong with the types of what was given is told before anything is sent.
+//! Invariant: wrong types are reported before anything is sent.
 
 use ottla_client::producer::now_millis;
 use pyo3::exceptions::PyTypeError;
@@ -8,13 +8,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use crate::convert::errors;
-use crate::convert::record::{self, Fields, Headers, check_data, data, timestamp};
+use crate::convert::field_bytes::{field_bytes, is_field_bytes};
+use crate::convert::record::{self, Headers, OwnedRecord, timestamp};
+use crate::producer::batch_args::BatchArgs;
 use crate::producer::hooks::Hooks;
 use crate::producer::interceptors::Interceptors;
-use crate::producer::send_batch::Given;
 use crate::producer::serializers::Serializers;
 
-/// The records of lists that were looked through.
+/// Iterates over the records of checked lists.
 pub(crate) struct ListRows<'a, 'py> {
     topic: &'a str,
     serializers: &'a Serializers,
@@ -30,29 +31,29 @@ pub(crate) struct ListRows<'a, 'py> {
 
 impl<'a, 'py> ListRows<'a, 'py> {
     pub(crate) fn new(
-        given: &Given<'a, 'py>,
+        args: &BatchArgs<'a, 'py>,
         serializers: &'a Serializers,
         interceptors: Option<&'a Interceptors>,
     ) -> PyResult<Self> {
         Ok(Self {
-            topic: given.topic,
+            topic: args.topic,
             serializers,
             interceptors,
             index: 0,
-            values: given.values.try_iter()?,
-            keys: iterate(given.keys)?,
-            headers: iterate(given.headers)?,
-            timestamps: iterate(given.timestamps)?,
-            partitions: iterate(given.partitions)?,
+            values: args.values.try_iter()?,
+            keys: iterate(args.keys)?,
+            headers: iterate(args.headers)?,
+            timestamps: iterate(args.timestamps)?,
+            partitions: iterate(args.partitions)?,
             now: now_millis(),
         })
     }
 
-    fn row(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Fields> {
+    fn row(&mut self, value: &Bound<'py, PyAny>) -> PyResult<OwnedRecord> {
         let key = next(&mut self.keys)?;
         let headers = next(&mut self.headers)?;
         let timestamp = next(&mut self.timestamps)?;
-        let given = record::Given {
+        let args = record::RecordArgs {
             topic: self.topic,
             value: Some(value),
             key: key.as_ref(),
@@ -67,19 +68,19 @@ impl<'a, 'py> ListRows<'a, 'py> {
         let index = Some(self.index);
         self.index += 1;
         let Some(all) = self.interceptors else {
-            return Fields::read(&given, self.serializers, index, || self.now);
+            return OwnedRecord::read(&args, self.serializers, index, || self.now);
         };
-        let intercepted = all.on_send(value.py(), &given, true)?;
-        let fields = Fields::read(&intercepted.given(), self.serializers, index, || self.now);
-        if let Err(error) = &fields {
-            intercepted.refused(error)?;
+        let intercepted = all.on_send(value.py(), &args, true)?;
+        let record = OwnedRecord::read(&intercepted.args(), self.serializers, index, || self.now);
+        if let Err(error) = &record {
+            intercepted.report_unsent(error)?;
         }
-        fields
+        record
     }
 }
 
 impl Iterator for ListRows<'_, '_> {
-    type Item = PyResult<Fields>;
+    type Item = PyResult<OwnedRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let value = self.values.next()?;
@@ -87,28 +88,28 @@ impl Iterator for ListRows<'_, '_> {
     }
 }
 
-/// Looks through the lists before anything is sent, but not at what hooks are to see. Returns the
+/// Checks the lists before anything is sent, except for values that hooks will convert. Returns the
 /// highest partition.
-pub(crate) fn check_lists(py: Python<'_>, given: &Given<'_, '_>, hooks: &Hooks) -> PyResult<Option<i32>> {
+pub(crate) fn check_lists(py: Python<'_>, args: &BatchArgs<'_, '_>, hooks: &Hooks) -> PyResult<Option<i32>> {
     let (intercepted, serializers) = (hooks.interceptors.is_some(), &hooks.serializers);
     let wrong = || {
-        let ty = given.values.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+        let ty = args.values.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
         PyTypeError::new_err(format!(
             "values is of type {ty}; expected a list of bytes, str or None, or an Arrow array, batch or table"
         ))
     };
-    if given.values.is_instance_of::<PyString>() || given.values.is_instance_of::<PyBytes>() {
+    if args.values.is_instance_of::<PyString>() || args.values.is_instance_of::<PyBytes>() {
         return Err(wrong());
     }
-    let count = given.values.len().map_err(|_| wrong())?;
-    each("values", Some(given.values), count, |value| check(value, intercepted || serializers.has_value()))?;
-    each("keys", given.keys, count, |key| check(key, intercepted || serializers.has_key()))?;
-    each("headers", given.headers, count, |headers| Headers::new(Some(headers)).map(drop))?;
-    each("timestamps", given.timestamps, count, |millis| {
+    let count = args.values.len().map_err(|_| wrong())?;
+    each("values", Some(args.values), count, |value| check(value, intercepted || serializers.has_value()))?;
+    each("keys", args.keys, count, |key| check(key, intercepted || serializers.has_key()))?;
+    each("headers", args.headers, count, |headers| Headers::new(Some(headers)).map(drop))?;
+    each("timestamps", args.timestamps, count, |millis| {
         if millis.is_none() { Ok(()) } else { timestamp(millis).map(drop) }
     })?;
     let mut highest = None;
-    each("partitions", given.partitions, count, |partition| {
+    each("partitions", args.partitions, count, |partition| {
         let wrong = |_| errors::config(py, format!("{partition} is not the number of a partition"));
         highest = highest.max(partition.extract::<Option<i32>>().map_err(wrong)?);
         Ok(())
@@ -117,11 +118,11 @@ pub(crate) fn check_lists(py: Python<'_>, given: &Given<'_, '_>, hooks: &Hooks) 
 }
 
 fn check(value: &Bound<'_, PyAny>, is_hooked: bool) -> PyResult<()> {
-    // The error is made by whom it is made anyway.
-    if is_hooked || check_data(value) { Ok(()) } else { data("it", value).map(drop) }
+    // The conversion itself reports the error.
+    if is_hooked || is_field_bytes(value) { Ok(()) } else { field_bytes("it", value).map(drop) }
 }
 
-/// Checks a list that may not have been given; an error names the list and the index.
+/// Checks an optional list. An error names the list and the index.
 fn each<'py>(
     name: &str,
     list: Option<&Bound<'py, PyAny>>,
@@ -142,7 +143,7 @@ fn each<'py>(
     Ok(())
 }
 
-/// An iterator over a list that may not have been given.
+/// An iterator over an optional list.
 fn iterate<'py>(list: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyIterator>>> {
     list.filter(|list| !list.is_none()).map(|list| list.try_iter()).transpose()
 }

@@ -1,14 +1,20 @@
 //! `Producer` and `AsyncProducer`.
 //!
-//! - `sync`, `asynchronous`: the two classes over one `producer_handle`; `backlog`: records that wait for room.
-//! - `hooks`: `interceptors`, `serializers` and `partitioner` of the application, in this order.
-//! - `send_batch`: many records in one call, from `arrow_rows` or `list_rows`; `row_results`: the result of each row.
-//! - `delivery`, `batch_delivery`, `delivery_groups`, `callbacks`: how the application learns of results.
-//! - `exit`: producers that are open when the interpreter ends.
+//! - `sync` and `asynchronous`: the two classes, over `producer_handle` and `async_producer_handle`;
+//!   `backlog`: asyncio records that wait for their topic or for memory.
+//! - `hooks`: the application's `interceptors`, `serializers` and `partitioner`, in this order.
+//! - `send_batch`: many records in one call, given as `batch_args`, read by `arrow_rows` or
+//!   `list_rows` into `owned_rows`; `intercepted_rows` are sent one by one; `row_results`: their results.
+//! - `delivery`, `batch_delivery`, `record_metadata`: what the application gets for its records;
+//!   `delivery_groups` and `callbacks` complete futures and call callbacks.
+//! - `exit`: closes open producers when the interpreter exits.
 
+pub(crate) mod arrow_array;
 pub(crate) mod arrow_rows;
+pub(crate) mod async_producer_handle;
 pub(crate) mod asynchronous;
 pub(crate) mod backlog;
+pub(crate) mod batch_args;
 pub(crate) mod batch_delivery;
 pub(crate) mod callbacks;
 pub(crate) mod delivery;
@@ -18,8 +24,10 @@ pub(crate) mod hooks;
 pub(crate) mod intercepted_rows;
 pub(crate) mod interceptors;
 pub(crate) mod list_rows;
+pub(crate) mod owned_rows;
 pub(crate) mod partitioner;
 pub(crate) mod producer_handle;
+pub(crate) mod record_metadata;
 pub(crate) mod row_results;
 pub(crate) mod send_batch;
 pub(crate) mod serializers;

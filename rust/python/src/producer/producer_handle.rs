@@ -1,63 +1,67 @@
-//! What a `Producer` holds besides its hooks: the engine's producer, its client and its callbacks.
+//! The state of a `Producer` besides its hooks: the core producer, its client and its callbacks.
 //!
-//! Invariant: `flush` and `close` return when all that they waited for is acknowledged or failed, and
-//! its callbacks were called; both are bounded in time.
+//! Invariant: `flush` and `close` return once everything they wait for is acknowledged or failed and
+//! its callbacks were called. Both are bounded in time.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Target, UnseenFailure};
+use ottla_client::producer::{Producer as CoreProducer, TopicWriter, UnobservedFailure};
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::convert::errors;
-use crate::producer::callbacks::{Callbacks, Place};
-use crate::producer::exit::Ending;
+use crate::producer::callbacks::{CallbackPermit, Callbacks};
+use crate::producer::exit::CloseAtExit;
 use crate::runtime::wait_for;
 
-/// How long `close` waits for callbacks at least.
-const CALLBACKS: Duration = Duration::from_secs(5);
+/// The minimum time that `close` waits for callbacks.
+const MIN_CALLBACK_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) struct Engine {
-    pub(crate) core: Core,
-    /// From the first record with one on.
+pub(crate) struct ProducerHandle {
+    pub(crate) core: CoreProducer,
+    /// Created with the first callback.
     callbacks: OnceLock<Callbacks>,
-    /// The client was made for this producer and goes with it.
+    /// The client was created for this producer and is closed with it.
     own_client: bool,
 }
 
-impl Engine {
-    pub(crate) fn new(core: Core, own_client: bool) -> Self {
+impl ProducerHandle {
+    pub(crate) fn new(core: CoreProducer, own_client: bool) -> Self {
         Self { core, callbacks: OnceLock::new(), own_client }
     }
 
-    /// The topic, looked up if it has to be, for records that go to partitions up to this one.
-    pub(crate) fn target(
+    /// The writer of a topic that includes `partition`, looked up if necessary.
+    pub(crate) fn topic_writer(
         &self,
         py: Python<'_>,
         topic: &str,
         partition: Option<i32>,
         until: impl FnOnce() -> Instant,
-    ) -> PyResult<Arc<Target>> {
-        match self.core.known_target(topic) {
-            Some(target) if !target.ends_before(partition) => Ok(target),
-            _ => wait_for(py, self.core.target_up_to(topic, partition, until())),
+    ) -> PyResult<Arc<TopicWriter>> {
+        match self.core.cached_topic_writer(topic) {
+            Some(writer) if !writer.lacks_partition(partition) => Ok(writer),
+            _ => wait_for(py, self.core.topic_writer_for(topic, partition, until())),
         }
     }
 
-    /// A place for one more callback.
-    pub(crate) fn place(&self, py: Python<'_>, until: impl FnOnce() -> Instant) -> PyResult<Place<'_>> {
-        self.callbacks(py)?.place(py, until)
+    /// A permit for one more callback.
+    pub(crate) fn callback_permit(
+        &self,
+        py: Python<'_>,
+        until: impl FnOnce() -> Instant,
+    ) -> PyResult<CallbackPermit<'_>> {
+        self.callbacks(py)?.permit(py, until)
     }
 
-    /// The callbacks, and their thread from the first time on.
+    /// The callbacks; their thread starts on the first call.
     pub(crate) fn callbacks(&self, py: Python<'_>) -> PyResult<&Callbacks> {
         if let Some(callbacks) = self.callbacks.get() {
             return Ok(callbacks);
         }
-        let made = Callbacks::start(py)?;
-        // If another thread was quicker, this one's thread ends.
-        Ok(self.callbacks.get_or_init(|| made))
+        let callbacks = Callbacks::start(py)?;
+        // If another thread was faster, this callback thread ends.
+        Ok(self.callbacks.get_or_init(|| callbacks))
     }
 
     pub(crate) fn flush(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
@@ -67,7 +71,7 @@ impl Engine {
             Some(callbacks) => callbacks.flush(py, timeout.saturating_sub(began.elapsed())),
             None => Ok(()),
         };
-        self.core.warn_of_unseen_failures();
+        self.core.warn_unobserved_failures();
         called
     }
 
@@ -79,38 +83,38 @@ impl Engine {
         }
         let called = self.callbacks.get().map_or(Ok(()), |callbacks| {
             callbacks.close();
-            // Also those of what failed, so that there is some time for them.
-            callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(CALLBACKS))
+            // Records that failed have callbacks too, which need some time.
+            callbacks.flush(py, timeout.saturating_sub(began.elapsed()).max(MIN_CALLBACK_TIMEOUT))
         });
-        self.core.warn_of_unseen_failures();
+        self.core.warn_unobserved_failures();
         closed.and(called)
     }
 
-    /// Closes it at the end of a `with` block. Without an exception in the block, raises the first failure
-    /// of a record that nobody has asked about; with one, nothing takes its place.
+    /// Ends a `with` block. Without an exception in the block, raises the first failure of a record
+    /// whose result was not checked; the block's own exception takes precedence.
     pub(crate) fn leave(&self, py: Python<'_>, failed: bool, closed: PyResult<()>) -> PyResult<()> {
-        leave(py, failed, closed, || self.core.unseen_failure())
+        leave(py, failed, closed, || self.core.unobserved_failure())
     }
 }
 
-/// What the end of a `with` block raises, if closing came to `closed`.
+/// Raises what ends a `with` block, where `closed` is the result of closing.
 pub(crate) fn leave(
     py: Python<'_>,
     failed: bool,
     closed: PyResult<()>,
-    unseen: impl FnOnce() -> Option<UnseenFailure>,
+    unobserved: impl FnOnce() -> Option<UnobservedFailure>,
 ) -> PyResult<()> {
     if failed {
         return errors::keep_that_of_the_block(py, closed, |error| {
-            tracing::warn!(target: "ottla.producer", error, "the producer could not be closed as it should after the exception in its with block");
+            tracing::warn!(target: "ottla.producer", error, "closing the producer failed after the exception in its with block");
         });
     }
     closed?;
-    unseen().map_or(Ok(()), |unseen| Err(errors::raise(py, &unseen.into_error())))
+    unobserved().map_or(Ok(()), |failure| Err(errors::raise(py, &failure.into_error())))
 }
 
-impl Ending for Engine {
-    fn end(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
+impl CloseAtExit for ProducerHandle {
+    fn close_at_exit(&self, py: Python<'_>, timeout: Duration) -> PyResult<()> {
         self.close(py, timeout)
     }
 }

@@ -1,6 +1,7 @@
-//! The fates of the rows of one `send_batch`, without a word of them for each.
+//! The results of the rows of one `send_batch`, run-length encoded.
 //!
-//! Invariant: each row has exactly one fate: that of its place in a batch, or why it was never sent.
+//! Invariant: each row has exactly one result: that of its record in a batch, or why it was never
+//! sent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,167 +9,167 @@ use std::time::Duration;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{Int32Builder, Int64Builder};
-use ottla_client::producer::{Completion, Producer, Target, Written};
+use ottla_client::producer::{AppendInfo, ProduceResult, Producer, TopicWriter};
 use ottla_client::{Error, Kind};
 use pyo3::prelude::*;
 
 use crate::convert::errors;
-use crate::producer::partitioner::Array;
+use crate::producer::arrow_array::Array;
 
-/// Records of one call that follow each other in a batch, or rows that were refused.
-struct Stretch {
-    fate: Fate,
+/// Consecutive records of one call in a batch, or a rejected row.
+struct BatchSpan {
+    result: SpanResult,
     count: usize,
 }
 
-enum Fate {
-    /// That of the records of a batch from this index on.
-    Batch(Arc<Completion>, usize),
-    /// Never sent; the promise has only one record.
-    Refused(Arc<Completion>),
+enum SpanResult {
+    /// The records of a batch from this index on.
+    Batch(Arc<ProduceResult>, usize),
+    /// Never sent; the result covers only this record.
+    Rejected(Arc<ProduceResult>),
 }
 
-impl Fate {
-    /// The promise, and the index of the first record in it.
-    fn place(&self) -> (&Arc<Completion>, usize) {
+impl SpanResult {
+    /// The batch's result, and the index of the span's first record in it.
+    fn location(&self) -> (&Arc<ProduceResult>, usize) {
         match self {
-            Self::Batch(completion, first) => (completion, *first),
-            Self::Refused(completion) => (completion, 0),
+            Self::Batch(produce_result, first) => (produce_result, *first),
+            Self::Rejected(produce_result) => (produce_result, 0),
         }
     }
 }
 
-/// Rows in a row that are the next ones of a stretch. Rows with keys change partitions at every row, so
-/// these are as small as can be, and what they share is in the stretch.
+/// Consecutive rows that continue a span. Rows with keys change partitions at every row, so this type
+/// is as small as possible, and shared data is in the span.
 #[derive(Clone, Copy)]
-struct Run {
-    stretch: u32,
+struct RowRun {
+    span: u32,
     count: u32,
 }
 
-/// The fates of all rows.
+/// The results of all rows.
 #[derive(Default)]
-pub(crate) struct Runs {
-    stretches: Vec<Stretch>,
-    runs: Vec<Run>,
-    /// The last stretch of each partition, and none where it is [`NONE`].
-    open: Vec<u32>,
+pub(crate) struct RowResults {
+    spans: Vec<BatchSpan>,
+    runs: Vec<RowRun>,
+    /// The last span of each partition, or [`NO_SPAN`].
+    last_spans: Vec<u32>,
     count: usize,
 }
 
-const NONE: u32 = u32::MAX;
+const NO_SPAN: u32 = u32::MAX;
 
-/// Rows that failed: the first one, how many, why.
-pub(crate) type Failed = (usize, usize, Error);
+/// Rows that failed: first row, number of rows, error.
+pub(crate) type FailedRows = (usize, usize, Error);
 
-/// Records of a stretch: the first one's place in it, how many, and where the first was written or why
-/// none was.
-type Outcome = (usize, usize, ottla_client::Result<Written>);
+/// Records of a span: index of the first one in the span, number of records, and where the first was
+/// appended or why all failed.
+type SegmentResult = (usize, usize, ottla_client::Result<AppendInfo>);
 
-impl Stretch {
+impl BatchSpan {
     fn is_done(&self) -> bool {
-        self.fate.place().0.is_done()
+        self.result.location().0.is_done()
     }
 
-    /// Somebody has asked what became of its records.
-    fn mark_seen(&self) {
-        let (completion, first) = self.fate.place();
-        completion.mark_seen(first, first + self.count);
+    /// Notes that the application has checked the results.
+    fn mark_observed(&self) {
+        let (produce_result, first) = self.result.location();
+        produce_result.mark_observed(first, first + self.count);
     }
 
-    /// What became of its records, as far as that is known.
-    fn outcomes(&self) -> Vec<Outcome> {
-        let (completion, first) = self.fate.place();
-        let outcomes = completion.outcomes(first, first + self.count);
-        outcomes.into_iter().map(|(at, count, outcome)| (at - first, count, outcome)).collect()
+    /// The known results of the span's records.
+    fn segments(&self) -> Vec<SegmentResult> {
+        let (produce_result, first) = self.result.location();
+        let segments = produce_result.results_in(first, first + self.count);
+        segments.into_iter().map(|(at, count, result)| (at - first, count, result)).collect()
     }
 }
 
-impl Runs {
-    /// How many rows there are so far.
+impl RowResults {
+    /// The number of rows so far.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The next row was accepted: it is in this batch, at this place.
-    pub(crate) fn push(&mut self, batch: &Arc<Completion>, index: usize) {
+    /// Adds a row that was accepted: its batch and its index there.
+    pub(crate) fn push_accepted(&mut self, batch: &Arc<ProduceResult>, index: usize) {
         let partition = usize::try_from(batch.partition().1).unwrap_or_default();
-        if self.open.len() <= partition {
-            self.open.resize(partition + 1, NONE);
+        if self.last_spans.len() <= partition {
+            self.last_spans.resize(partition + 1, NO_SPAN);
         }
-        let known = self.open.get(partition).copied().unwrap_or(NONE);
-        let stretch = match self.stretches.get_mut(known as usize) {
-            Some(Stretch { fate: Fate::Batch(completion, first), count })
-                if Arc::ptr_eq(completion, batch) && *first + *count == index =>
+        let known = self.last_spans.get(partition).copied().unwrap_or(NO_SPAN);
+        let span = match self.spans.get_mut(known as usize) {
+            Some(BatchSpan { result: SpanResult::Batch(produce_result, first), count })
+                if Arc::ptr_eq(produce_result, batch) && *first + *count == index =>
             {
                 *count += 1;
                 known
             }
             _ => {
-                let made = self.begin(Fate::Batch(Arc::clone(batch), index));
-                if let Some(open) = self.open.get_mut(partition) {
-                    *open = made;
+                let new = self.add_span(SpanResult::Batch(Arc::clone(batch), index));
+                if let Some(last) = self.last_spans.get_mut(partition) {
+                    *last = new;
                 }
-                made
+                new
             }
         };
-        self.row_of(stretch);
+        self.add_row(span);
     }
 
-    /// The next row cannot be sent; what concerns all of them is an error of the call.
-    pub(crate) fn refuse(
+    /// Adds a row that was rejected. An error that concerns all rows is returned instead.
+    pub(crate) fn push_rejected(
         &mut self,
         core: &Producer,
-        target: &Target,
+        writer: &TopicWriter,
         error: Error,
     ) -> ottla_client::Result<()> {
         if matches!(error.kind(), Kind::Closed | Kind::Internal) {
             return Err(error);
         }
-        let stretch = self.begin(Fate::Refused(core.refused(target, error)));
-        self.row_of(stretch);
+        let span = self.add_span(SpanResult::Rejected(core.reject(writer, error)));
+        self.add_row(span);
         Ok(())
     }
 
-    /// A new stretch with the next row.
-    fn begin(&mut self, fate: Fate) -> u32 {
-        let made = self.stretches.len();
-        self.stretches.push(Stretch { fate, count: 1 });
-        // There is no Arrow array of so many rows, nor a list that fits into memory.
-        u32::try_from(made).unwrap_or(NONE)
+    /// Starts a span with the next row.
+    fn add_span(&mut self, result: SpanResult) -> u32 {
+        let index = self.spans.len();
+        self.spans.push(BatchSpan { result, count: 1 });
+        // No Arrow array or list in memory has that many rows.
+        u32::try_from(index).unwrap_or(NO_SPAN)
     }
 
-    fn row_of(&mut self, stretch: u32) {
+    fn add_row(&mut self, span: u32) {
         match self.runs.last_mut() {
-            Some(run) if run.stretch == stretch && run.count < u32::MAX => run.count += 1,
-            _ => self.runs.push(Run { stretch, count: 1 }),
+            Some(run) if run.span == span && run.count < u32::MAX => run.count += 1,
+            _ => self.runs.push(RowRun { span, count: 1 }),
         }
         self.count += 1;
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.stretches.iter().all(Stretch::is_done)
+        self.spans.iter().all(BatchSpan::is_done)
     }
 
-    /// Waits for all.
-    pub(crate) async fn failures(&self, timeout: Duration) -> ottla_client::Result<Vec<Failed>> {
+    /// Waits for all results, and returns the failures.
+    pub(crate) async fn failures(&self, timeout: Duration) -> ottla_client::Result<Vec<FailedRows>> {
         let all = async {
-            for stretch in &self.stretches {
-                if let Fate::Batch(completion, _) = &stretch.fate {
-                    completion.wait().await;
+            for span in &self.spans {
+                if let SpanResult::Batch(produce_result, _) = &span.result {
+                    produce_result.wait().await;
                 }
             }
         };
         tokio::time::timeout(timeout, all).await.map_err(|_| {
-            let words =
-                format!("not all acknowledged within {} s; they are still under way", timeout.as_secs_f64());
-            Error::new(Kind::Timeout, words)
+            let message =
+                format!("not all acknowledged within {} s; they are still pending", timeout.as_secs_f64());
+            Error::new(Kind::Timeout, message)
         })?;
         let mut failures = Vec::new();
-        if self.stretches.iter().flat_map(Stretch::outcomes).any(|(_, _, outcome)| outcome.is_err()) {
-            self.stretches.iter().for_each(Stretch::mark_seen);
-            self.each(|row, count, outcome| {
-                if let Err(error) = outcome {
+        if self.spans.iter().flat_map(BatchSpan::segments).any(|(_, _, result)| result.is_err()) {
+            self.spans.iter().for_each(BatchSpan::mark_observed);
+            self.for_each_result(|row, count, result| {
+                if let Err(error) = result {
                     failures.push((row, count, error));
                 }
             });
@@ -176,39 +177,39 @@ impl Runs {
         Ok(failures)
     }
 
-    /// Calls with all rows whose outcome is known, in order: the first, how many, their outcome.
-    fn each(&self, mut call: impl FnMut(usize, usize, ottla_client::Result<Written>)) {
-        let outcomes: Vec<_> = self.stretches.iter().map(Stretch::outcomes).collect();
-        // How many rows of each stretch there were already.
-        let mut begun = vec![0; outcomes.len()];
+    /// Calls `call` for all rows with a known result, in order: first row, number of rows, result.
+    fn for_each_result(&self, mut call: impl FnMut(usize, usize, ottla_client::Result<AppendInfo>)) {
+        let segments: Vec<_> = self.spans.iter().map(BatchSpan::segments).collect();
+        // The rows of each span that were already visited.
+        let mut seen = vec![0; segments.len()];
         let mut row = 0;
         for run in &self.runs {
-            let (stretch, count) = (run.stretch as usize, run.count as usize);
-            if let (Some(of), Some(begun)) = (outcomes.get(stretch), begun.get_mut(stretch)) {
-                for (first, many, outcome) in of {
-                    let (from, to) = ((*begun).max(*first), (*begun + count).min(first + many));
+            let (span, count) = (run.span as usize, run.count as usize);
+            if let (Some(segments), Some(seen)) = (segments.get(span), seen.get_mut(span)) {
+                for (first, many, result) in segments {
+                    let (from, to) = ((*seen).max(*first), (*seen + count).min(first + many));
                     if from < to {
-                        let at = outcome.clone().map(|written| written.of(from - first));
-                        call(row + from - *begun, to - from, at);
+                        let at = result.clone().map(|info| info.at_index(from - first));
+                        call(row + from - *seen, to - from, at);
                     }
                 }
-                *begun += count;
+                *seen += count;
             }
             row += count;
         }
     }
 
-    /// Where the rows were written, once all are settled and none failed: partition, offset of the
-    /// first if the broker told it, how many follow each other there. Rows that take turns among
-    /// partitions are as few entries as rows of one.
+    /// Where the rows were written, once all are written: partition, offset of the first if known,
+    /// and number of consecutive rows. Rows that alternate between partitions take no more entries
+    /// than others.
     pub(crate) fn written(&self) -> Vec<(i32, Option<i64>, usize)> {
         let mut written: Vec<(i32, Option<i64>, usize)> = Vec::new();
         let mut last: HashMap<i32, usize> = HashMap::new();
-        for stretch in &self.stretches {
-            let Fate::Batch(completion, _) = &stretch.fate else { continue };
-            let partition = completion.partition().1;
-            for (_, count, outcome) in stretch.outcomes() {
-                let Ok(at) = outcome else { continue };
+        for span in &self.spans {
+            let SpanResult::Batch(produce_result, _) = &span.result else { continue };
+            let partition = produce_result.partition().1;
+            for (_, count, result) in span.segments() {
+                let Ok(at) = result else { continue };
                 let offset = (at.offset >= 0).then_some(at.offset);
                 let before = last.get(&partition).and_then(|&entry| written.get_mut(entry));
                 match before {
@@ -225,24 +226,26 @@ impl Runs {
         written
     }
 
-    /// The partition of each row; null for one that was never in a batch.
+    /// The partition of each row; null for a row that was never in a batch.
     pub(crate) fn partitions(&self) -> Array {
         let mut column = Int32Builder::with_capacity(self.count);
         for run in &self.runs {
             let count = run.count as usize;
-            match self.stretches.get(run.stretch as usize).map(|stretch| &stretch.fate) {
-                Some(Fate::Batch(completion, _)) => column.append_value_n(completion.partition().1, count),
-                Some(Fate::Refused(_)) | None => column.append_nulls(count),
+            match self.spans.get(run.span as usize).map(|span| &span.result) {
+                Some(SpanResult::Batch(produce_result, _)) => {
+                    column.append_value_n(produce_result.partition().1, count)
+                }
+                Some(SpanResult::Rejected(_)) | None => column.append_nulls(count),
             }
         }
         Array::from(Arc::new(column.finish()) as ArrayRef)
     }
 
-    /// The offset of each row, once all are settled; null for one that failed, or if the broker did not
-    /// tell it.
+    /// The offset of each row, once all results are known; null for a failed row, and if the broker
+    /// did not report it.
     pub(crate) fn offsets(&self) -> Array {
         let mut column = Int64Builder::with_capacity(self.count);
-        self.each(|_, count, outcome| match outcome {
+        self.for_each_result(|_, count, result| match result {
             Ok(at) if at.offset >= 0 => {
                 (at.offset..).take(count).for_each(|offset| column.append_value(offset));
             }
@@ -251,15 +254,20 @@ impl Runs {
         Array::from(Arc::new(column.finish()) as ArrayRef)
     }
 
-    /// How many rows there are, if none failed.
-    pub(crate) fn result(&self, py: Python<'_>, failures: &[Failed]) -> PyResult<usize> {
+    /// The number of rows, or the error of the first failed one.
+    pub(crate) fn result(&self, py: Python<'_>, failures: &[FailedRows]) -> PyResult<usize> {
         let Some((first, _, error)) = failures.first() else { return Ok(self.count) };
         let failed: usize = failures.iter().map(|(_, count, _)| count).sum();
-        let words = match self.count {
+        let message = match self.count {
             1 => "the record failed".to_owned(),
             count => format!("{failed} of {count} records failed, the first at index {first}"),
         };
-        let raised = errors::value_at(py, &error.clone().prefixed(words), Some(*first))?;
+        let raised = errors::value_at(py, &error.clone().prefixed(message), Some(*first))?;
         Err(PyErr::from_value(raised.into_bound(py)))
     }
+}
+
+/// The error of a call that ends before its last row.
+pub(crate) fn error_at_row(row: usize, error: Error) -> Error {
+    error.prefixed(format_args!("at index {row}; earlier records are still pending"))
 }

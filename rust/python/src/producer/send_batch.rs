@@ -1,136 +1,123 @@
-//! `Producer.send_batch`: many records in one call, from lists or from Arrow columns.
+//! `send_batch`: many records in one call, from lists or from Arrow columns.
 //!
-//! Rows go straight from where they are into their partition's open batch. Arrow columns are read
-//! without the GIL; lists are read with it, but never waited with.
+//! Rows are encoded from where they are straight into their partition's open batch. Arrow columns are
+//! read without the GIL; lists need the GIL, but never wait with it.
 //!
-//! Invariant: what is wrong with the types of what was given is told before anything is sent; what
-//! is wrong with a single record (too large, no such partition) fails that record alone.
+//! Invariant: wrong types are reported before anything is sent. An error of a single record (too
+//! large, no such partition) fails that record alone.
 
 use std::ops::Range;
 
 use ottla_arrow::RecordColumns;
-use ottla_client::producer::{Appended, Producer, Record, Room, Target, now_millis};
+use ottla_client::producer::{AppendResult, BufferReservation, Producer, Record, TopicWriter, now_millis};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::convert::errors;
-use crate::convert::record::Fields;
-use crate::producer::arrow_rows::{Pair, all_columns, pairs, speaks_arrow};
+use crate::convert::record::OwnedRecord;
+use crate::producer::arrow_rows::{all_columns, pairs, speaks_arrow};
+use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::hooks::Hooks;
-use crate::producer::intercepted_rows::{self, Told};
+use crate::producer::intercepted_rows::{self, AsyncRowSender};
 use crate::producer::list_rows::{ListRows, check_lists};
-use crate::producer::producer_handle::Engine;
-use crate::producer::row_results::Runs;
+use crate::producer::owned_rows::OwnedRows;
+use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::row_results::{RowResults, error_at_row};
 use crate::producer::serializers::Serializers;
 use crate::runtime::wait;
 
-/// What the caller gave.
-pub(crate) struct Given<'a, 'py> {
-    pub(crate) topic: &'a str,
-    pub(crate) values: &'a Bound<'py, PyAny>,
-    pub(crate) keys: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) timestamps: Option<&'a Bound<'py, PyAny>>,
-    pub(crate) partitions: Option<&'a Bound<'py, PyAny>>,
-}
-
-/// All rows, looked through and ready to be sent.
+/// All rows, checked and ready to be sent.
 pub(crate) enum Rows<'a, 'py> {
-    /// Read row by row as they are sent; the highest partition among them.
-    Lists(&'a Given<'a, 'py>, Option<i32>),
+    /// Read row by row while they are sent, with the highest partition among them.
+    Lists(&'a BatchArgs<'a, 'py>, Option<i32>),
     Owned(OwnedRows),
 }
 
 impl<'a, 'py> Rows<'a, 'py> {
-    /// Looks through all that was given, and has it serialized.
-    pub(crate) fn new(py: Python<'py>, given: &'a Given<'a, 'py>, hooks: &Hooks) -> PyResult<Self> {
-        if speaks_arrow(given.values)? {
+    /// Checks all arguments, and runs interceptors and serializers.
+    pub(crate) fn new(py: Python<'py>, args: &'a BatchArgs<'a, 'py>, hooks: &Hooks) -> PyResult<Self> {
+        if speaks_arrow(args.values)? {
             if hooks.interceptors.is_some() {
-                let words = "interceptors see records of Python, not columns of Arrow: pass lists, or use a producer without interceptors";
-                return Err(errors::config(py, words));
+                let message = "interceptors take Python records, not Arrow columns: pass lists, or use a producer without interceptors";
+                return Err(errors::config(py, message));
             }
-            let pairs = pairs(py, given)?;
+            let pairs = pairs(py, args)?;
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
             return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
         }
-        let highest = check_lists(py, given, hooks)?;
+        let highest = check_lists(py, args, hooks)?;
         let Hooks { interceptors, serializers, partitioner } = hooks;
         if interceptors.is_none() && serializers.are_none() && partitioner.is_none() {
-            return Ok(Self::Lists(given, highest));
+            return Ok(Self::Lists(args, highest));
         }
-        // All of them first: what cannot be serialized is told before anything is sent.
+        // All rows first: a serialization error is reported before anything is sent.
         let mut rows = Vec::new();
-        for row in ListRows::new(given, serializers, interceptors.as_ref())? {
+        for row in ListRows::new(args, serializers, interceptors.as_ref())? {
             match row {
                 Ok(row) => rows.push(row),
                 Err(error) => {
-                    intercepted_rows::refuse(py, given.topic, rows, &error)?;
+                    intercepted_rows::report_unsent(py, args.topic, rows, &error)?;
                     return Err(error);
                 }
             }
         }
-        let made = if interceptors.is_some() { OwnedRows::Told } else { OwnedRows::Lists };
-        Ok(Self::Owned(made(rows)))
+        let variant = if interceptors.is_some() { OwnedRows::Intercepted } else { OwnedRows::Lists };
+        Ok(Self::Owned(variant(rows)))
     }
 
     /// The highest partition that a row names.
     pub(crate) fn highest_partition(&self) -> Option<i32> {
         match self {
             Self::Lists(_, highest) => *highest,
-            Self::Owned(OwnedRows::Lists(rows) | OwnedRows::Told(rows)) => {
-                rows.iter().filter_map(|row| row.partition).max()
-            }
-            Self::Owned(OwnedRows::Arrow(pairs)) => {
-                let all = all_columns(pairs).unwrap_or_default();
-                all.iter().filter_map(RecordColumns::highest_partition).max()
-            }
+            Self::Owned(rows) => rows.highest_partition(),
         }
     }
 
-    /// Sends all; returns when all are in the buffer. An error has the promise of those that are.
+    /// Sends all rows; returns when all are in the buffer. An error carries the delivery of the
+    /// accepted ones.
     pub(crate) fn send(
         self,
         py: Python<'py>,
-        engine: &Engine,
+        handle: &ProducerHandle,
         topic: &str,
-        target: &Target,
-    ) -> PyResult<Runs> {
-        let mut runs = Runs::default();
-        match self.send_into(&mut runs, py, engine, topic, target) {
-            Ok(()) => Ok(runs),
+        writer: &TopicWriter,
+    ) -> PyResult<RowResults> {
+        let mut results = RowResults::default();
+        match self.send_into(&mut results, py, handle, topic, writer) {
+            Ok(()) => Ok(results),
             Err(error) => {
-                let accepted = runs.count();
-                Err(errors::cut_short(py, error, accepted, BatchDelivery::from(runs)))
+                let accepted = results.count();
+                Err(errors::cut_short(py, error, accepted, BatchDelivery::from(results)))
             }
         }
     }
 
     fn send_into(
         self,
-        runs: &mut Runs,
+        results: &mut RowResults,
         py: Python<'py>,
-        engine: &Engine,
+        handle: &ProducerHandle,
         topic: &str,
-        target: &Target,
+        writer: &TopicWriter,
     ) -> PyResult<()> {
-        let core = &engine.core;
+        let core = &handle.core;
         match self {
-            Self::Lists(given, _) => {
+            Self::Lists(args, _) => {
                 let plain = Serializers::default();
-                send_lists(py, core, target, ListRows::new(given, &plain, None)?, runs)
+                send_lists(py, core, writer, ListRows::new(args, &plain, None)?, results)
             }
             Self::Owned(OwnedRows::Lists(rows)) => {
-                send_lists(py, core, target, rows.into_iter().map(Ok), runs)
+                send_lists(py, core, writer, rows.into_iter().map(Ok), results)
             }
-            Self::Owned(OwnedRows::Told(rows)) => {
-                intercepted_rows::send(py, engine, topic, target, rows, runs)
+            Self::Owned(OwnedRows::Intercepted(rows)) => {
+                intercepted_rows::send(py, handle, topic, writer, rows, results)
             }
             Self::Owned(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-                all.iter().try_for_each(|columns| send_columns(py, core, target, columns, runs))
+                all.iter().try_for_each(|columns| send_columns(py, core, writer, columns, results))
             }
         }
     }
@@ -138,9 +125,9 @@ impl<'a, 'py> Rows<'a, 'py> {
     /// The same rows, to be sent without the GIL.
     pub(crate) fn owned(self) -> PyResult<OwnedRows> {
         match self {
-            Self::Lists(given, _) => {
+            Self::Lists(args, _) => {
                 let plain = Serializers::default();
-                let rows = ListRows::new(given, &plain, None)?;
+                let rows = ListRows::new(args, &plain, None)?;
                 Ok(OwnedRows::Lists(rows.collect::<PyResult<_>>()?))
             }
             Self::Owned(rows) => Ok(rows),
@@ -148,52 +135,37 @@ impl<'a, 'py> Rows<'a, 'py> {
     }
 }
 
-/// Rows that need no GIL.
-pub(crate) enum OwnedRows {
-    Arrow(Vec<Pair>),
-    Lists(Vec<Fields>),
-    /// Interceptors are told of each.
-    Told(Vec<Fields>),
-}
-
-/// So many rows are sent before a task lets others run.
+/// The number of rows that a task sends before it yields.
 const ROWS_AT_ONCE: usize = 1000;
-/// So many rows of a list are read before they are sent.
+/// The number of list rows to read before sending them.
 const ROWS_READ: usize = 128;
 
 impl OwnedRows {
-    /// The rows that are told of, if there are such.
-    pub(crate) fn told(self) -> Vec<Fields> {
-        match self {
-            Self::Told(rows) => rows,
-            Self::Arrow(_) | Self::Lists(_) => Vec::new(),
-        }
-    }
-
-    /// Sends all; returns when all are in the buffer, or with an error and the fates of those that are.
+    /// Sends all rows; returns when all are in the buffer. With an error come the results of the
+    /// accepted ones.
     pub(crate) async fn send(
         self,
         core: &Producer,
-        target: &Target,
-        told: &Told,
-    ) -> (Runs, ottla_client::Result<()>) {
-        let mut runs = Runs::default();
-        let sent = self.send_into(&mut runs, core, target, told).await;
-        (runs, sent)
+        writer: &TopicWriter,
+        row_sender: &AsyncRowSender,
+    ) -> (RowResults, ottla_client::Result<()>) {
+        let mut results = RowResults::default();
+        let sent = self.send_into(&mut results, core, writer, row_sender).await;
+        (results, sent)
     }
 
     async fn send_into(
         self,
-        runs: &mut Runs,
+        results: &mut RowResults,
         core: &Producer,
-        target: &Target,
-        told: &Told,
+        writer: &TopicWriter,
+        row_sender: &AsyncRowSender,
     ) -> ottla_client::Result<()> {
         match self {
-            Self::Told(rows) => told.send(core, target, rows, runs).await?,
+            Self::Intercepted(rows) => row_sender.send(core, writer, rows, results).await?,
             Self::Lists(rows) => {
-                send_parts(core, runs, rows.len(), |part, runs, room| {
-                    append_rows(core, target, &rows, part, runs, room)
+                send_parts(core, results, rows.len(), |part, results, reservation| {
+                    append_rows(core, writer, &rows, part, results, reservation)
                 })
                 .await?;
             }
@@ -201,10 +173,10 @@ impl OwnedRows {
                 let all = all_columns(&pairs).map_err(|error| Error::new(Kind::Config, error.to_string()))?;
                 for columns in &all {
                     let now = now_millis();
-                    let append = |part: Range<usize>, runs: &mut Runs, room| {
-                        append_columns(core, target, columns, now, part, runs, room)
+                    let append = |part: Range<usize>, results: &mut RowResults, reservation| {
+                        append_columns(core, writer, columns, now, part, results, reservation)
                     };
-                    send_parts(core, runs, columns.len(), append).await?;
+                    send_parts(core, results, columns.len(), append).await?;
                 }
             }
         }
@@ -212,124 +184,129 @@ impl OwnedRows {
     }
 }
 
-/// Sends `count` rows, some at a time, and waits for room where there is none.
+/// Sends `count` rows, some at a time, and waits for buffer memory when necessary.
 async fn send_parts(
     core: &Producer,
-    runs: &mut Runs,
+    results: &mut RowResults,
     count: usize,
-    append: impl Fn(Range<usize>, &mut Runs, Option<Room>) -> ottla_client::Result<Option<usize>>,
+    append: impl Fn(
+        Range<usize>,
+        &mut RowResults,
+        Option<BufferReservation>,
+    ) -> ottla_client::Result<Option<usize>>,
 ) -> ottla_client::Result<()> {
-    let (first, end) = (runs.count(), runs.count() + count);
-    // Until when the row that found no room may wait, and what it got.
-    let (mut waits, mut room) = (None, None);
-    while runs.count() < end {
-        let row = runs.count();
+    let (first, end) = (results.count(), results.count() + count);
+    // The deadline of the row that waits for memory, and its reservation.
+    let (mut waits, mut reservation) = (None, None);
+    while results.count() < end {
+        let row = results.count();
         let from = row - first;
-        let stopped = append(from..count.min(from + ROWS_AT_ONCE), runs, room.take());
-        let row = runs.count();
-        match stopped.map_err(|error| cut_short(row, error))? {
+        let stopped = append(from..count.min(from + ROWS_AT_ONCE), results, reservation.take());
+        let row = results.count();
+        match stopped.map_err(|error| error_at_row(row, error))? {
             None => tokio::task::yield_now().await,
             Some(bytes) => {
                 let deadline = deadline(&mut waits, core, row);
-                room = Some(core.room_for(bytes, deadline).await.map_err(|error| cut_short(row, error))?);
+                reservation = Some(
+                    core.reserve_buffer(bytes, deadline).await.map_err(|error| error_at_row(row, error))?,
+                );
             }
         }
     }
     Ok(())
 }
 
-/// Until when a row may wait for room, in all.
+/// The deadline of a row, over all its waits for memory.
 fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -> Instant {
     match *waits {
         Some((of, deadline)) if of == row => deadline,
-        _ => waits.insert((row, core.blocks_until())).1,
+        _ => waits.insert((row, core.max_block_deadline())).1,
     }
 }
 
-/// Appends these rows until one finds no room: how many bytes it needs. Calls nothing of Python's, since
-/// it holds locks.
+/// Appends rows until the buffer is full, and returns the bytes that the next row needs. Must not
+/// call Python, because it holds locks.
 fn append_rows(
     core: &Producer,
-    target: &Target,
-    rows: &[Fields],
+    writer: &TopicWriter,
+    rows: &[OwnedRecord],
     part: Range<usize>,
-    runs: &mut Runs,
-    room: Option<Room>,
+    results: &mut RowResults,
+    reservation: Option<BufferReservation>,
 ) -> ottla_client::Result<Option<usize>> {
-    let mut appender = core.appender(target, room);
+    let mut appender = core.appender(writer, reservation);
     for row in rows.get(part).unwrap_or_default() {
         match row.append(&mut appender) {
-            Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
-            Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
-            Err(error) => runs.refuse(core, target, error)?,
+            Ok(AppendResult::BufferFull(bytes)) => return Ok(Some(bytes)),
+            Ok(AppendResult::Accepted(batch, index)) => results.push_accepted(batch, index),
+            Err(error) => results.push_rejected(core, writer, error)?,
         }
     }
     Ok(None)
 }
 
-/// As [`append_rows`], of columns.
+/// As [`append_rows`], for columns.
 fn append_columns(
     core: &Producer,
-    target: &Target,
+    writer: &TopicWriter,
     columns: &RecordColumns<'_>,
     now: i64,
     part: Range<usize>,
-    runs: &mut Runs,
-    room: Option<Room>,
+    results: &mut RowResults,
+    reservation: Option<BufferReservation>,
 ) -> ottla_client::Result<Option<usize>> {
-    let mut appender = core.appender(target, room);
+    let mut appender = core.appender(writer, reservation);
     let mut headers: Vec<Header<'_>> = Vec::new();
     for at in part {
-        let Some(fields) = columns.row(at) else { break };
+        let Some(row) = columns.row(at) else { break };
         columns.headers(at, &mut headers);
-        let timestamp = fields.timestamp.unwrap_or(now);
-        let record = Record { timestamp, key: fields.key, value: fields.value, headers: &headers };
-        match appender.send(fields.partition, &record) {
-            Ok(Appended::Full(bytes)) => return Ok(Some(bytes)),
-            Ok(Appended::Accepted(batch, index)) => runs.push(batch, index),
-            Err(error) => runs.refuse(core, target, error)?,
+        let timestamp = row.timestamp.unwrap_or(now);
+        let record = Record { timestamp, key: row.key, value: row.value, headers: &headers };
+        match appender.send(row.partition, &record) {
+            Ok(AppendResult::BufferFull(bytes)) => return Ok(Some(bytes)),
+            Ok(AppendResult::Accepted(batch, index)) => results.push_accepted(batch, index),
+            Err(error) => results.push_rejected(core, writer, error)?,
         }
     }
     Ok(None)
-}
-
-/// The error of a call that ends before its last row.
-pub(crate) fn cut_short(row: usize, error: Error) -> Error {
-    error.prefixed(format_args!("at index {row}; the records before it are under way"))
 }
 
 fn send_columns(
     py: Python<'_>,
     core: &Producer,
-    target: &Target,
+    writer: &TopicWriter,
     columns: &RecordColumns<'_>,
-    runs: &mut Runs,
+    results: &mut RowResults,
 ) -> PyResult<()> {
     let now = now_millis();
-    let append = |part, runs: &mut Runs, room| {
-        // Until the buffer is full, without the GIL; then wait and go on.
-        py.detach(|| append_columns(core, target, columns, now, part, runs, room))
+    let append = |part, results: &mut RowResults, reservation| {
+        // Without the GIL until the buffer is full; then wait and continue.
+        py.detach(|| append_columns(core, writer, columns, now, part, results, reservation))
     };
-    send_all(py, core, runs, columns.len(), append)
+    send_all(py, core, results, columns.len(), append)
 }
 
-/// Sends `count` rows, and waits for room where there is none.
+/// Sends `count` rows, and waits for buffer memory when necessary.
 fn send_all(
     py: Python<'_>,
     core: &Producer,
-    runs: &mut Runs,
+    results: &mut RowResults,
     count: usize,
-    append: impl Fn(Range<usize>, &mut Runs, Option<Room>) -> ottla_client::Result<Option<usize>>,
+    append: impl Fn(
+        Range<usize>,
+        &mut RowResults,
+        Option<BufferReservation>,
+    ) -> ottla_client::Result<Option<usize>>,
 ) -> PyResult<()> {
-    let first = runs.count();
-    let (mut waits, mut room) = (None, None);
-    while runs.count() < first + count {
-        let stopped = append(runs.count() - first..count, runs, room.take());
-        let row = runs.count();
-        if let Some(bytes) = stopped.map_err(|error| errors::raise(py, &cut_short(row, error)))? {
+    let first = results.count();
+    let (mut waits, mut reservation) = (None, None);
+    while results.count() < first + count {
+        let stopped = append(results.count() - first..count, results, reservation.take());
+        let row = results.count();
+        if let Some(bytes) = stopped.map_err(|error| errors::raise(py, &error_at_row(row, error)))? {
             let deadline = deadline(&mut waits, core, row);
-            let waited = wait(py, core.room_for(bytes, deadline))?;
-            room = Some(waited.map_err(|error| errors::raise(py, &cut_short(row, error)))?);
+            let waited = wait(py, core.reserve_buffer(bytes, deadline))?;
+            reservation = Some(waited.map_err(|error| errors::raise(py, &error_at_row(row, error)))?);
         }
     }
     Ok(())
@@ -338,17 +315,17 @@ fn send_all(
 fn send_lists(
     py: Python<'_>,
     core: &Producer,
-    target: &Target,
-    mut rows: impl Iterator<Item = PyResult<Fields>>,
-    runs: &mut Runs,
+    writer: &TopicWriter,
+    mut rows: impl Iterator<Item = PyResult<OwnedRecord>>,
+    results: &mut RowResults,
 ) -> PyResult<()> {
     let mut some = Vec::with_capacity(ROWS_READ);
     loop {
         some.clear();
-        // Read first and appended then: what Python does meanwhile must find no lock taken.
+        // Read first and append later: Python code that runs in between must not find locks held.
         let read = rows.by_ref().take(ROWS_READ).try_for_each(|row| row.map(|row| some.push(row)));
-        send_all(py, core, runs, some.len(), |part, runs, room| {
-            append_rows(core, target, &some, part, runs, room)
+        send_all(py, core, results, some.len(), |part, results, reservation| {
+            append_rows(core, writer, &some, part, results, reservation)
         })?;
         read?;
         if some.len() < ROWS_READ {

@@ -1,21 +1,21 @@
-//! `key_serializer` and `value_serializer`: what makes bytes of keys and values before they are sent.
+//! Serializers, which turn keys and values into bytes before they are sent.
 //!
-//! Invariant: whatever a serializer raises or returns, what the caller sees is bytes on their way or
-//! a `SerializationError` that names the topic, the field, and in a batch the record's index.
+//! Invariant: whatever a serializer raises or returns, the caller gets bytes that are sent, or a
+//! `SerializationError` that names the topic, the field, and in a batch the record's index.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 use crate::convert::errors;
-use crate::convert::record::{Data, data};
+use crate::convert::field_bytes::{FieldBytes, field_bytes};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 struct Serializer {
     field: &'static str,
     call: Py<PyAny>,
-    /// It wants the topic, the value and the headers.
+    /// Takes the topic, the value and the headers.
     is_object: bool,
 }
 
@@ -26,29 +26,40 @@ pub(crate) struct Serializers {
     value: Option<Serializer>,
 }
 
-/// The record that a key or a value is part of.
+/// The record that a key or value belongs to.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a, 'py> {
+pub(crate) struct FieldContext<'a, 'py> {
     pub(crate) topic: &'a str,
     pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
-    /// In a batch.
+    /// The record's index in a batch.
     pub(crate) index: Option<usize>,
 }
 
 impl Serializers {
     pub(crate) fn new(key: Option<&Bound<'_, PyAny>>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let one = |field: &'static str, given: Option<&Bound<'_, PyAny>>| {
-            given.filter(|given| !given.is_none()).map(|given| Serializer::new(field, given)).transpose()
+        let one = |field: &'static str, serializer: Option<&Bound<'_, PyAny>>| {
+            serializer
+                .filter(|serializer| !serializer.is_none())
+                .map(|serializer| Serializer::new(field, serializer))
+                .transpose()
         };
         Ok(Self { key: one("key", key)?, value: one("value", value)? })
     }
 
-    pub(crate) fn key(&self, place: Place<'_, '_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
-        field("key", self.key.as_ref(), place, key)
+    pub(crate) fn key(
+        &self,
+        context: FieldContext<'_, '_>,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<FieldBytes>> {
+        field("key", self.key.as_ref(), context, key)
     }
 
-    pub(crate) fn value(&self, place: Place<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
-        field("value", self.value.as_ref(), place, value)
+    pub(crate) fn value(
+        &self,
+        context: FieldContext<'_, '_>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<FieldBytes>> {
+        field("value", self.value.as_ref(), context, value)
     }
 
     pub(crate) fn are_none(&self) -> bool {
@@ -67,48 +78,53 @@ impl Serializers {
 fn field(
     name: &str,
     serializer: Option<&Serializer>,
-    place: Place<'_, '_>,
+    context: FieldContext<'_, '_>,
     value: &Bound<'_, PyAny>,
-) -> PyResult<Option<Data>> {
+) -> PyResult<Option<FieldBytes>> {
     match serializer {
-        Some(serializer) if !value.is_none() => serializer.serialize(place, value),
-        _ => data(name, value),
+        Some(serializer) if !value.is_none() => serializer.serialize(context, value),
+        _ => field_bytes(name, value),
     }
 }
 
 impl Serializer {
-    fn new(field: &'static str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let is_object = given.hasattr("serialize")?;
-        let call = if is_object { given.getattr("serialize")? } else { given.clone() };
+    fn new(field: &'static str, serializer: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let is_object = serializer.hasattr("serialize")?;
+        let call = if is_object { serializer.getattr("serialize")? } else { serializer.clone() };
         if !call.is_callable() {
-            let ty = given.get_type().name()?;
-            let words = format!(
+            let ty = serializer.get_type().name()?;
+            let message = format!(
                 "{field}_serializer is of type {ty}: expected a callable, or an object with serialize(topic, value, headers); see ottla.serializers"
             );
-            return Err(errors::config(given.py(), words));
+            return Err(errors::config(serializer.py(), message));
         }
         Ok(Self { field, call: call.unbind(), is_object })
     }
 
-    fn serialize(&self, place: Place<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
+    fn serialize(
+        &self,
+        context: FieldContext<'_, '_>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<FieldBytes>> {
         let py = value.py();
         let call = self.call.bind(py);
-        let made = match (self.is_object, place.headers) {
+        let returned = match (self.is_object, context.headers) {
             (false, _) => call.call1((value,)),
-            (true, Some(headers)) if !headers.is_none() => call.call1((place.topic, value, headers)),
-            (true, _) => call.call1((place.topic, value, PyTuple::empty(py))),
+            (true, Some(headers)) if !headers.is_none() => call.call1((context.topic, value, headers)),
+            (true, _) => call.call1((context.topic, value, PyTuple::empty(py))),
         };
-        made.and_then(|made| data("what the serializer returned", &made))
-            .map_err(|cause| self.error(py, place, cause).unwrap_or_else(|failure| failure))
+        returned
+            .and_then(|returned| field_bytes("what the serializer returned", &returned))
+            .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
     }
 
-    fn error(&self, py: Python<'_>, place: Place<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
+    fn error(&self, py: Python<'_>, context: FieldContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
         if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
-            // Ctrl-C, or the end of the program.
+            // Ctrl-C or interpreter exit.
             return Ok(cause);
         }
-        let make = ERROR.import(py, "ottla.errors", "_serialization_error")?;
-        let made = make.call1((place.topic, self.field, place.index, cause.value(py)))?;
-        Ok(PyErr::from_value(made))
+        let make = ERROR.import(py, "ottla.errors", "_not_serialized")?;
+        let error = make.call1((context.topic, self.field, context.index, cause.value(py)))?;
+        Ok(PyErr::from_value(error))
     }
 }

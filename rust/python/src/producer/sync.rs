@@ -1,9 +1,9 @@
-//! `Producer`: puts records into their partitions' batches and returns promises.
+//! `Producer`: the blocking API over a `ProducerHandle`.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as Core, Sent};
+use ottla_client::producer::{Producer as CoreProducer, SendResult};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -11,57 +11,67 @@ use crate::client::events::Events;
 use crate::client::sync as sync_client;
 use crate::client::sync::{Client, ConnectionStatus};
 use crate::convert::errors;
-use crate::convert::record::{self, Fields, data};
+use crate::convert::field_bytes::field_bytes;
+use crate::convert::record::{OwnedRecord, RecordArgs};
+use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::delivery::Delivery;
 use crate::producer::exit;
 use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows;
-use crate::producer::producer_handle::Engine;
-use crate::producer::send_batch::{Given, Rows};
+use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::send_batch::Rows;
 use crate::runtime::{Owned, runtime, seconds, wait_for};
 
-/// How long `close` waits for unsent records unless told otherwise.
-pub(crate) const CLOSE: Duration = Duration::from_secs(60);
+/// How long `close` waits for unsent records by default.
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A producer. Use it in a ``with`` block, or ``close()`` it, so that every record is written.
+/// A Kafka producer. Use it in a ``with`` block, or call ``close()``, to write every
+/// record.
 ///
-/// At the end of a ``with`` block, the first failure of a record whose result nothing has asked for
-/// is raised. Any thread may use the producer.
+/// At its end, a ``with`` block raises the first failure of a record whose result was not
+/// checked. A producer is safe to use from any thread.
 ///
 /// Args:
-///     bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
-///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
-///         underscores, and win. See ``Client``.
+///     bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it
+///         shares.
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same
+///         names with underscores, and take precedence. See ``Client``.
 ///     timeout: seconds in which the cluster must be found, as for ``Client``.
-///     key_serializer: turns keys that are not None into bytes: see ``ottla.serializers``. Arrow
-///         columns are sent as they are.
+///     key_serializer: converts keys other than None to bytes; see ``ottla.serializers``.
+///         Arrow columns are sent unchanged.
 ///     value_serializer: the same for values.
-///     interceptors: see each record before it is sent, and what became of it: see
-///         ``ottla.interceptors``. With them, ``send_batch`` takes only lists.
-///     partitioner: the name of a partitioner (``partitioner.class``), or an object: see
+///     interceptors: see each record before it is sent, and its result; see
+///         ``ottla.interceptors``. With interceptors, ``send_batch`` accepts only lists.
+///     partitioner: the name of a partitioner (``partitioner.class``), or an object; see
 ///         ``ottla.partitioners``.
 ///
 /// Raises:
-///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
-///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
+///     AuthenticationError: the credentials, or the certificate of either side, were
+///         rejected.
+///     BootstrapError: no bootstrap server was usable; the message lists each with its
+///         cause.
+///     ConfigError: a key or a value is invalid, or both a client and configuration were
+///         passed.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Producer {
-    engine: Owned<Arc<Engine>>,
+    handle: Owned<Arc<ProducerHandle>>,
     hooks: Hooks,
 }
 
-/// What was sent is written although the program has let go of the producer: it may hold the promises.
+/// Unsent records are written even after the application has dropped the producer,
+/// because it may still hold their deliveries.
 impl Drop for Producer {
     fn drop(&mut self) {
-        let Some(engine) = self.engine.peek().filter(|engine| engine.core.buffered() > 0) else { return };
-        let (engine, Ok(runtime)) = (Arc::clone(engine), runtime()) else { return };
+        let Some(handle) = self.handle.peek().filter(|handle| handle.core.buffered_bytes() > 0) else {
+            return;
+        };
+        let (handle, Ok(runtime)) = (Arc::clone(handle), runtime()) else { return };
         runtime.spawn(async move {
-            let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
-            // Each record has its promise, and what nobody has asked about is logged.
-            let _ = engine.core.close(longest).await;
-            engine.core.warn_of_unseen_failures();
+            let longest = handle.core.client().config().delivery_timeout + Duration::from_secs(5);
+            // Errors are reported by the deliveries; those that nothing checks are logged.
+            let _ = handle.core.close(longest).await;
+            handle.core.warn_unobserved_failures();
         });
     }
 }
@@ -81,43 +91,44 @@ impl Producer {
         interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
+        let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) =
             Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let core = Core::new(client).map_err(|error| errors::raise(py, &error))?;
-        let engine = Arc::new(Engine::new(core, own_client));
-        let open: Weak<Engine> = Arc::downgrade(&engine);
-        exit::watch(open);
-        Ok(Self { engine: Owned::new(engine), hooks })
+        let core = CoreProducer::new(client).map_err(|error| errors::raise(py, &error))?;
+        let handle = Arc::new(ProducerHandle::new(core, own_client));
+        let open: Weak<ProducerHandle> = Arc::downgrade(&handle);
+        exit::register(open);
+        Ok(Self { handle: Owned::new(handle), hooks })
     }
 
-    /// Put a record into its partition's batch; returns at once unless the buffer is full.
+    /// Add a record to its partition's batch; returns at once unless the buffer is full.
     ///
     /// Args:
     ///     topic: the topic.
-    ///     value: bytes, text (sent as UTF-8), or None for a tombstone; or what the serializer
-    ///         takes.
-    ///     key: bytes, text or None; or what the serializer takes. Records with the same key go to
-    ///         the same partition.
-    ///     headers: pairs of a name and a value, or a mapping; a name may occur more than once.
+    ///     value: bytes, text (sent as UTF-8), or None for a tombstone; or what the
+    ///         serializer accepts.
+    ///     key: bytes, text or None; or what the serializer accepts. Records with the same
+    ///         key go to the same partition.
+    ///     headers: pairs of a name and a value, or a mapping; a name may occur more than
+    ///         once.
     ///     timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
     ///     partition: the partition. Default: the partitioner chooses.
-    ///     on_delivery: called once with an error or None, and the record's metadata, when it is
-    ///         acknowledged or failed: on a thread of the producer, one record after the other. An
-    ///         exception in it is raised by ``flush`` or ``close``. It is not called if this call
-    ///         raises.
+    ///     on_delivery: called once with an error or None and the record's metadata, when the
+    ///         record is acknowledged or failed. Calls come from a thread of the producer,
+    ///         one at a time. ``flush`` or ``close`` raises its exception. It is not called
+    ///         if ``send`` raises.
     ///
     /// Returns:
-    ///     A future of where the record was written.
+    ///     A future of the record's metadata.
     ///
     /// Raises:
     ///     TypeError: the key, the value or a header has a wrong type; nothing is sent.
     ///     SerializationError: a serializer failed; nothing is sent.
     ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
-    ///     TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for space in
-    ///         the buffer, and for callbacks to keep up.
+    ///     TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for
+    ///         buffer memory, and for slow callbacks.
     ///     RecordTooLargeError: the record is larger than ``max.request.size``.
     #[pyo3(signature = (topic, value=None, key=None, *, headers=None, timestamp=None, partition=None, on_delivery=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -132,37 +143,38 @@ impl Producer {
         partition: Option<i32>,
         on_delivery: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Delivery> {
-        let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
-        let engine = self.engine.get()?;
+        let args = RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
+        let handle = self.handle.get()?;
         match &self.hooks.interceptors {
-            None => self.send_record(py, engine, &given),
-            Some(all) => all.around(py, &given, |given| self.send_record(py, engine, given)),
+            None => self.send_record(py, handle, &args),
+            Some(all) => all.send_through(py, &args, |args| self.send_record(py, handle, args)),
         }
     }
 
-    /// Put many records into their batches.
+    /// Add many records to their batches.
     ///
-    /// While the buffer is full it waits, up to ``max.block.ms`` a record.
+    /// While the buffer is full, the call waits for up to ``max.block.ms`` per record.
     ///
     /// Args:
     ///     topic: the topic.
-    ///     values: a list of bytes, text or None; or Arrow data: an array of values, or a batch or
-    ///         table with the column ``value`` and optionally ``key``, ``headers``, ``timestamp``
-    ///         and ``partition``.
+    ///     values: a list of bytes, text or None; or Arrow data: an array of values, or a
+    ///         batch or table with the column ``value`` and optionally ``key``, ``headers``,
+    ///         ``timestamp`` and ``partition``.
     ///     keys: a list, or an Arrow array, as long as the values.
-    ///     headers: headers of each record of a list.
+    ///     headers: the headers of each record of a list.
     ///     timestamps: the timestamp of each record of a list.
     ///     partitions: the partition of each record of a list.
     ///
     /// Returns:
-    ///     A future of all records. Records that are too large fail there.
+    ///     A future of all records. It reports records that are too large as failed.
     ///
     /// Raises:
     ///     TypeError: a value or a key has a wrong type; nothing is sent.
     ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
     ///     TimeoutError: the buffer stayed full for ``max.block.ms``.
-    ///     KafkaError: if the call ended before its last record, ``delivery`` has the accepted
-    ///         records and ``context["index"]`` is the index of the first record to send again.
+    ///     KafkaError: if the call ends before its last record, ``delivery`` holds the
+    ///         accepted records, and ``context["index"]`` is the index of the first record to
+    ///         send again.
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch(
@@ -175,24 +187,24 @@ impl Producer {
         timestamps: Option<&Bound<'_, PyAny>>,
         partitions: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<BatchDelivery> {
-        let engine = self.engine.get()?;
-        let given = Given { topic, values, keys, headers, timestamps, partitions };
-        let rows = Rows::new(py, &given, &self.hooks)?;
+        let handle = self.handle.get()?;
+        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions };
+        let rows = Rows::new(py, &args, &self.hooks)?;
         let highest = rows.highest_partition();
-        let target = || engine.target(py, topic, highest, || engine.core.blocks_until());
+        let writer = || handle.topic_writer(py, topic, highest, || handle.core.max_block_deadline());
         let Rows::Owned(mut rows) = rows else {
-            return Ok(rows.send(py, engine, topic, &*target()?)?.into());
+            return Ok(rows.send(py, handle, topic, &*writer()?)?.into());
         };
-        let placed = target().and_then(|target| {
+        let assigned = writer().and_then(|writer| {
             if let Some(custom) = &self.hooks.partitioner {
-                custom.place(py, topic, &mut rows, target.partitions())?;
+                custom.assign_partitions(py, topic, &mut rows, writer.partition_count())?;
             }
-            Ok(target)
+            Ok(writer)
         });
-        match placed {
-            Ok(target) => Ok(Rows::Owned(rows).send(py, engine, topic, &target)?.into()),
+        match assigned {
+            Ok(writer) => Ok(Rows::Owned(rows).send(py, handle, topic, &writer)?.into()),
             Err(error) => {
-                intercepted_rows::refuse(py, topic, rows.told(), &error)?;
+                intercepted_rows::report_unsent(py, topic, rows.into_intercepted(), &error)?;
                 Err(error)
             }
         }
@@ -200,34 +212,34 @@ impl Producer {
 
     /// Send all buffered records, and wait until they are acknowledged or failed.
     ///
-    /// It waits for their ``on_delivery`` calls, too, and raises what one of them has raised.
-    /// Failures of records are not raised here, but by ``Delivery.result()``.
+    /// It also waits for their ``on_delivery`` callbacks, and raises an exception of one of
+    /// them. Failures of records are raised by ``Delivery.result()`` and not here.
     ///
     /// Args:
-    ///     timeout: seconds. Default: ``delivery.timeout.ms`` plus 5 s.
+    ///     timeout: seconds to wait. Default: ``delivery.timeout.ms`` plus 5 s.
     ///
     /// Raises:
-    ///     TimeoutError: records are still under way after ``timeout`` seconds.
+    ///     TimeoutError: records are still pending after ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let engine = self.engine.get()?;
+        let handle = self.handle.get()?;
         // Every record has its own deadline, so this one only has to be later.
-        let longest = engine.core.client().config().delivery_timeout + Duration::from_secs(5);
-        engine.flush(py, seconds(timeout, longest)?)
+        let longest = handle.core.client().config().delivery_timeout + Duration::from_secs(5);
+        handle.flush(py, seconds(timeout, longest)?)
     }
 
     /// Return the partitions of a topic by index.
     ///
     /// Args:
-    ///     topic: the topic's name. It is not made if it does not exist.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///     topic: the topic's name. The topic is not created if it does not exist.
+    ///     timeout: seconds to wait. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///     A dict with the partition indexes, from 0 on, as keys.
     ///
     /// Raises:
-    ///     UnknownTopicError: the topic does not exist; known within 5 s.
-    ///     TimeoutError: no broker has answered in time.
+    ///     UnknownTopicError: the topic does not exist; reported within 5 s.
+    ///     TimeoutError: no broker has responded within ``timeout`` seconds.
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         &self,
@@ -235,46 +247,47 @@ impl Producer {
         topic: &str,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::partitions_for(py, self.engine.get()?.core.client(), topic, timeout)
+        sync_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
 
     /// Return the state of each connection, by broker, without waiting.
     ///
-    /// On a shared client, those of its other users are included.
+    /// The connections of a shared client include those of its other users.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.engine.get()?.core.client()))
+        Ok(sync_client::connections(self.handle.get()?.core.client()))
     }
 
-    /// Return the changes of the cluster and of the connections, from now on.
+    /// Return an iterator of changes to the cluster and the connections, from now on.
     ///
     /// Args:
-    ///     all_topics: whether to include all topics, instead of those that this producer uses.
-    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    ///     all_topics: whether to include all topics, and not only those that this producer
+    ///         uses.
+    ///     timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
     ///
     /// See ``Client.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
-        sync_client::events(py, self.engine.get()?.core.client(), all_topics, timeout)
+        sync_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
 
     /// Return the metrics of this producer and its client, by the Java client's names.
     ///
-    /// See ``ottla.ProducerMetrics`` for their meaning.
+    /// ``ottla.ProducerMetrics`` describes them.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.engine.get()?.core.metrics())
+        sync_client::metrics(py, self.handle.get()?.core.metrics())
     }
 
-    /// Return the metrics of each topic that records were sent to, by topic.
+    /// Return the metrics of each topic that this producer has sent to, by topic.
     ///
-    /// See ``ottla.TopicMetrics`` for their meaning.
+    /// ``ottla.TopicMetrics`` describes them.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.engine.get()?.core)
+        sync_client::topic_metrics(py, &self.handle.get()?.core)
     }
 
-    /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
+    /// The bytes of ``buffer.memory`` that hold unacknowledged records.
     #[getter]
     fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.engine.get()?.core.buffered())
+        Ok(self.handle.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -282,13 +295,13 @@ impl Producer {
     /// Records that are not acknowledged within ``timeout`` seconds fail.
     ///
     /// Args:
-    ///     timeout: seconds. Default: 60.
+    ///     timeout: seconds to wait. Default: 60.
     ///
     /// Raises:
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let closed = self.engine.get()?.close(py, seconds(timeout, CLOSE)?);
+        let closed = self.handle.get()?.close(py, seconds(timeout, CLOSE_TIMEOUT)?);
         self.hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
         closed
     }
@@ -305,13 +318,13 @@ impl Producer {
         _trace: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let closed = self.close(py, None);
-        self.engine.get()?.leave(py, kind.is_some(), closed)
+        self.handle.get()?.leave(py, kind.is_some(), closed)
     }
 
     fn __repr__(&self) -> String {
-        let Some(engine) = self.engine.peek() else { return "Producer(made in another process)".to_owned() };
-        let servers = engine.core.client().config().bootstrap_servers.join(",");
-        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", engine.core.buffered())
+        let Some(handle) = self.handle.peek() else { return "Producer(made in another process)".to_owned() };
+        let servers = handle.core.client().config().bootstrap_servers.join(",");
+        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", handle.core.buffered_bytes())
     }
 }
 
@@ -319,33 +332,38 @@ impl Producer {
     fn send_record(
         &self,
         py: Python<'_>,
-        engine: &Arc<Engine>,
-        given: &record::Given<'_, '_>,
+        handle: &Arc<ProducerHandle>,
+        args: &RecordArgs<'_, '_>,
     ) -> PyResult<Delivery> {
-        let core = &engine.core;
-        let mut fields = Fields::new(given, &self.hooks.serializers)?;
-        // One for the whole call, whatever it waits for; most wait for nothing.
+        let core = &handle.core;
+        let mut record = OwnedRecord::new(args, &self.hooks.serializers)?;
+        // One deadline for the whole call, created only if it has to wait.
         let mut deadline = None;
-        let mut until = || *deadline.get_or_insert_with(|| core.blocks_until());
-        let told = match fields.on_delivery.take() {
-            Some(callback) => Some((engine.place(py, &mut until)?, callback)),
+        let mut until = || *deadline.get_or_insert_with(|| core.max_block_deadline());
+        let callback = match record.on_delivery.take() {
+            Some(callback) => Some((handle.callback_permit(py, &mut until)?, callback)),
             None => None,
         };
-        let target = engine.target(py, given.topic, fields.partition, &mut until)?;
+        let writer = handle.topic_writer(py, args.topic, record.partition, &mut until)?;
         if let Some(custom) = &self.hooks.partitioner {
-            custom.place_record(py, given.topic, &mut fields, target.partitions())?;
+            custom.assign_partition(py, args.topic, &mut record, writer.partition_count())?;
         }
-        let mut room = None;
-        let promise = loop {
-            match fields.try_send(core, &target, room.take()).map_err(|error| errors::raise(py, &error))? {
-                Sent::Accepted(promise) => break promise,
-                Sent::Full(bytes) => room = Some(wait_for(py, core.room_for(bytes, until()))?),
+        let mut reservation = None;
+        let delivery = loop {
+            match record
+                .try_send(core, &writer, reservation.take())
+                .map_err(|error| errors::raise(py, &error))?
+            {
+                SendResult::Accepted(delivery) => break delivery,
+                SendResult::BufferFull(bytes) => {
+                    reservation = Some(wait_for(py, core.reserve_buffer(bytes, until()))?)
+                }
             }
         };
-        if let Some((place, callback)) = told {
-            place.take(promise.clone(), fields.timestamp, callback);
+        if let Some((permit, callback)) = callback {
+            permit.register(delivery.clone(), record.timestamp, callback);
         }
-        Ok(Delivery::new(promise, fields.timestamp, engine))
+        Ok(Delivery::new(delivery, record.timestamp, handle))
     }
 }
 
@@ -362,7 +380,7 @@ pub(crate) fn partition_for_key(py: Python<'_>, key: &Bound<'_, PyAny>, partitio
     if partitions == 0 {
         return Err(errors::config(py, "partitions is 0: expected the topic's number of partitions"));
     }
-    match data("key", key)? {
+    match field_bytes("key", key)? {
         Some(key) => Ok(ottla_client::producer::partition_for_key(key.as_slice(), partitions)),
         None => Err(errors::config(py, "key is None: a record without a key has no fixed partition")),
     }

@@ -1,12 +1,12 @@
-//! Proves that the sender's walk is as long as the list of partitions with batches, however many there are
-//! in all, and that none with a batch is missing from it.
+//! Tests that a drain visits exactly the partitions that have batches, however many partitions there
+//! are.
 
 use tokio::time::Duration;
 
 use super::*;
 use crate::config::{Config, Value};
 use crate::producer::Record;
-use crate::producer::produce_result::Written;
+use crate::producer::produce_result::AppendInfo;
 
 const PARTITIONS: i32 = 1_000;
 
@@ -29,7 +29,7 @@ fn active(accumulator: &Accumulator) -> Vec<usize> {
     accumulator.active.lock().clone()
 }
 
-/// All that leaves now.
+/// Drains and returns all batches that can be sent.
 fn drain(accumulator: &Accumulator) -> Vec<Batch> {
     let now = Instant::now() + Duration::from_millis(1);
     let drained = accumulator.drain(now, 1 << 20, None, |_| Some(1), |_| 5);
@@ -37,18 +37,18 @@ fn drain(accumulator: &Accumulator) -> Vec<Batch> {
 }
 
 #[test]
-fn only_partitions_with_batches_are_looked_at() {
+fn only_partitions_with_batches_are_visited() {
     let accumulator = accumulator();
     (0..PARTITIONS).for_each(|partition| append(&accumulator, partition));
     let batches = drain(&accumulator);
     assert_eq!(batches.len(), 1_000);
-    assert_eq!(active(&accumulator).len(), 1_000, "those on their way may run out of time");
+    assert_eq!(active(&accumulator).len(), 1_000, "batches in flight may expire");
     for batch in batches {
-        accumulator.complete(batch, Ok(Written::UNKNOWN));
+        accumulator.complete(batch, Ok(AppendInfo::UNKNOWN));
     }
     assert!(drain(&accumulator).is_empty() && active(&accumulator).is_empty());
 
-    // What comes back stays in the list, and what is new is there once.
+    // Batches that come back stay in the list, and new ones appear once.
     [7, 3, 7].iter().for_each(|partition| append(&accumulator, *partition));
     assert_eq!(active(&accumulator), [7, 3]);
     let batches = drain(&accumulator);

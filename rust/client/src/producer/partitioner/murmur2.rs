@@ -1,9 +1,8 @@
-//! Kafka's murmur2 and the partition it gives a key.
+//! Kafka's murmur2 hash and its default partition for a key.
 //!
-//! Invariant: the same key goes to the same partition as with the Java client, whatever the
-//! leaders do.
+//! Invariant: a key goes to the same partition as with the Java client, whatever the leaders.
 
-/// Kafka's 32-bit murmur2, bit for bit as the Java client has it.
+/// Kafka's 32-bit murmur2, bit for bit as in the Java client.
 #[must_use]
 pub fn murmur2(data: &[u8]) -> u32 {
     const SEED: u32 = 0x9747_b28c;
@@ -13,7 +12,7 @@ pub fn murmur2(data: &[u8]) -> u32 {
         (k ^ (k >> 24)).wrapping_mul(M)
     };
     let (words, tail) = data.as_chunks::<4>();
-    // The length enters with its lower 32 bits, as Java's int does.
+    // Only the lower 32 bits of the length count, as with Java's int.
     let mut h = words
         .iter()
         .fold(SEED ^ data.len() as u32, |h, word| h.wrapping_mul(M) ^ mix(u32::from_le_bytes(*word)));
@@ -28,7 +27,7 @@ pub fn murmur2(data: &[u8]) -> u32 {
     h ^ (h >> 15)
 }
 
-/// The partition of a key among `count`, as the Java client chooses it; 0 if there are none.
+/// The partition of a key among `count`, as the Java client chooses it; 0 if `count` is 0.
 #[must_use]
 pub fn partition_for_key(key: &[u8], count: usize) -> i32 {
     super::below(murmur2(key) & 0x7fff_ffff, count)

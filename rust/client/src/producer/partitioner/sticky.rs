@@ -1,28 +1,28 @@
-//! Records without a key stay with one partition until it has got a batch's worth of bytes, then go
-//! to another (KIP-480, KIP-794): full batches, evenly spread. No I/O, no randomness of its own.
+//! The sticky partition for records without a key: it changes after a batch's worth of bytes, so that
+//! batches are full and evenly spread (KIP-480, KIP-794). No I/O; random choices are an argument.
 //!
-//! Invariant: a partition gets at least `batch.size` bytes in a row, and is left when a batch ends,
-//! or after twice as many bytes at the latest.
+//! Invariant: a partition gets at least `batch.size` bytes in a row, and is left when a batch ends or
+//! after twice that size.
 
-/// Which partition it is now, and how much it has got.
+/// The current sticky partition and the bytes sent to it.
 #[derive(Debug, Default)]
-pub struct Sticky {
+pub struct StickyPartition {
     partition: Option<i32>,
     bytes: usize,
 }
 
-impl Sticky {
-    /// The partition that it is now.
+impl StickyPartition {
+    /// The current partition.
     #[must_use]
     pub fn partition(&self) -> Option<i32> {
         self.partition
     }
 
-    /// The partition for `bytes` more, which count as sent to it.
+    /// Returns the partition for `bytes` more, and counts them as sent to it.
     ///
-    /// `continues` says whether they would still go into a partition's open batch: leaving it half
-    /// full would have it wait for `linger.ms`, and every switch would cost a batch that is not
-    /// full. `pick` chooses the next partition; `None` if the topic has none.
+    /// `continues` says whether they still fit into a partition's open batch. Leaving that batch half
+    /// full would make it wait for `linger.ms`, and each switch would cost a partial batch. `pick`
+    /// chooses the next partition, or `None` if the topic has none.
     pub fn next(
         &mut self,
         bytes: usize,
@@ -41,7 +41,7 @@ impl Sticky {
         self.partition
     }
 
-    /// Takes back bytes that a partition did not get after all.
+    /// Takes back bytes that were not sent to the partition after all.
     pub fn give_back(&mut self, partition: i32, bytes: usize) {
         if self.partition == Some(partition) {
             self.bytes = self.bytes.saturating_sub(bytes);

@@ -1,16 +1,18 @@
-//! What a broker's error says about the log: that nothing was written, or that nobody knows.
+//! Whether a broker's error means that the batch was certainly not written.
 //!
-//! Invariant: an error that may come after the append never counts as a refusal: the number of a batch
-//! that is in the log would be another record's, which the broker would take for the first and drop.
+//! Invariant: an error that may follow the append never counts as a rejection. Otherwise the sequence
+//! number of a written batch would be reused, and the broker would drop the new records as
+//! duplicates.
 
 use ottla_protocol::ErrorCode;
 
 use crate::config::Acks;
 
-/// Whether a broker that answers this has surely written nothing: it looks at these before it appends.
-/// With `acks=all` it then waits for its followers, and if it loses its place or the topic meanwhile
-/// it says so although the records are in its log, and may be in the next leader's.
-pub(super) fn is_refusal(code: ErrorCode, acks: Acks) -> bool {
+/// Whether a broker with this error has certainly written nothing, because it checks this before it
+/// appends. With `acks=all` it then waits for its followers: if it loses the leadership or the topic
+/// meanwhile, it reports an error although the records are in its log, and perhaps in the next
+/// leader's.
+pub(super) fn is_rejected_before_append(code: ErrorCode, acks: Acks) -> bool {
     use ErrorCode as E;
     match code {
         E::TopicAuthorizationFailed

@@ -1,0 +1,95 @@
+//! The state that the `Producer` handle and its sender task share.
+
+use std::sync::Arc;
+
+use ottla_protocol::records::{Compression, Compressor};
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
+use tokio::time::{Duration, Instant};
+
+use super::accumulator::Accumulator;
+use super::topic_writer::TopicWriter;
+use crate::cluster::Client;
+use crate::config::Config;
+use crate::error::{Error, Kind, Result};
+
+/// How long a partition that no broker knows is assumed not to exist.
+const PARTITION_LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The shared state of one producer.
+#[derive(Debug)]
+pub(super) struct ProducerInner {
+    pub(super) client: Client,
+    pub(super) accumulator: Accumulator,
+    /// The topics that the producer writes to.
+    pub(super) topic_writers: RwLock<hashbrown::HashMap<Arc<str>, Arc<TopicWriter>>>,
+    /// Wakes the sender: a batch may be ready.
+    pub(super) wake: Notify,
+    /// Idle compressors.
+    pub(super) compressors: Mutex<Vec<Compressor>>,
+    /// When an unknown partition was last looked up.
+    partition_lookup_at: Mutex<Option<Instant>>,
+    /// The last failed attempt to write records, and when it failed.
+    last_failure: Mutex<Option<(Instant, Error)>>,
+}
+
+impl ProducerInner {
+    pub(super) fn new(client: Client, accumulator: Accumulator) -> Self {
+        Self {
+            client,
+            accumulator,
+            topic_writers: RwLock::default(),
+            wake: Notify::new(),
+            compressors: Mutex::default(),
+            partition_lookup_at: Mutex::default(),
+            last_failure: Mutex::default(),
+        }
+    }
+
+    /// Records that writing to `topic` has been failing since `since`; the client warns if that lasts.
+    pub(super) fn record_failure(&self, topic: &str, error: &Error, since: Instant) {
+        self.client.record_failure(format_args!("writing to {topic}"), error, since);
+        *self.last_failure.lock() = Some((Instant::now(), error.clone()));
+    }
+
+    /// The last failed attempt to write records, unless it was before `since`.
+    pub(super) fn failure_since(&self, since: Instant) -> Option<Error> {
+        self.last_failure.lock().as_ref().filter(|(at, _)| *at >= since).map(|(_, error)| error.clone())
+    }
+
+    /// Whether an unknown partition may be looked up now. The partition may not exist, and a program
+    /// that keeps sending to it must not cause a request for each record.
+    pub(super) fn may_look_up_partition(&self, now: Instant) -> bool {
+        let mut last = self.partition_lookup_at.lock();
+        let may = last.is_none_or(|last| now.saturating_duration_since(last) >= PARTITION_LOOKUP_INTERVAL);
+        if may {
+            *last = Some(now);
+        }
+        may
+    }
+
+    /// An idle compressor, or a new one.
+    pub(super) fn compressor(&self) -> Result<Compressor> {
+        if let Some(compressor) = self.compressors.lock().pop() {
+            return Ok(compressor);
+        }
+        compressor(self.client.config())
+    }
+}
+
+/// Creates a compressor with the configured codec and level.
+pub(super) fn compressor(config: &Config) -> Result<Compressor> {
+    let codec = config.compression_type;
+    let level = match codec {
+        // -1 selects the codec's own default.
+        Compression::Gzip if config.compression_gzip_level != -1 => Some(config.compression_gzip_level),
+        Compression::Lz4 => Some(config.compression_lz4_level),
+        Compression::Zstd => Some(config.compression_zstd_level),
+        Compression::None | Compression::Gzip | Compression::Snappy => None,
+    };
+    let compressor = match level {
+        Some(level) => Compressor::with_level(codec, level),
+        None => Compressor::new(codec),
+    };
+    compressor.map_err(|error| Error::new(Kind::Config, format!("compression.{codec}.level: {error}")))
+}

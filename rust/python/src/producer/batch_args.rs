@@ -1,0 +1,13 @@
+//! The arguments of `send_batch`.
+
+use pyo3::prelude::*;
+
+/// The arguments of `send_batch`, unchecked.
+pub(crate) struct BatchArgs<'a, 'py> {
+    pub(crate) topic: &'a str,
+    pub(crate) values: &'a Bound<'py, PyAny>,
+    pub(crate) keys: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) timestamps: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) partitions: Option<&'a Bound<'py, PyAny>>,
+}
