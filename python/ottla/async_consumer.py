@@ -66,7 +66,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
 
     _connected = False
     # The rebalance under way, or one whose error nobody has been told yet.
-    _change: asyncio.Task[None] | None = None
+    _rebalance: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
 
     async def poll(
@@ -90,8 +90,8 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         """
         records = await self._poll(
             timeout,
-            lambda left: self._find_records(left, max_records),
-            lambda: self._take_records(max_records) or None,
+            lambda left: self._wait_for_records(left, max_records),
+            lambda: self._pop_records(max_records) or None,
         )
         return records or []
 
@@ -122,23 +122,23 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         names = None if columns is None else list(columns)
         return await self._poll(
             timeout,
-            lambda left: self._find_columns(left, max_rows, names, include_headers),
-            self._take_columns,
+            lambda left: self._wait_for_batch(left, max_rows, names, include_headers),
+            self._pop_batch,
         )
 
     async def unsubscribe(self) -> None:
         """Give up all partitions, and leave the group. ``on_revoked`` is called before."""
         self._unsubscribe()
-        if self._change is not None and asyncio.current_task() is self._change:
+        if self._rebalance is not None and asyncio.current_task() is self._rebalance:
             return
         try:
-            self._enter()
+            self._lock_poll()
         except errors.StateError:
             return  # Whoever polls works it off.
         try:
-            await self._work_off_all()
+            await self._handle_pending_rebalances()
         finally:
-            self._leave()
+            self._unlock_poll()
 
     async def close(self, timeout: float = 30.0) -> None:
         """Leave the group, and close the consumer.
@@ -154,7 +154,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             TimeoutError: the group's coordinator did not respond in time; the consumer is closed.
             StateError: a callback of this consumer calls it.
         """
-        if self._change is not None and asyncio.current_task() is self._change:
+        if self._rebalance is not None and asyncio.current_task() is self._rebalance:
             raise errors.StateError("close() in a callback of the consumer: return first")
         if self._closing is None:
             if not self._start_closing():
@@ -185,7 +185,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
     async def _next(self) -> Record[K | None, V | None]:
         while True:
             record = await self._poll(
-                _FOREVER, lambda left: self._find_records(left, None), self._take_record
+                _FOREVER, lambda left: self._wait_for_records(left, None), self._pop_record
             )
             if record is not None:
                 return record
@@ -196,73 +196,73 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         find: Callable[[float], Awaitable[bool | RebalanceChange]],
         take: Callable[[], T | None],
     ) -> T | None:
-        if self._change is not None and asyncio.current_task() is self._change:
+        if self._rebalance is not None and asyncio.current_task() is self._rebalance:
             raise errors.StateError("a callback of a consumer cannot poll it: return first")
-        self._enter()
+        self._lock_poll()
         try:
             if not self._connected:
                 await self.connect()
                 self._connected = True
             ends = time.monotonic() + timeout
             while True:
-                await self._rebalanced()
-                await self._tell()
+                await self._wait_for_rebalance()
+                await self._invoke_commit_callbacks()
                 found = await find(timeout if timeout <= 0 else max(0.0, ends - time.monotonic()))
                 if isinstance(found, RebalanceChange):
-                    self._rebalance(found)
+                    self._start_rebalance(found)
                     continue
                 if found and (taken := take()) is not None:
                     return taken
                 if not found:
                     return None
         finally:
-            self._leave()
+            self._unlock_poll()
 
-    def _rebalance(self, change: RebalanceChange) -> None:
-        self._change = asyncio.ensure_future(self._work_off(change))
+    def _start_rebalance(self, change: RebalanceChange) -> None:
+        self._rebalance = asyncio.ensure_future(self._handle_rebalance(change))
 
-    async def _rebalanced(self) -> None:
+    async def _wait_for_rebalance(self) -> None:
         """Wait for a rebalance that is under way, and raise what its callback has raised."""
-        change = self._change
+        change = self._rebalance
         if change is not None:
             try:
                 await asyncio.shield(change)
             finally:
                 if change.done():
-                    self._change = None
+                    self._rebalance = None
 
-    async def _work_off(self, change: RebalanceChange) -> None:
-        await self._begin(change)
+    async def _handle_rebalance(self, change: RebalanceChange) -> None:
+        await self._begin_rebalance(change)
         try:
-            callback = self._callback(change)
+            callback = self._rebalance_callback(change)
             if callback is not None:
                 called = callback(self, change.partitions)
                 if inspect.isawaitable(called):
                     await called
-            await self._settle(change)
+            await self._wait_for_commits(change)
         finally:
-            self._finish(change)
+            self._finish_rebalance(change)
 
-    async def _tell(self) -> None:
+    async def _invoke_commit_callbacks(self) -> None:
         """Call back for commits that have ended; the first that raises ends this, others wait."""
-        while (ended := self._ended()) is not None:
+        while (ended := self._next_commit_callback()) is not None:
             callback, error, offsets = ended
             called = callback(error, offsets)
             if inspect.isawaitable(called):
                 await called
 
-    async def _work_off_all(self) -> None:
+    async def _handle_pending_rebalances(self) -> None:
         """Work off what a membership that ends has left; the first error is raised at the end."""
         first: BaseException | None = None
         while True:
             try:
-                await self._rebalanced()
+                await self._wait_for_rebalance()
             except Exception as error:  # noqa: BLE001 - raised at the end
                 first = first or error
-            change = self._leaving()
+            change = self._next_pending_rebalance()
             if change is None:
                 break
-            self._rebalance(change)
+            self._start_rebalance(change)
         if first is not None:
             raise first
 
@@ -271,25 +271,25 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             return max(0.0, ends - time.monotonic())
 
         first: BaseException | None = None
-        has_turn = await self._wait_for_turn(left())
+        has_turn = await self._acquire_poll_lock(left())
         try:
             await self._begin_close(left())
             try:
                 # A callback that does not return holds up nothing else.
-                await asyncio.wait_for(self._work_off_all(), left())
+                await asyncio.wait_for(self._handle_pending_rebalances(), left())
             except asyncio.TimeoutError:
                 first = errors.TimeoutError("a callback of the last rebalance did not end in time")
             except Exception as error:  # noqa: BLE001 - raised at the end
                 first = error
             await self._end_close(left())
             try:
-                await asyncio.wait_for(self._tell(), left())
+                await asyncio.wait_for(self._invoke_commit_callbacks(), left())
             except asyncio.TimeoutError:
                 first = first or errors.TimeoutError("a callback of a commit did not end in time")
             except Exception as error:  # noqa: BLE001 - raised at the end
                 first = first or error
         finally:
             if has_turn:
-                self._leave()
+                self._unlock_poll()
         if first is not None:
             raise first

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    runtime::notice_forks(module.py())?;
+    runtime::register_fork_hooks(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<client::admin::Admin>()?;
     module.add_class::<convert::record_batch::RecordBatch>()?;
@@ -31,7 +31,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::batch_delivery::BatchDelivery>()?;
     module.add_class::<producer::callbacks::DeliveryReports>()?;
     module.add_class::<client::sync::Client>()?;
-    module.add_class::<client::sync::ConnectionStatus>()?;
+    module.add_class::<client::connection_status::ConnectionStatus>()?;
     module.add_class::<client::cluster::Broker>()?;
     module.add_class::<client::cluster::Cluster>()?;
     module.add_class::<client::cluster::Partition>()?;

@@ -20,11 +20,11 @@ use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
 /// Events on their way to Python.
-const QUEUE: usize = 1024;
+const QUEUE_CAPACITY: usize = 1024;
 /// How old the copies of Python's levels may be when a call comes by.
-const LEVELS_AGE: Duration = Duration::from_secs(1);
+const LEVELS_MAX_AGE: Duration = Duration::from_secs(1);
 /// How long the interpreter's end waits for the last events.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The loggers there are; what belongs to none of the others is the first one's.
 const LOGGERS: [&str; 10] = [
@@ -46,17 +46,17 @@ static LEVELS: [AtomicU8; LOGGERS.len()] = [const { AtomicU8::new(30) }; LOGGERS
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 /// When the levels were last copied, in milliseconds since `STARTED`.
-static COPIED: AtomicU64 = AtomicU64::new(0);
+static LEVELS_COPIED_AT: AtomicU64 = AtomicU64::new(0);
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
-static QUEUE_OF: ArcSwapOption<Queue> = ArcSwapOption::const_empty();
+static CURRENT_QUEUE: ArcSwapOption<Queue> = ArcSwapOption::const_empty();
 
 /// The way to the thread that belongs to a process.
 struct Queue {
     pid: u32,
-    sender: SyncSender<Message>,
+    sender: SyncSender<QueueItem>,
 }
 
-enum Message {
+enum QueueItem {
     Event(LogEvent),
     /// Everything before this was handed over; tell so, and end.
     End(SyncSender<()>),
@@ -65,34 +65,36 @@ enum Message {
 /// Starts to pass events on, in this process.
 pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
     let pid = std::process::id();
-    if QUEUE_OF.load().as_ref().is_some_and(|queue| queue.pid == pid) {
+    if CURRENT_QUEUE.load().as_ref().is_some_and(|queue| queue.pid == pid) {
         return Ok(());
     }
     copy_levels(py)?;
     // Only the first one in a process is accepted, and they are all the same.
-    let _ = tracing::subscriber::set_global_default(ToPython);
-    let (sender, receiver) = sync_channel(QUEUE);
+    let _ = tracing::subscriber::set_global_default(PythonSubscriber);
+    let (sender, receiver) = sync_channel(QUEUE_CAPACITY);
     // A thread of Python's: it spends its time in other people's handlers, and may be in one of
     // them when the interpreter ends.
     let events = LogEvents { receiver: parking_lot::Mutex::new(receiver) };
     py.import("ottla.logging_thread")?.call_method1("start", (events,))?;
     // After a fork, what was there before is the parent's: taking it down could wait for its threads.
-    std::mem::forget(QUEUE_OF.swap(Some(Arc::new(Queue { pid, sender }))));
+    std::mem::forget(CURRENT_QUEUE.swap(Some(Arc::new(Queue { pid, sender }))));
     Ok(())
 }
 
 /// Hands over what is left. The interpreter is about to end, and with it every thread that waits
 /// for the GIL.
 pub(crate) fn stop(py: Python<'_>) {
-    let Some(queue) = QUEUE_OF.swap(None).filter(|queue| queue.pid == std::process::id()) else { return };
+    let Some(queue) = CURRENT_QUEUE.swap(None).filter(|queue| queue.pid == std::process::id()) else {
+        return;
+    };
     let (done, ended) = sync_channel(1);
     py.detach(move || {
-        let deadline = Instant::now() + LAST_WORDS;
-        let mut end = Message::End(done);
-        while let Err(TrySendError::Full(back)) = queue.sender.try_send(end)
+        let deadline = Instant::now() + FLUSH_TIMEOUT;
+        let mut end = QueueItem::End(done);
+        while let Err(TrySendError::Full(unsent)) = queue.sender.try_send(end)
             && Instant::now() < deadline
         {
-            end = back;
+            end = unsent;
             std::thread::sleep(Duration::from_millis(1));
         }
         let _ = ended.recv_timeout(deadline.saturating_duration_since(Instant::now()));
@@ -101,23 +103,23 @@ pub(crate) fn stop(py: Python<'_>) {
 }
 
 /// Looks at Python's levels again if that is due: there is no way to be told of a change.
-pub(crate) fn look_at_levels(py: Python<'_>) {
+pub(crate) fn refresh_levels(py: Python<'_>) {
     let now = STARTED.elapsed().as_millis() as u64;
-    let copied = COPIED.load(Ordering::Relaxed);
-    if now.saturating_sub(copied) >= LEVELS_AGE.as_millis() as u64 && copy_levels(py).is_err() {
+    let copied_at = LEVELS_COPIED_AT.load(Ordering::Relaxed);
+    if now.saturating_sub(copied_at) >= LEVELS_MAX_AGE.as_millis() as u64 && copy_levels(py).is_err() {
         // A program that broke its `logging` keeps the levels it had.
-        COPIED.store(now, Ordering::Relaxed);
+        LEVELS_COPIED_AT.store(now, Ordering::Relaxed);
     }
 }
 
 fn copy_levels(py: Python<'_>) -> PyResult<()> {
-    COPIED.store(STARTED.elapsed().as_millis() as u64, Ordering::Relaxed);
+    LEVELS_COPIED_AT.store(STARTED.elapsed().as_millis() as u64, Ordering::Relaxed);
     let get_logger = py.import("logging")?.getattr("getLogger")?;
     let mut changed = false;
-    for (name, copy) in LOGGERS.iter().zip(&LEVELS) {
+    for (name, stored) in LOGGERS.iter().zip(&LEVELS) {
         let level: i64 = get_logger.call1((*name,))?.call_method0("getEffectiveLevel")?.extract()?;
         let level = level.clamp(0, 255) as u8;
-        changed |= copy.swap(level, Ordering::Relaxed) != level;
+        changed |= stored.swap(level, Ordering::Relaxed) != level;
     }
     if changed {
         tracing::callsite::rebuild_interest_cache();
@@ -130,7 +132,7 @@ fn copy_levels(py: Python<'_>) -> PyResult<()> {
 /// Iterating waits for the next one and never ends: logger, level, file, line and message.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct LogEvents {
-    receiver: parking_lot::Mutex<Receiver<Message>>,
+    receiver: parking_lot::Mutex<Receiver<QueueItem>>,
 }
 
 /// Logger, level, file, line and message.
@@ -144,13 +146,13 @@ impl LogEvents {
 
     fn __next__(&self, py: Python<'_>) -> LogEvent {
         if STOPPED.load(Ordering::Acquire) {
-            py.detach(stay);
+            py.detach(park_forever);
         }
         match DROPPED.swap(0, Ordering::Relaxed) {
             0 => py.detach(|| self.wait()),
             dropped => {
-                let words = format!("{dropped} log records were dropped: Python could not keep up");
-                (LOGGERS[0], 30, file!(), line!(), words)
+                let message = format!("{dropped} log records were dropped: Python could not keep up");
+                (LOGGERS[0], 30, file!(), line!(), message)
             }
         }
     }
@@ -160,33 +162,34 @@ impl LogEvents {
     fn wait(&self) -> LogEvent {
         if let Ok(message) = self.receiver.lock().recv() {
             match message {
-                Message::Event(event) => return event,
-                Message::End(done) => {
+                QueueItem::Event(event) => return event,
+                QueueItem::End(done) => {
                     let _ = done.try_send(());
                 }
             }
         }
-        stay()
+        park_forever()
     }
 }
 
 /// Python ends a thread that comes back to it now by unwinding its frames, of which some are Rust's.
-fn stay() -> ! {
+fn park_forever() -> ! {
     loop {
         std::thread::park();
     }
 }
 
-struct ToPython;
+struct PythonSubscriber;
 
-impl Subscriber for ToPython {
+impl Subscriber for PythonSubscriber {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         // Asked again whenever the levels have changed.
         if self.enabled(metadata) { Interest::always() } else { Interest::never() }
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let level = LEVELS.get(logger(metadata.target())).map_or(30, |level| level.load(Ordering::Relaxed));
+        let level =
+            LEVELS.get(logger_index(metadata.target())).map_or(30, |level| level.load(Ordering::Relaxed));
         metadata.is_event() && python_level(*metadata.level()) >= level
     }
 
@@ -203,19 +206,19 @@ impl Subscriber for ToPython {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let queue = QUEUE_OF.load();
+        let queue = CURRENT_QUEUE.load();
         let Some(queue) = queue.as_ref().filter(|queue| queue.pid == std::process::id()) else { return };
         let metadata = event.metadata();
-        let mut text = Text::default();
+        let mut text = EventText::default();
         event.record(&mut text);
-        let entry = (
-            LOGGERS.get(logger(metadata.target())).copied().unwrap_or_default(),
+        let log_event = (
+            LOGGERS.get(logger_index(metadata.target())).copied().unwrap_or_default(),
             python_level(*metadata.level()),
             metadata.file().unwrap_or_default(),
             metadata.line().unwrap_or_default(),
             text.message + &text.error + &text.fields,
         );
-        if queue.sender.try_send(Message::Event(entry)).is_err() {
+        if queue.sender.try_send(QueueItem::Event(log_event)).is_err() {
             DROPPED.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -234,7 +237,7 @@ impl Subscriber for ToPython {
     fn exit(&self, _: &Id) {}
 }
 
-fn logger(target: &str) -> usize {
+fn logger_index(target: &str) -> usize {
     let name = if target.starts_with("ottla_mock") { "ottla.mock" } else { target };
     LOGGERS.iter().position(|logger| *logger == name).unwrap_or(0)
 }
@@ -251,13 +254,13 @@ const fn python_level(level: Level) -> u8 {
 
 /// An event's message, its error behind a colon, and its other fields as `name=value`.
 #[derive(Default)]
-struct Text {
+struct EventText {
     message: String,
     error: String,
     fields: String,
 }
 
-impl Visit for Text {
+impl Visit for EventText {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // Writing to a string does not fail.
         let _ = match field.name() {

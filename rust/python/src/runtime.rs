@@ -42,14 +42,14 @@ pub(crate) fn pid() -> u32 {
 }
 
 /// Has Python tell when the process forks.
-pub(crate) fn notice_forks(py: Python<'_>) -> PyResult<()> {
-    let remember = |pid: fn() -> u32| {
+pub(crate) fn register_fork_hooks(py: Python<'_>) -> PyResult<()> {
+    let store_pid = |pid: fn() -> u32| {
         PyCFunction::new_closure(py, None, None, move |_, _| PID.store(pid(), Ordering::Release))
     };
     let hooks = PyDict::new(py);
-    hooks.set_item("before", remember(|| 0)?)?;
-    hooks.set_item("after_in_parent", remember(std::process::id)?)?;
-    hooks.set_item("after_in_child", remember(std::process::id)?)?;
+    hooks.set_item("before", store_pid(|| 0)?)?;
+    hooks.set_item("after_in_parent", store_pid(std::process::id)?)?;
+    hooks.set_item("after_in_child", store_pid(std::process::id)?)?;
     py.import("os")?.call_method("register_at_fork", (), Some(&hooks))?;
     PID.store(std::process::id(), Ordering::Release);
     Ok(())
@@ -60,24 +60,24 @@ thread_local! {
     static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }
 
-struct OfProcess {
+struct ProcessRuntime {
     pid: u32,
     runtime: Arc<Runtime>,
 }
 
-static CURRENT: ArcSwapOption<OfProcess> = ArcSwapOption::const_empty();
+static PROCESS_RUNTIME: ArcSwapOption<ProcessRuntime> = ArcSwapOption::const_empty();
 
 /// The runtime of this process, made at its first use.
 pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
     let pid = pid();
-    let current = CURRENT.load_full();
+    let current = PROCESS_RUNTIME.load_full();
     if let Some(current) = &current
         && current.pid == pid
     {
         return Ok(Arc::clone(&current.runtime));
     }
-    Python::attach(|py| notice_exit(py).and_then(|()| logging::start(py)))?;
-    let made = tokio::runtime::Builder::new_multi_thread()
+    Python::attach(|py| register_exit_hook(py).and_then(|()| logging::start(py)))?;
+    let new = tokio::runtime::Builder::new_multi_thread()
         // A client waits more than it computes, and Spark runs a worker process per core.
         .worker_threads(2)
         // Made when they are needed, and gone soon after: each kind of call has a bound of its own.
@@ -85,21 +85,21 @@ pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
         .thread_name("ottla")
         .enable_all()
         .build()?;
-    let made = Arc::new(OfProcess { pid, runtime: Arc::new(made) });
-    let before = CURRENT.compare_and_swap(&current, Some(Arc::clone(&made)));
-    match (&*before, &current) {
+    let new = Arc::new(ProcessRuntime { pid, runtime: Arc::new(new) });
+    let previous = PROCESS_RUNTIME.compare_and_swap(&current, Some(Arc::clone(&new)));
+    match (&*previous, &current) {
         // Another thread was quicker.
         (Some(winner), _) if winner.pid == pid => Ok(Arc::clone(&winner.runtime)),
         _ => {
             // The parent's runtime: its threads are not here to be joined.
             std::mem::forget(current);
-            Ok(Arc::clone(&made.runtime))
+            Ok(Arc::clone(&new.runtime))
         }
     }
 }
 
 /// Has Python tell when it is about to end: what is unsent is written first.
-fn notice_exit(py: Python<'_>) -> PyResult<()> {
+fn register_exit_hook(py: Python<'_>) -> PyResult<()> {
     let exiting = PyCFunction::new_closure(py, None, None, |arguments, _| {
         let ended = exit::end_all(arguments.py());
         logging::stop(arguments.py());
@@ -112,7 +112,7 @@ fn notice_exit(py: Python<'_>) -> PyResult<()> {
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let pid = pid();
     match IS_MAIN.get() {
-        Some((of, is_main)) if of == pid => Ok(is_main),
+        Some((known_pid, is_main)) if known_pid == pid => Ok(is_main),
         _ => {
             let threading = py.import("threading")?;
             let main = threading.call_method0("main_thread")?.getattr("ident")?;
@@ -135,12 +135,12 @@ pub(crate) fn check_process(pid: u32) -> PyResult<()> {
 }
 
 /// Something that belongs to the process in which it was made.
-pub(crate) struct Owned<T> {
+pub(crate) struct ProcessLocal<T> {
     pid: u32,
     value: Option<T>,
 }
 
-impl<T> Owned<T> {
+impl<T> ProcessLocal<T> {
     pub(crate) fn new(value: T) -> Self {
         Self { pid: pid(), value: Some(value) }
     }
@@ -151,7 +151,7 @@ impl<T> Owned<T> {
         self.value.as_ref().ok_or_else(|| errors::closed("this object was closed"))
     }
 
-    /// As [`Owned::get`], to change it.
+    /// As [`ProcessLocal::get`], to change it.
     pub(crate) fn get_mut(&mut self) -> PyResult<&mut T> {
         check_process(self.pid)?;
         self.value.as_mut().ok_or_else(|| errors::closed("this object was closed"))
@@ -163,7 +163,7 @@ impl<T> Owned<T> {
     }
 }
 
-impl<T> Drop for Owned<T> {
+impl<T> Drop for ProcessLocal<T> {
     fn drop(&mut self) {
         // Tearing down the parent's state would wait for threads that this process has not got.
         if self.pid != pid() {
@@ -179,7 +179,7 @@ where
 {
     let runtime = runtime()?;
     let is_main = is_main_thread(py)?;
-    logging::look_at_levels(py);
+    logging::refresh_levels(py);
     py.detach(|| {
         let output = runtime.block_on(async {
             tokio::pin!(future);
@@ -214,8 +214,8 @@ pub(crate) fn seconds(timeout: Option<f64>, default: Duration) -> PyResult<Durat
             Ok(Duration::try_from_secs_f64(seconds).map_or(FOREVER, |timeout| timeout.min(FOREVER)))
         }
         Some(seconds) => {
-            let words = format!("timeout is {seconds}: expected seconds, 0 or more");
-            Err(Python::attach(|py| errors::config(py, words)))
+            let message = format!("timeout is {seconds}: expected seconds, 0 or more");
+            Err(Python::attach(|py| errors::config(py, message)))
         }
     }
 }

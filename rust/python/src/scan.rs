@@ -19,7 +19,7 @@ use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::convert::errors;
 use crate::convert::record_batch::{RecordBatch, as_struct_field, undecodable};
-use crate::runtime::{Owned, wait};
+use crate::runtime::{ProcessLocal, wait};
 
 /// Bytes of record batches in one answer: large answers cost little a record, and memory is
 /// bounded by a few of them.
@@ -28,8 +28,8 @@ pub(crate) const FETCH_BYTES: i32 = 8 << 20;
 /// The columns that were asked for, in that order.
 pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool) -> PyResult<Vec<Column>> {
     let Some(names) = names else {
-        let wanted = |column: &Column| headers || *column != Column::Headers;
-        return Ok(Column::ALL.into_iter().filter(wanted).collect());
+        let is_default = |column: &Column| headers || *column != Column::Headers;
+        return Ok(Column::ALL.into_iter().filter(is_default).collect());
     };
     let find = |name: &String| {
         let found = Column::ALL.into_iter().find(|column| column.name() == name);
@@ -40,33 +40,35 @@ pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool)
     };
     let columns: Vec<Column> = names.iter().map(find).collect::<PyResult<_>>()?;
     match columns.iter().enumerate().find(|(at, column)| columns[..*at].contains(column)) {
-        Some((_, twice)) => Err(errors::config(py, format!("columns: {:?} is there twice", twice.name()))),
+        Some((_, duplicate)) => {
+            Err(errors::config(py, format!("columns: {:?} is there twice", duplicate.name())))
+        }
         None if columns.is_empty() => Err(errors::config(py, "columns is empty: name at least one")),
         None => Ok(columns),
     }
 }
 
 /// The scan and its decoder: what moves into an exported stream.
-struct Stream {
+struct BatchStream {
     core: Core,
     decoder: ArrowDecoder,
     read_committed: bool,
     /// There may be no end: what has come is given out before the wait for more.
     follow: bool,
     /// All chunks have come.
-    drained: bool,
+    is_drained: bool,
     /// What has ended it: who reads on would miss records otherwise.
-    failed: Option<Error>,
+    error: Option<Error>,
 }
 
-impl Stream {
+impl BatchStream {
     /// The next batch of rows; `None` at the end. After an error there is nothing but that error.
     async fn next(&mut self) -> ottla_client::Result<Option<ArrowBatch>> {
-        if let Some(error) = &self.failed {
+        if let Some(error) = &self.error {
             return Err(error.clone());
         }
         let next = self.decode_next().await;
-        self.failed = next.as_ref().err().cloned();
+        self.error = next.as_ref().err().cloned();
         next
     }
 
@@ -75,18 +77,18 @@ impl Stream {
             if let Some(decoded) = self.decoder.pop() {
                 return Ok(Some(decoded.batch));
             }
-            if self.drained {
+            if self.is_drained {
                 return Ok(None);
             }
             match self.core.next().await {
                 Some(chunk) => {
                     self.decode(&chunk?)?;
                     if self.follow {
-                        self.give_out()?;
+                        self.flush_available()?;
                     }
                 }
                 None => {
-                    self.drained = true;
+                    self.is_drained = true;
                     self.flush()?;
                 }
             }
@@ -94,7 +96,7 @@ impl Stream {
     }
 
     /// Finishes a batch of all that has come.
-    fn give_out(&mut self) -> ottla_client::Result<()> {
+    fn flush_available(&mut self) -> ottla_client::Result<()> {
         while self.decoder.ready() == 0
             && let Some(chunk) = self.core.ready()
         {
@@ -113,8 +115,8 @@ impl Stream {
         for gap in self.core.take_gaps() {
             let (topic, partition) = &gap.partition;
             let logger = py.import("logging")?.call_method1("getLogger", ("ottla.fetch",))?;
-            let words = "%s-%d: the records from offset %d to %d are gone and were skipped";
-            logger.call_method1("warning", (words, &**topic, *partition, gap.from, gap.to))?;
+            let message = "%s-%d: the records from offset %d to %d are gone and were skipped";
+            logger.call_method1("warning", (message, &**topic, *partition, gap.from, gap.to))?;
         }
         next?.map_err(|error| errors::raise(py, &error))
     }
@@ -139,7 +141,7 @@ impl Stream {
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Scan {
     schema: SchemaRef,
-    stream: Mutex<Option<Owned<Stream>>>,
+    stream: Mutex<Option<ProcessLocal<BatchStream>>>,
 }
 
 impl Scan {
@@ -161,18 +163,18 @@ impl Scan {
         let schema = decoder.schema();
         let follow = ranges.iter().any(|range| range.end == FOLLOW);
         let core = Core::start(client, ranges, options);
-        let stream = Stream {
+        let stream = BatchStream {
             core,
             decoder,
             read_committed: options.read_committed,
             follow,
-            drained: false,
-            failed: None,
+            is_drained: false,
+            error: None,
         };
-        Ok(Self { schema, stream: Mutex::new(Some(Owned::new(stream))) })
+        Ok(Self { schema, stream: Mutex::new(Some(ProcessLocal::new(stream))) })
     }
 
-    fn take(&self) -> PyResult<Owned<Stream>> {
+    fn take(&self) -> PyResult<ProcessLocal<BatchStream>> {
         let taken = self.stream.lock().take();
         taken.ok_or_else(|| {
             errors::closed("this scan was closed, or is being read elsewhere: a scan can be read once")
@@ -210,7 +212,7 @@ impl Scan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let exported = Exported { field: as_struct_field(&self.schema), stream: self.take()? };
+        let exported = ArrowStreamExport { field: as_struct_field(&self.schema), stream: self.take()? };
         Ok(to_stream_pycapsule(py, Box::new(exported), requested_schema)?)
     }
 
@@ -234,12 +236,12 @@ impl Scan {
 }
 
 /// The scan as Arrow's stream interface reads it.
-struct Exported {
+struct ArrowStreamExport {
     field: FieldRef,
-    stream: Owned<Stream>,
+    stream: ProcessLocal<BatchStream>,
 }
 
-impl Iterator for Exported {
+impl Iterator for ArrowStreamExport {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -247,33 +249,33 @@ impl Iterator for Exported {
         let batch = Python::try_attach(|py| {
             let next = self.stream.get_mut().and_then(|stream| stream.next_batch(py));
             next.map_err(|error| {
-                // The stream interface carries words only.
-                let words = error.to_string();
+                // The stream interface carries message only.
+                let message = error.to_string();
                 // The interrupt itself is put back, for Python to raise as soon as it runs again;
-                // last, since otherwise it would be raised, and lost, in the making of the words.
+                // last, since otherwise it would be raised, and lost, in the making of the message.
                 if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                    interrupt(py);
+                    simulate_interrupt(py);
                 }
-                words
+                message
             })
         });
         match batch {
             Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
-            Some(Err(words)) => Some(Err(ArrowError::ExternalError(words.into()))),
+            Some(Err(message)) => Some(Err(ArrowError::ExternalError(message.into()))),
             None => Some(Err(ArrowError::CDataInterface("the interpreter is shutting down".to_owned()))),
         }
     }
 }
 
 /// As if Ctrl-C had been pressed now.
-fn interrupt(py: Python<'_>) {
+fn simulate_interrupt(py: Python<'_>) {
     let interrupted = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
     if let Err(error) = interrupted {
         error.write_unraisable(py, None);
     }
 }
 
-impl ArrayReader for Exported {
+impl ArrayReader for ArrowStreamExport {
     fn field(&self) -> FieldRef {
         Arc::clone(&self.field)
     }

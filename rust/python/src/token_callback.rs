@@ -14,7 +14,7 @@ use ottla_client::{Error, Kind, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::convert::datetime::{self, Moment};
+use crate::convert::datetime::{self, DatetimeArg};
 use crate::convert::errors;
 
 /// The configuration's key for a callable by its name.
@@ -110,7 +110,7 @@ fn call(py: Python<'_>, key: &str, callable: &Py<PyAny>) -> Result<Token> {
         callable.bind(py).call0().map_err(|error| refused(key, format_args!("it raised {error}")))?;
     if let Ok(parts) = answer.cast::<PyTuple>()
         && let Ok(expiry) = parts.get_item(1)
-        && matches!(Moment::of(&expiry), Ok(Moment::Naive))
+        && matches!(DatetimeArg::of(&expiry), Ok(DatetimeArg::Naive))
     {
         return Err(refused(key, format_args!("it returned the expiry {expiry}: {}", datetime::NAIVE)));
     }

@@ -11,9 +11,9 @@ use ottla_client::consumer::offsets::{Committed, commit, committed};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::sync::Client;
+use crate::client::client_arg::resolve_connected_client;
 use crate::convert::errors;
-use crate::runtime::{Owned, seconds, wait_for};
+use crate::runtime::{ProcessLocal, seconds, wait_for};
 
 /// Creates and deletes topics, and reads and stores the offsets of groups.
 ///
@@ -31,7 +31,7 @@ use crate::runtime::{Owned, seconds, wait_for};
 ///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Admin {
-    core: Owned<Core>,
+    core: ProcessLocal<Core>,
     /// The client was made for this object and goes with it.
     own_client: bool,
 }
@@ -53,8 +53,8 @@ impl Admin {
         timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (core, own_client) = Client::given_or_connected(py, "Admin", bootstrap, config, timeout, kwargs)?;
-        Ok(Self { core: Owned::new(core), own_client })
+        let (core, own_client) = resolve_connected_client(py, "Admin", bootstrap, config, timeout, kwargs)?;
+        Ok(Self { core: ProcessLocal::new(core), own_client })
     }
 
     /// Create a topic, and wait until all its partitions have leaders.

@@ -16,16 +16,16 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::asyncio::start;
-use crate::client::client_ops::{self, Wanted};
-use crate::client::cluster;
-use crate::client::cluster::Cluster;
-use crate::client::events::{Event, KeptFresh};
+use crate::client::client_ops::{self, SnapshotRequest};
+use crate::client::cluster::{self, Cluster};
+use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::events::{Event, EventSubscription};
+use crate::client::metrics::metrics;
 use crate::client::sync as sync_client;
-use crate::client::sync::ConnectionStatus;
 use crate::config;
 use crate::convert::errors;
 use crate::convert::offsets;
-use crate::runtime::{Owned, seconds};
+use crate::runtime::{ProcessLocal, seconds};
 
 /// A client of one Kafka cluster for asyncio; it mirrors ``Client``.
 ///
@@ -46,7 +46,7 @@ use crate::runtime::{Owned, seconds};
 ///     ConfigError: a key or a value is wrong.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncClient {
-    core: Owned<Core>,
+    core: ProcessLocal<Core>,
     /// For connecting.
     timeout: Duration,
 }
@@ -78,7 +78,7 @@ impl AsyncClient {
         let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
         let timeout = seconds(timeout, config.default_api_timeout)?;
         let core = Core::new(config, environment).map_err(|error| errors::raise(py, &error))?;
-        Ok(Self { core: Owned::new(core), timeout })
+        Ok(Self { core: ProcessLocal::new(core), timeout })
     }
 
     /// Find the cluster, unless it was found before.
@@ -113,8 +113,8 @@ impl AsyncClient {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (core, timeout) = self.call(timeout)?;
-        let wanted = Wanted::new(topics, all_topics, refresh);
-        start(py, client_ops::cluster(core, wanted, timeout), |py, snapshot| {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        start(py, client_ops::cluster(core, request, timeout), |py, snapshot| {
             Cluster::from(snapshot).into_py_any(py)
         })
     }
@@ -191,14 +191,14 @@ impl AsyncClient {
 
     /// Return the state of each connection, by broker, without waiting.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.core()?))
+        Ok(connections(self.core()?))
     }
 
     /// Return the client's metrics, by the Java client's names, without waiting.
     ///
     /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.core()?.metrics())
+        metrics(py, self.core()?.metrics())
     }
 
     /// Return offsets of partitions (Kafka's ListOffsets).
@@ -227,7 +227,7 @@ impl AsyncClient {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (core, timeout) = self.call(timeout)?;
         let wanted = offsets::specs(spec)?;
-        let read_committed = sync_client::read_committed(py, &core, isolation_level)?;
+        let read_committed = offsets::read_committed(py, &core, isolation_level)?;
         let call = client_ops::list_offsets(core, wanted, read_committed, timeout);
         start(py, call, |py, found| offsets::to_dict(py, found)?.into_py_any(py))
     }
@@ -276,41 +276,41 @@ impl AsyncClient {
 /// delivered. Cancelling a wait loses no event. If several tasks wait, each gets different events.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncEvents {
-    source: Owned<Arc<Mutex<Source>>>,
-    _kept_fresh: KeptFresh,
+    source: ProcessLocal<Arc<Mutex<EventSource>>>,
+    _subscription: EventSubscription,
 }
 
-struct Source {
+struct EventSource {
     receiver: Receiver<CoreEvent>,
     /// What has come and was not handed out yet; the last one stays.
-    come: Option<CoreEvent>,
+    buffered: Option<CoreEvent>,
 }
 
 impl AsyncEvents {
-    fn new(receiver: Receiver<CoreEvent>, kept_fresh: KeptFresh) -> Self {
-        let source = Source { receiver, come: None };
-        Self { source: Owned::new(Arc::new(Mutex::new(source))), _kept_fresh: kept_fresh }
+    fn new(receiver: Receiver<CoreEvent>, subscription: EventSubscription) -> Self {
+        let source = EventSource { receiver, buffered: None };
+        Self { source: ProcessLocal::new(Arc::new(Mutex::new(source))), _subscription: subscription }
     }
 
-    /// A future of the next event, handed to `give`: nothing, if none comes in time.
-    fn take<'py>(
+    /// A future of the next event, handed to `to_value`: nothing, if none comes in time.
+    fn next_with<'py>(
         &self,
         py: Python<'py>,
         timeout: Option<f64>,
-        give: impl FnOnce(Python<'_>, Option<CoreEvent>) -> PyResult<Py<PyAny>> + Send + 'static,
+        to_value: impl FnOnce(Python<'_>, Option<CoreEvent>) -> PyResult<Py<PyAny>> + Send + 'static,
     ) -> PyResult<Bound<'py, PyAny>> {
         let timeout = seconds(timeout, Duration::MAX)?;
-        let come = come(Arc::clone(self.source.get()?));
-        let work = async move { Ok(tokio::time::timeout(timeout, come).await.ok()) };
-        start(py, work, |py, source| give(py, source.and_then(|mut source| source.hand_out())))
+        let event = wait_for_event(Arc::clone(self.source.get()?));
+        let work = async move { Ok(tokio::time::timeout(timeout, event).await.ok()) };
+        start(py, work, |py, source| to_value(py, source.and_then(|mut source| source.take_buffered())))
     }
 }
 
 /// Waits for an event, and holds the source until it is handed out, or nobody wants it any more.
-async fn come(source: Arc<Mutex<Source>>) -> OwnedMutexGuard<Source> {
+async fn wait_for_event(source: Arc<Mutex<EventSource>>) -> OwnedMutexGuard<EventSource> {
     let mut source = source.lock_owned().await;
-    if source.come.is_none() {
-        source.come = Some(match source.receiver.recv().await {
+    if source.buffered.is_none() {
+        source.buffered = Some(match source.receiver.recv().await {
             Ok(event) => event,
             Err(RecvError::Lagged(missed)) => CoreEvent::Missed(missed),
             Err(RecvError::Closed) => CoreEvent::Closed,
@@ -319,11 +319,11 @@ async fn come(source: Arc<Mutex<Source>>) -> OwnedMutexGuard<Source> {
     source
 }
 
-impl Source {
-    fn hand_out(&mut self) -> Option<CoreEvent> {
-        match &self.come {
+impl EventSource {
+    fn take_buffered(&mut self) -> Option<CoreEvent> {
+        match &self.buffered {
             Some(CoreEvent::Closed) => Some(CoreEvent::Closed),
-            _ => self.come.take(),
+            _ => self.buffered.take(),
         }
     }
 }
@@ -342,7 +342,7 @@ impl AsyncEvents {
     ///     ClosedError: the client was closed.
     #[pyo3(signature = (timeout=None))]
     fn next<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        self.take(py, timeout, |py, event| match event {
+        self.next_with(py, timeout, |py, event| match event {
             Some(CoreEvent::Closed) => Err(errors::closed("the client was closed: there are no more events")),
             Some(event) => Event::from(&event).into_py_any(py),
             None => Ok(py.None()),
@@ -354,7 +354,7 @@ impl AsyncEvents {
     }
 
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.take(py, None, |py, event| match event {
+        self.next_with(py, None, |py, event| match event {
             Some(CoreEvent::Closed) | None => Err(PyStopAsyncIteration::new_err(())),
             Some(event) => Event::from(&event).into_py_any(py),
         })
@@ -392,7 +392,7 @@ pub(crate) fn events<'py>(
     timeout: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    start(py, client_ops::events(core.clone(), all_topics, timeout), |py, (receiver, kept_fresh)| {
-        AsyncEvents::new(receiver, kept_fresh).into_py_any(py)
+    start(py, client_ops::events(core.clone(), all_topics, timeout), |py, (receiver, subscription)| {
+        AsyncEvents::new(receiver, subscription).into_py_any(py)
     })
 }

@@ -9,16 +9,16 @@ use ottla_client::{Client, Error, IfMissing, Kind, ListedOffset, OffsetSpec, Res
 use ottla_protocol::ErrorCode;
 use tokio::sync::broadcast::Receiver;
 
-use crate::client::events::KeptFresh;
+use crate::client::events::EventSubscription;
 
 /// What is to be in a snapshot.
-pub(crate) struct Wanted {
+pub(crate) struct SnapshotRequest {
     topics: Option<Vec<Arc<str>>>,
     all_topics: bool,
     refresh: bool,
 }
 
-impl Wanted {
+impl SnapshotRequest {
     pub(crate) fn new(topics: Option<Vec<String>>, all_topics: bool, refresh: bool) -> Self {
         let topics = topics.map(|topics| topics.iter().map(|topic| topic.as_str().into()).collect());
         Self { topics, all_topics, refresh }
@@ -26,28 +26,32 @@ impl Wanted {
 }
 
 /// The snapshot at hand, if it has all that is wanted.
-pub(crate) fn known(client: &Client, wanted: &Wanted) -> Option<Arc<Snapshot>> {
+pub(crate) fn cached_snapshot(client: &Client, request: &SnapshotRequest) -> Option<Arc<Snapshot>> {
     let snapshot = client.snapshot();
     let exists = |name: &Arc<str>| snapshot.topic(name).is_some_and(|topic| topic.error == ErrorCode::None);
-    let there = match &wanted.topics {
+    let there = match &request.topics {
         Some(names) => names.iter().all(exists),
         None => snapshot.generation > 0,
     };
-    (there && !wanted.all_topics && !wanted.refresh).then_some(snapshot)
+    (there && !request.all_topics && !request.refresh).then_some(snapshot)
 }
 
 /// A snapshot that has what is wanted.
-pub(crate) async fn cluster(client: Client, mut wanted: Wanted, timeout: Duration) -> Result<Arc<Snapshot>> {
-    if std::mem::take(&mut wanted.all_topics) {
+pub(crate) async fn cluster(
+    client: Client,
+    mut request: SnapshotRequest,
+    timeout: Duration,
+) -> Result<Arc<Snapshot>> {
+    if std::mem::take(&mut request.all_topics) {
         let snapshot = refresh(&client, "asking for all topics", Want::All, timeout).await?;
-        if wanted.topics.is_none() {
+        if request.topics.is_none() {
             return Ok(snapshot);
         }
     }
-    if let Some(snapshot) = known(&client, &wanted) {
+    if let Some(snapshot) = cached_snapshot(&client, &request) {
         return Ok(snapshot);
     }
-    match &wanted.topics {
+    match &request.topics {
         Some(names) => {
             refresh(&client, "looking up topics", Want::Topics(names), timeout).await?;
             client.topics(names, IfMissing::Fail, timeout).await?;
@@ -82,13 +86,13 @@ pub(crate) async fn events(
     client: Client,
     all_topics: bool,
     timeout: Duration,
-) -> Result<(Receiver<Event>, KeptFresh)> {
+) -> Result<(Receiver<Event>, EventSubscription)> {
     let pattern = all_topics.then(Pattern::all);
     if let Some(pattern) = &pattern {
         refresh(&client, "asking for all topics", Want::Matching(pattern), timeout).await?;
     }
-    let kept_fresh = KeptFresh { _topics: pattern, _listening: client.listen() };
-    Ok((client.events(), kept_fresh))
+    let subscription = EventSubscription { _topics: pattern, _listening: client.listen() };
+    Ok((client.events(), subscription))
 }
 
 /// Offsets of partitions.

@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::timeout as within;
+use tokio::time;
 
 use crate::convert::errors;
-use crate::runtime::{Owned, seconds, wait};
+use crate::runtime::{ProcessLocal, seconds, wait};
 
 /// A change of the cluster, or of a connection to it.
 ///
@@ -118,7 +118,7 @@ impl From<&Core> for Event {
 }
 
 /// What the client's metadata is kept fresh for while somebody listens.
-pub(crate) struct KeptFresh {
+pub(crate) struct EventSubscription {
     /// Which topics besides those that the client uses.
     pub(crate) _topics: Option<Pattern>,
     pub(crate) _listening: Listening,
@@ -131,23 +131,23 @@ pub(crate) struct KeptFresh {
 /// delivered.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Events {
-    receiver: Mutex<Option<Owned<Receiver<Core>>>>,
-    _kept_fresh: KeptFresh,
+    receiver: Mutex<Option<ProcessLocal<Receiver<Core>>>>,
+    _subscription: EventSubscription,
 }
 
 impl Events {
-    pub(crate) fn new(receiver: Receiver<Core>, kept_fresh: KeptFresh) -> Self {
-        Self { receiver: Mutex::new(Some(Owned::new(receiver))), _kept_fresh: kept_fresh }
+    pub(crate) fn new(receiver: Receiver<Core>, subscription: EventSubscription) -> Self {
+        Self { receiver: Mutex::new(Some(ProcessLocal::new(receiver))), _subscription: subscription }
     }
 
     /// The next event, `None` if none comes in time; after the last one an error.
-    fn take(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<Core>> {
+    fn recv(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<Core>> {
         let taken = self.receiver.lock().take();
         let mut owned = taken.ok_or_else(|| {
             errors::closed("these events have ended, or another thread is waiting for the next one")
         })?;
         let outcome = match owned.get_mut() {
-            Ok(receiver) => wait(py, async { within(timeout, receiver.recv()).await }),
+            Ok(receiver) => wait(py, async { time::timeout(timeout, receiver.recv()).await }),
             Err(error) => Err(error),
         };
         let event = match &outcome {
@@ -177,7 +177,7 @@ impl Events {
     ///     ClosedError: the client was closed, or another thread waits for the next event.
     #[pyo3(signature = (timeout=None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Event>> {
-        let event = self.take(py, seconds(timeout, Duration::MAX)?)?;
+        let event = self.recv(py, seconds(timeout, Duration::MAX)?)?;
         if matches!(event, Some(Core::Closed)) {
             return Err(errors::closed("the client was closed: there are no more events"));
         }
@@ -193,7 +193,7 @@ impl Events {
             return Ok(None);
         }
         loop {
-            match self.take(py, seconds(None, Duration::MAX)?)? {
+            match self.recv(py, seconds(None, Duration::MAX)?)? {
                 Some(Core::Closed) => return Ok(None),
                 Some(event) => return Ok(Some(Event::from(&event))),
                 None => {}

@@ -7,5 +7,7 @@ pub(crate) mod asynchronous;
 pub(crate) mod client_arg;
 pub(crate) mod client_ops;
 pub(crate) mod cluster;
+pub(crate) mod connection_status;
 pub(crate) mod events;
+pub(crate) mod metrics;
 pub(crate) mod sync;

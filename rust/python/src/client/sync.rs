@@ -4,86 +4,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::connection::{ConnectionState, Lane, Status};
+use ottla_client::Client as Core;
 use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
-use ottla_client::metrics::Metric;
-use ottla_client::producer::Producer;
-use ottla_client::{Client as Core, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::client_arg::{connect, given_or_new};
-use crate::client::client_ops::{self, Wanted};
-use crate::client::cluster;
-use crate::client::cluster::Cluster;
+use crate::client::client_ops::{self, SnapshotRequest};
+use crate::client::cluster::{self, Cluster};
+use crate::client::connection_status::{ConnectionStatus, connections};
 use crate::client::events::Events;
+use crate::client::metrics::metrics;
 use crate::config;
 use crate::convert::errors;
 use crate::convert::offsets;
-use crate::runtime::{Owned, runtime, seconds, wait_for};
+use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
 use crate::scan;
 use crate::scan::Scan;
-
-/// The state of a connection at the time of the call.
-///
-/// A client has at most two connections to a broker: one for data, and one for the groups and
-/// transactions that the broker coordinates. Consumers on a shared client have connections of their
-/// own.
-#[pyclass(frozen, get_all, module = "ottla")]
-pub(crate) struct ConnectionStatus {
-    /// The broker's id.
-    broker: i32,
-    /// What the connection is for: ``data``, or ``coordinator`` for groups and transactions.
-    lane: &'static str,
-    /// The broker's address as ``host:port``.
-    address: String,
-    /// ``connected``, ``connecting``, ``backing_off`` after a failure, or ``disconnected``.
-    state: &'static str,
-    /// The step that is under way while ``connecting``, such as ``DNS`` or ``TLS``.
-    phase: Option<String>,
-    /// The number of requests that have no response yet.
-    in_flight: usize,
-    /// The smoothed round-trip time in seconds, without fetches; None if unknown.
-    round_trip_time: Option<f64>,
-    /// The rest of the broker's throttle time in seconds (KIP-219), or None.
-    throttled_for: Option<f64>,
-    /// The message of the last failure; None if there was none.
-    last_error: Option<String>,
-}
-
-impl From<Status> for ConnectionStatus {
-    fn from(status: Status) -> Self {
-        Self {
-            broker: status.broker,
-            lane: match status.lane {
-                Lane::Data => "data",
-                Lane::Coordinator => "coordinator",
-            },
-            address: status.address,
-            state: match status.state {
-                ConnectionState::Connected => "connected",
-                ConnectionState::Connecting => "connecting",
-                ConnectionState::BackingOff => "backing_off",
-                ConnectionState::Disconnected => "disconnected",
-            },
-            phase: status.phase.map(|phase| phase.to_string()),
-            in_flight: status.in_flight,
-            round_trip_time: status.round_trip.map(|time| time.as_secs_f64()),
-            throttled_for: status.throttled_for.map(|time| time.as_secs_f64()),
-            last_error: status.last_error.map(|error| error.to_string()),
-        }
-    }
-}
-
-#[pymethods]
-impl ConnectionStatus {
-    fn __repr__(&self) -> String {
-        format!(
-            "ConnectionStatus(broker={}, lane={:?}, address={:?}, state={:?})",
-            self.broker, self.lane, self.address, self.state
-        )
-    }
-}
 
 /// A client of one Kafka cluster: metadata, offsets, events and scans.
 ///
@@ -108,7 +44,7 @@ impl ConnectionStatus {
 ///     ConfigError: a key or a value is wrong.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Client {
-    core: Owned<Core>,
+    core: ProcessLocal<Core>,
 }
 
 impl Client {
@@ -137,22 +73,6 @@ impl Client {
         Ok(core)
     }
 
-    /// The core of a client that was given in place of addresses, or a new one that is connected; and
-    /// whether it is new.
-    pub(crate) fn given_or_connected(
-        py: Python<'_>,
-        what: &str,
-        bootstrap: Option<&Bound<'_, PyAny>>,
-        config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Core, bool)> {
-        let (core, is_new) = given_or_new(py, what, bootstrap, config, kwargs)?;
-        let timeout = seconds(timeout, core.config().default_api_timeout)?;
-        wait_for(py, connect(core.clone(), is_new, timeout))?;
-        Ok((core, is_new))
-    }
-
     fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
         seconds(timeout, self.core()?.config().default_api_timeout)
     }
@@ -171,7 +91,7 @@ impl Client {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let core = Self::connect_core(py, bootstrap, config, timeout, connect, kwargs)?;
-        Ok(Self { core: Owned::new(core) })
+        Ok(Self { core: ProcessLocal::new(core) })
     }
 
     /// Return a snapshot of the cluster's metadata.
@@ -196,10 +116,10 @@ impl Client {
         timeout: Option<f64>,
     ) -> PyResult<Cluster> {
         let core = self.core()?;
-        let wanted = Wanted::new(topics, all_topics, refresh);
-        let snapshot = match client_ops::known(core, &wanted) {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        let snapshot = match client_ops::cached_snapshot(core, &request) {
             Some(snapshot) => snapshot,
-            None => wait_for(py, client_ops::cluster(core.clone(), wanted, self.timeout(timeout)?))?,
+            None => wait_for(py, client_ops::cluster(core.clone(), request, self.timeout(timeout)?))?,
         };
         Ok(Cluster::from(snapshot))
     }
@@ -309,7 +229,7 @@ impl Client {
     ) -> PyResult<Bound<'py, PyDict>> {
         let core = self.core()?;
         let wanted = offsets::specs(spec)?;
-        let read_committed = read_committed(py, core, isolation_level)?;
+        let read_committed = offsets::read_committed(py, core, isolation_level)?;
         let timeout = self.timeout(timeout)?;
         let found = wait_for(py, client_ops::list_offsets(core.clone(), wanted, read_committed, timeout))?;
         offsets::to_dict(py, found)
@@ -360,10 +280,10 @@ impl Client {
             .into_iter()
             .map(|(topic, partition, start, end)| {
                 if start < 0 {
-                    let words = format!(
+                    let message = format!(
                         "{topic}-{partition}: the range starts at {start}; expected an offset, 0 or more"
                     );
-                    return Err(errors::config(py, words));
+                    return Err(errors::config(py, message));
                 }
                 let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
                 Ok(Range { partition: (Arc::clone(topic), partition), start, end: end.unwrap_or(FOLLOW) })
@@ -409,11 +329,6 @@ impl Client {
     }
 }
 
-/// The state of each connection, by broker.
-pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
-    core.connections().into_iter().map(ConnectionStatus::from).collect()
-}
-
 /// The partitions of a topic that exists, by index.
 pub(crate) fn partitions_for<'py>(
     py: Python<'py>,
@@ -439,26 +354,8 @@ pub(crate) fn events(
     timeout: Option<f64>,
 ) -> PyResult<Events> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    let (receiver, kept_fresh) = wait_for(py, client_ops::events(core.clone(), all_topics, timeout))?;
-    Ok(Events::new(receiver, kept_fresh))
-}
-
-/// What was counted and measured, by name.
-pub(crate) fn metrics(py: Python<'_>, all: Vec<Metric>) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    for metric in all {
-        dict.set_item(metric.name, metric.value)?;
-    }
-    Ok(dict)
-}
-
-/// The same of a producer's topics.
-pub(crate) fn topic_metrics<'py>(py: Python<'py>, core: &Producer) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (topic, all) in core.topic_metrics() {
-        dict.set_item(&*topic, metrics(py, all)?)?;
-    }
-    Ok(dict)
+    let (receiver, subscription) = wait_for(py, client_ops::events(core.clone(), all_topics, timeout))?;
+    Ok(Events::new(receiver, subscription))
 }
 
 /// What is printed of a client; it has no core in a forked child.
@@ -472,18 +369,4 @@ pub(crate) fn repr(class: &str, core: Option<&Core>) -> String {
         snapshot.brokers.len(),
         if core.is_closed() { ", closed" } else { "" }
     )
-}
-
-/// Whether only committed records count at an isolation level, by Kafka's name; without one, at that of
-/// the client's configuration.
-pub(crate) fn read_committed(py: Python<'_>, client: &Core, level: Option<&str>) -> PyResult<bool> {
-    match level {
-        None => Ok(client.config().isolation_level == ottla_client::config::IsolationLevel::ReadCommitted),
-        Some("read_committed") => Ok(true),
-        Some("read_uncommitted") => Ok(false),
-        Some(level) => {
-            let words = format!("isolation.level={level:?}: expected read_uncommitted or read_committed");
-            Err(errors::raise(py, &ottla_client::Error::new(Kind::Config, words)))
-        }
-    }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_client::consumer::assignor::{
-    Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription as Subscribed, Topics,
-    named,
+    Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription as CoreSubscription,
+    Topics, named,
 };
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use pyo3::prelude::*;
@@ -49,7 +49,7 @@ impl MemberSubscription {
 }
 
 impl MemberSubscription {
-    fn new(py: Python<'_>, member: &Subscribed) -> PyResult<Self> {
+    fn new(py: Python<'_>, member: &CoreSubscription) -> PyResult<Self> {
         Ok(Self {
             member_id: member.member_id.to_string(),
             instance_id: member.instance_id.as_deref().map(str::to_owned),
@@ -63,10 +63,10 @@ impl MemberSubscription {
 }
 
 /// The assignors, and what is left of the keywords.
-type Taken<'py> = (Vec<Arc<dyn Assignor>>, Option<Bound<'py, PyDict>>);
+type ExtractedAssignors<'py> = (Vec<Arc<dyn Assignor>>, Option<Bound<'py, PyDict>>);
 
 /// Takes the assignors out of a consumer's keywords, unless they are all names.
-pub(super) fn take<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Taken<'py>> {
+pub(super) fn extract<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<ExtractedAssignors<'py>> {
     let Some(kwargs) = kwargs else { return Ok((Vec::new(), None)) };
     let unchanged = || Ok((Vec::new(), Some(kwargs.clone())));
     let Some(given) = kwargs.get_item(KEYWORD)? else { return unchanged() };
@@ -92,7 +92,7 @@ fn assignor(given: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
     }
     let name = given.getattr("name").and_then(|name| name.extract::<String>());
     match name {
-        Ok(name) if given.hasattr("assign")? => Ok(Arc::new(Custom {
+        Ok(name) if given.hasattr("assign")? => Ok(Arc::new(PythonAssignor {
             name,
             cooperative: match given.getattr_opt("cooperative")? {
                 Some(cooperative) => cooperative.is_truthy()?,
@@ -102,25 +102,25 @@ fn assignor(given: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
         })),
         _ => {
             let ty = given.get_type().name()?;
-            let words = format!(
+            let message = format!(
                 "{KEYWORD}: an object of type {ty} is no assignor: it needs a name and assign(topics, members); see ottla.assignors"
             );
-            Err(errors::config(py, words))
+            Err(errors::config(py, message))
         }
     }
 }
 
 /// A user's assignor.
 #[derive(Debug)]
-struct Custom {
+struct PythonAssignor {
     name: String,
     cooperative: bool,
     object: Py<PyAny>,
 }
 
-impl Custom {
-    fn error(&self, words: impl std::fmt::Display) -> Error {
-        Error::new(Kind::Config, format!("the assignor {}: {words}", self.name))
+impl PythonAssignor {
+    fn error(&self, message: impl std::fmt::Display) -> Error {
+        Error::new(Kind::Config, format!("the assignor {}: {message}", self.name))
     }
 
     /// Calls one of its methods; `None` if it has none of this name.
@@ -135,14 +135,14 @@ impl Custom {
             Err(error) => Err(error),
         });
         match called {
-            Some(Ok(answer)) => Ok(answer),
+            Some(Ok(returned)) => Ok(returned),
             Some(Err(error)) => Err(self.error(format_args!("{method}() raised {error}"))),
             None => Err(self.error("the interpreter is ending")),
         }
     }
 }
 
-impl Assignor for Custom {
+impl Assignor for PythonAssignor {
     fn name(&self) -> &str {
         &self.name
     }
@@ -153,29 +153,30 @@ impl Assignor for Custom {
 
     fn user_data(&self, topics: &[Arc<str>], _: &LastAssignment) -> Option<Bytes> {
         let topics: Vec<&str> = topics.iter().map(AsRef::as_ref).collect();
-        let told = self.call("user_data", |method| method.call1((topics,))?.extract::<Option<Vec<u8>>>());
-        told.unwrap_or_else(|error| {
-            tracing::warn!(target: "ottla.group", %error, "joining without user data");
-            None
-        })
-        .flatten()
-        .map(Bytes::from)
+        let result = self.call("user_data", |method| method.call1((topics,))?.extract::<Option<Vec<u8>>>());
+        result
+            .unwrap_or_else(|error| {
+                tracing::warn!(target: "ottla.group", %error, "joining without user data");
+                None
+            })
+            .flatten()
+            .map(Bytes::from)
     }
 
     fn on_assignment(&self, assignment: &MemberAssignment, generation: i32) {
-        let told = self.call("on_assignment", |method| {
+        let result = self.call("on_assignment", |method| {
             let partitions = partitions::to_list(method.py(), &assignment.partitions)?;
             method.call1((partitions, generation)).map(drop)
         });
-        if let Err(error) = told {
+        if let Err(error) = result {
             tracing::warn!(target: "ottla.group", %error, "an assignor was not told of the assignment");
         }
     }
 
-    fn assign(&self, topics: &Topics, members: &[Subscribed]) -> Result<GroupAssignment> {
-        let given = self.call("assign", |method| {
+    fn assign(&self, topics: &Topics, members: &[CoreSubscription]) -> Result<GroupAssignment> {
+        let assigned = self.call("assign", |method| {
             let py = method.py();
-            let known = PyDict::new(py);
+            let racks_by_topic = PyDict::new(py);
             for (topic, infos) in topics {
                 let racks = PyDict::new(py);
                 for info in infos {
@@ -184,13 +185,13 @@ impl Assignor for Custom {
                         info.racks.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>(),
                     )?;
                 }
-                known.set_item(&**topic, racks)?;
+                racks_by_topic.set_item(&**topic, racks)?;
             }
-            let told = members.iter().map(|member| MemberSubscription::new(py, member)?.into_pyobject(py));
-            let told = PyList::new(py, told.collect::<PyResult<Vec<_>>>()?)?;
-            method.call1((known, told))?.extract::<HashMap<String, Vec<(String, i32)>>>()
+            let members = members.iter().map(|member| MemberSubscription::new(py, member)?.into_pyobject(py));
+            let members = PyList::new(py, members.collect::<PyResult<Vec<_>>>()?)?;
+            method.call1((racks_by_topic, members))?.extract::<HashMap<String, Vec<(String, i32)>>>()
         })?;
-        let given = given.ok_or_else(|| self.error("it has no assign() any more"))?;
+        let assigned = assigned.ok_or_else(|| self.error("it has no assign() any more"))?;
         let names: HashMap<&str, &Arc<str>> = topics.keys().map(|name| (&**name, name)).collect();
         let partition = |(topic, partition): (String, i32)| -> TopicPartition {
             (names.get(&*topic).map_or_else(|| Arc::from(&*topic), |name| Arc::clone(name)), partition)
@@ -199,6 +200,6 @@ impl Assignor for Custom {
             let partitions = all.into_iter().map(partition).collect();
             (Arc::from(id), MemberAssignment { partitions, user_data: None })
         };
-        Ok(given.into_iter().map(assignment).collect())
+        Ok(assigned.into_iter().map(assignment).collect())
     }
 }

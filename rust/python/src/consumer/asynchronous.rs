@@ -18,13 +18,13 @@ use super::base::{ConsumerBase, repr};
 use super::deserializers::Deserializers;
 use super::partitions;
 use super::record::Record;
-use super::sync::until;
+use super::sync::deadline_after;
 use crate::asyncio::start;
 use crate::client::asynchronous as async_client;
-use crate::client::client_arg::{connect, given_or_new};
-use crate::consumer::arrow_buffer::Shape;
-use crate::consumer::commit_callbacks::{Ended, begin, commit_async};
-use crate::consumer::consumer_handle::{Engine, Found};
+use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::consumer::arrow_buffer::BatchLayout;
+use crate::consumer::commit_callbacks::{CallbackCall, start_now};
+use crate::consumer::consumer_handle::{ConsumerHandle, PollOutcome};
 use crate::consumer::rebalance_change::RebalanceChange;
 use crate::convert::errors;
 use crate::convert::offsets;
@@ -40,21 +40,21 @@ pub(crate) struct AsyncConsumerBase {
     own_client: bool,
 }
 
-fn engine<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<Engine>> {
-    this.as_super().get().engine()
+fn handle<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<ConsumerHandle>> {
+    this.as_super().get().handle()
 }
 
-/// The engine, closed or not.
-fn closing<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<Engine>> {
-    this.as_super().get().closing()
+/// The handle, closed or not.
+fn handle_even_if_closed<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<ConsumerHandle>> {
+    this.as_super().get().handle_even_if_closed()
 }
 
 /// A record that need not be waited for, to be awaited.
 #[pyclass(module = "ottla._core")]
-struct Ready(Option<Py<Record>>);
+struct ReadyRecord(Option<Py<Record>>);
 
 #[pymethods]
-impl Ready {
+impl ReadyRecord {
     fn __await__(this: Py<Self>) -> Py<Self> {
         this
     }
@@ -69,11 +69,11 @@ impl Ready {
 }
 
 /// What was found, as the loop's side wants it: a change, or whether there may be something.
-fn found(py: Python<'_>, found: Found) -> PyResult<Py<PyAny>> {
-    match found {
-        Found::Something => true.into_py_any(py),
-        Found::Nothing => false.into_py_any(py),
-        Found::Change(change) => RebalanceChange(change).into_py_any(py),
+fn poll_outcome(py: Python<'_>, outcome: PollOutcome) -> PyResult<Py<PyAny>> {
+    match outcome {
+        PollOutcome::Ready => true.into_py_any(py),
+        PollOutcome::Empty => false.into_py_any(py),
+        PollOutcome::Rebalance(change) => RebalanceChange(change).into_py_any(py),
     }
 }
 
@@ -93,10 +93,11 @@ impl AsyncConsumerBase {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        let (assignors, kwargs) = assignors::take(kwargs)?;
-        let (client, own_client) = given_or_new(py, "AsyncConsumer", bootstrap, config, kwargs.as_ref())?;
+        let (assignors, kwargs) = assignors::extract(kwargs)?;
+        let (client, own_client) = resolve_client(py, "AsyncConsumer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
-        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers, assignors), topics)?;
+        let base =
+            ConsumerBase::new(ConsumerHandle::new(client, own_client, deserializers, assignors), topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self { timeout, own_client }))
     }
 
@@ -109,56 +110,56 @@ impl AsyncConsumerBase {
     ///     BootstrapError: no bootstrap server could be used; the message lists each with its
     ///         cause.
     fn connect<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let client = engine(this)?.core.client().clone();
+        let client = handle(this)?.core.client().clone();
         let Self { own_client, timeout } = this.get();
-        start(this.py(), connect(client, *own_client, *timeout), |py, ()| Ok(py.None()))
+        start(this.py(), connect_if_new(client, *own_client, *timeout), |py, ()| Ok(py.None()))
     }
 
-    fn _enter(this: &Bound<'_, Self>) -> PyResult<()> {
-        engine(this)?.turn.enter("another task").map_err(|error| errors::raise(this.py(), &error))
+    fn _lock_poll(this: &Bound<'_, Self>) -> PyResult<()> {
+        handle(this)?.poll_lock.acquire("another task").map_err(|error| errors::raise(this.py(), &error))
     }
 
-    fn _leave(this: &Bound<'_, Self>) -> PyResult<()> {
-        closing(this)?.turn.leave();
+    fn _unlock_poll(this: &Bound<'_, Self>) -> PyResult<()> {
+        handle_even_if_closed(this)?.poll_lock.release();
         Ok(())
     }
 
-    fn _find_records<'py>(
+    fn _wait_for_records<'py>(
         this: &Bound<'py, Self>,
         timeout: f64,
         max_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, deadline) = (Arc::clone(engine(this)?), until(timeout)?);
-        let most = engine.most(max_records);
-        start(this.py(), async move { engine.find_records(deadline, most).await }, found)
+        let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
+        let max_records = handle.max_records(max_records);
+        start(this.py(), async move { handle.wait_for_records(deadline, max_records).await }, poll_outcome)
     }
 
-    fn _take_records<'py>(
+    fn _pop_records<'py>(
         this: &Bound<'py, Self>,
         max_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let engine = engine(this)?;
-        PyList::new(this.py(), engine.hand_out(this.py(), engine.most(max_records))?)
+        let handle = handle(this)?;
+        PyList::new(this.py(), handle.pop_records(this.py(), handle.max_records(max_records))?)
     }
 
-    fn _take_record(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
-        engine(this)?.hand_out_one(this.py())
+    fn _pop_record(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
+        handle(this)?.pop_record(this.py())
     }
 
-    fn _find_columns<'py>(
+    fn _wait_for_batch<'py>(
         this: &Bound<'py, Self>,
         timeout: f64,
         max_rows: usize,
         columns: Option<Vec<String>>,
         include_headers: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, deadline) = (Arc::clone(engine(this)?), until(timeout)?);
-        let shape = Shape { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
-        start(this.py(), async move { engine.find_columns(deadline, &shape).await }, found)
+        let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
+        let layout = BatchLayout { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
+        start(this.py(), async move { handle.wait_for_batch(deadline, &layout).await }, poll_outcome)
     }
 
-    fn _take_columns(this: &Bound<'_, Self>) -> PyResult<Option<RecordBatch>> {
-        Ok(engine(this)?.hand_out_columns().map(RecordBatch))
+    fn _pop_batch(this: &Bound<'_, Self>) -> PyResult<Option<RecordBatch>> {
+        Ok(handle(this)?.pop_batch().map(RecordBatch))
     }
 
     fn __aiter__(this: Py<Self>) -> Py<Self> {
@@ -167,59 +168,62 @@ impl AsyncConsumerBase {
 
     fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = this.py();
-        let engine = engine(this)?;
-        let at_hand = {
+        let handle = handle(this)?;
+        let buffered = {
             let raise = |error| errors::raise(py, &error);
-            engine.turn.enter("another task").map_err(raise)?;
-            let at_hand = engine.hand_out_at_hand(py);
-            engine.turn.leave();
-            at_hand?
+            handle.poll_lock.acquire("another task").map_err(raise)?;
+            let buffered = handle.pop_buffered_record(py);
+            handle.poll_lock.release();
+            buffered?
         };
-        match at_hand {
-            Some(record) => Ready(Some(record)).into_bound_py_any(py),
+        match buffered {
+            Some(record) => ReadyRecord(Some(record)).into_bound_py_any(py),
             None => this.call_method0(intern!(py, "_next")),
         }
     }
 
-    fn _begin<'py>(
+    fn _begin_rebalance<'py>(
         this: &Bound<'py, Self>,
         change: &Bound<'py, RebalanceChange>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
+        let (handle, change) = (Arc::clone(handle(this)?), change.get().0.clone());
         let work = async move {
-            engine.core.begin(&change).await;
+            handle.core.begin(&change).await;
             Ok(())
         };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
-    fn _callback(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<Option<Py<PyAny>>> {
-        Ok(engine(this)?.listeners.of(this.py(), &change.get().0))
+    fn _rebalance_callback(
+        this: &Bound<'_, Self>,
+        change: &Bound<'_, RebalanceChange>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        Ok(handle(this)?.listener.callback_for(this.py(), &change.get().0))
     }
 
-    fn _settle<'py>(
+    fn _wait_for_commits<'py>(
         this: &Bound<'py, Self>,
         change: &Bound<'py, RebalanceChange>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
+        let (handle, change) = (Arc::clone(handle(this)?), change.get().0.clone());
         let work = async move {
-            engine.core.settle(&change).await;
+            handle.core.settle(&change).await;
             Ok(())
         };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
-    fn _finish(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<()> {
-        let finished = engine(this)?.core.finish(&change.get().0);
+    fn _finish_rebalance(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<()> {
+        let finished = handle(this)?.core.finish(&change.get().0);
         finished.map_err(|error| errors::raise(this.py(), &error))
     }
 
-    fn _leaving(this: &Bound<'_, Self>) -> PyResult<Option<RebalanceChange>> {
-        Ok(engine(this)?.core.leaving().map(RebalanceChange))
+    fn _next_pending_rebalance(this: &Bound<'_, Self>) -> PyResult<Option<RebalanceChange>> {
+        Ok(handle(this)?.core.leaving().map(RebalanceChange))
     }
 
     fn _unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {
-        engine(this)?.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
+        handle(this)?.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
         this.as_super().get().forget_subscription();
         Ok(())
     }
@@ -237,7 +241,7 @@ impl AsyncConsumerBase {
         all_topics: bool,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::events(this.py(), engine(this)?.core.client(), all_topics, timeout)
+        async_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
     /// Return the names of all topics, internal ones included, in order.
@@ -249,7 +253,7 @@ impl AsyncConsumerBase {
     ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        async_client::list_topics(this.py(), engine(this)?.core.client(), timeout)
+        async_client::list_topics(this.py(), handle(this)?.core.client(), timeout)
     }
 
     /// Return the partitions of a topic by index.
@@ -270,7 +274,7 @@ impl AsyncConsumerBase {
         topic: &str,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::partitions_for(this.py(), engine(this)?.core.client(), topic, timeout)
+        async_client::partitions_for(this.py(), handle(this)?.core.client(), topic, timeout)
     }
 
     /// Return the offset of the next record, once it is known.
@@ -291,10 +295,10 @@ impl AsyncConsumerBase {
         partition: i32,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(engine(this)?);
-        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
+        let handle = Arc::clone(handle(this)?);
+        let timeout = seconds(timeout, handle.core.client().config().default_api_timeout)?;
         let partition = (topic.into(), partition);
-        let work = async move { engine.core.position(&partition, timeout).await };
+        let work = async move { handle.core.position(&partition, timeout).await };
         start(this.py(), work, |py, offset| offset.into_py_any(py))
     }
 
@@ -319,11 +323,11 @@ impl AsyncConsumerBase {
         offsets: Option<&Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(engine(this)?);
-        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
+        let handle = Arc::clone(handle(this)?);
+        let timeout = seconds(timeout, handle.core.client().config().default_api_timeout)?;
         // What is committed is what was handed out when this was called.
-        let offsets = partitions::offsets(offsets)?.unwrap_or_else(|| engine.core.positions());
-        let work = begin(async move { engine.core.commit(Some(offsets), timeout).await })?;
+        let offsets = partitions::offsets(offsets)?.unwrap_or_else(|| handle.core.positions());
+        let work = start_now(async move { handle.core.commit(Some(offsets), timeout).await })?;
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
@@ -344,12 +348,12 @@ impl AsyncConsumerBase {
         offsets: Option<&Bound<'_, PyAny>>,
         on_commit: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        commit_async(engine(this)?, partitions::offsets(offsets)?, on_commit)
+        handle(this)?.commit_async(partitions::offsets(offsets)?, on_commit)
     }
 
     /// The next commit that nobody has waited for, and that has ended.
-    fn _ended(this: &Bound<'_, Self>) -> PyResult<Option<Ended>> {
-        closing(this)?.outcomes.next(this.py())
+    fn _next_commit_callback(this: &Bound<'_, Self>) -> PyResult<Option<CallbackCall>> {
+        handle_even_if_closed(this)?.commit_callbacks.next_call(this.py())
     }
 
     /// Return the offsets that the group has committed.
@@ -371,10 +375,10 @@ impl AsyncConsumerBase {
         partitions: &Bound<'py, PyTuple>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(engine(this)?);
-        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
-        let named = this.as_super().get().named(partitions)?;
-        let work = async move { engine.core.committed(named, timeout).await };
+        let handle = Arc::clone(handle(this)?);
+        let timeout = seconds(timeout, handle.core.client().config().default_api_timeout)?;
+        let named = this.as_super().get().partitions_or_assigned(partitions)?;
+        let work = async move { handle.core.committed(named, timeout).await };
         start(this.py(), work, |py, found| Ok(partitions::committed(py, found)?.into_any().unbind()))
     }
 
@@ -396,8 +400,8 @@ impl AsyncConsumerBase {
         timestamps: &Bound<'py, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let work = engine(this)?.list_offsets(offsets::specs(timestamps)?, timeout)?;
-        start(this.py(), work, |py, found| Ok(partitions::by_time(py, found)?.into_any().unbind()))
+        let work = handle(this)?.list_offsets(offsets::specs(timestamps)?, timeout)?;
+        start(this.py(), work, |py, found| Ok(partitions::offsets_by_time(py, found)?.into_any().unbind()))
     }
 
     /// Return the first offset of partitions.
@@ -439,32 +443,32 @@ impl AsyncConsumerBase {
     }
 
     fn _start_closing(this: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(closing(this)?.start_closing())
+        Ok(handle_even_if_closed(this)?.start_closing())
     }
 
-    /// Waits for the turn, for so many seconds at most; true if it came, until `_leave`.
-    fn _wait_for_turn<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, deadline) = (Arc::clone(closing(this)?), until(timeout)?);
-        let work = async move { Ok(engine.turn.wait(deadline).await) };
+    /// Waits for the turn, for so many seconds at max_records; true if it came, until `_leave`.
+    fn _acquire_poll_lock<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
+        let (handle, deadline) = (Arc::clone(handle_even_if_closed(this)?), deadline_after(timeout)?);
+        let work = async move { Ok(handle.poll_lock.acquire_by(deadline).await) };
         start(this.py(), work, |py, came| came.into_py_any(py))
     }
 
     fn _begin_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(closing(this)?);
+        let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = seconds(Some(timeout), Duration::ZERO)?;
         let work = async move {
-            engine.begin_close(timeout).await;
+            handle.begin_close(timeout).await;
             Ok(())
         };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
     fn _end_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(closing(this)?);
+        let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = seconds(Some(timeout), Duration::ZERO)?;
-        engine.forget_callbacks();
+        handle.forget_callbacks();
         this.as_super().get().forget_subscription();
-        start(this.py(), async move { engine.end_close(timeout).await }, |py, ()| Ok(py.None()))
+        start(this.py(), async move { handle.end_close(timeout).await }, |py, ()| Ok(py.None()))
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> String {
@@ -480,8 +484,8 @@ impl AsyncConsumerBase {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let base = this.as_super().get();
-        let wanted = partitions::each(base.named(given)?, spec);
-        let work = base.engine()?.list_offsets(wanted, timeout)?;
-        start(this.py(), work, |py, found| Ok(partitions::plain(py, found)?.into_any().unbind()))
+        let wanted = partitions::with_spec(base.partitions_or_assigned(given)?, spec);
+        let work = base.handle()?.list_offsets(wanted, timeout)?;
+        start(this.py(), work, |py, found| Ok(partitions::offsets_only(py, found)?.into_any().unbind()))
     }
 }

@@ -12,15 +12,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::partitions::{self, GroupMetadata};
-use crate::client::sync as sync_client;
-use crate::client::sync::ConnectionStatus;
-use crate::consumer::consumer_handle::Engine;
+use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::metrics::metrics;
+use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::errors;
-use crate::runtime::{Owned, runtime};
+use crate::runtime::{ProcessLocal, runtime};
 
 /// What a consumer has subscribed to, as it was given.
 #[derive(Clone)]
-enum Subscribed {
+enum SubscriptionArg {
     Topics(Vec<Arc<str>>),
     Pattern(String),
 }
@@ -28,44 +28,46 @@ enum Subscribed {
 /// The methods that ``Consumer`` and ``AsyncConsumer`` share. They do not wait.
 #[pyclass(frozen, subclass, module = "ottla._core")]
 pub(crate) struct ConsumerBase {
-    engine: Owned<Arc<Engine>>,
-    subscribed: Mutex<Option<Subscribed>>,
+    handle: ProcessLocal<Arc<ConsumerHandle>>,
+    subscribed: Mutex<Option<SubscriptionArg>>,
 }
 
 impl ConsumerBase {
-    pub(super) fn new(engine: Engine, topics: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let base = Self { engine: Owned::new(Arc::new(engine)), subscribed: Mutex::default() };
+    pub(super) fn new(handle: ConsumerHandle, topics: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let base = Self { handle: ProcessLocal::new(Arc::new(handle)), subscribed: Mutex::default() };
         if let Some(topics) = topics.filter(|topics| !topics.is_none()) {
-            base.subscribe_to(topics.py(), Subscribed::Topics(names(topics)?))?;
+            base.subscribe_to(topics.py(), SubscriptionArg::Topics(names(topics)?))?;
         }
         Ok(base)
     }
 
-    /// The engine, unless the consumer was closed.
-    pub(super) fn engine(&self) -> PyResult<&Arc<Engine>> {
-        let engine = self.engine.get()?;
-        if engine.is_closed() { Err(errors::closed("this consumer was closed")) } else { Ok(engine) }
+    /// The handle, unless the consumer was closed.
+    pub(super) fn handle(&self) -> PyResult<&Arc<ConsumerHandle>> {
+        let handle = self.handle.get()?;
+        if handle.is_closed() { Err(errors::closed("this consumer was closed")) } else { Ok(handle) }
     }
 
-    /// The engine, closed or not.
-    pub(super) fn closing(&self) -> PyResult<&Arc<Engine>> {
-        self.engine.get()
+    /// The handle, closed or not.
+    pub(super) fn handle_even_if_closed(&self) -> PyResult<&Arc<ConsumerHandle>> {
+        self.handle.get()
     }
 
     /// For a `repr`, which never raises.
-    pub(super) fn peek(&self) -> Option<&Arc<Engine>> {
-        self.engine.peek()
+    pub(super) fn peek(&self) -> Option<&Arc<ConsumerHandle>> {
+        self.handle.peek()
     }
 
-    fn subscribe_to(&self, py: Python<'_>, subscribed: Subscribed) -> PyResult<()> {
-        let engine = self.engine()?;
+    fn subscribe_to(&self, py: Python<'_>, subscribed: SubscriptionArg) -> PyResult<()> {
+        let handle = self.handle()?;
         let subscription = match &subscribed {
-            Subscribed::Topics(topics) => Subscription::Topics(topics.clone()),
-            Subscribed::Pattern(text) => pattern(engine, text).map_err(|error| errors::raise(py, &error))?,
+            SubscriptionArg::Topics(topics) => Subscription::Topics(topics.clone()),
+            SubscriptionArg::Pattern(text) => {
+                pattern(handle, text).map_err(|error| errors::raise(py, &error))?
+            }
         };
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        engine.core.subscribe(subscription).map_err(|error| errors::raise(py, &error))?;
+        handle.core.subscribe(subscription).map_err(|error| errors::raise(py, &error))?;
         *self.subscribed.lock() = Some(subscribed);
         Ok(())
     }
@@ -75,28 +77,28 @@ impl ConsumerBase {
     }
 
     /// The partitions that were named, or all that are assigned.
-    pub(super) fn named(&self, given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
-        if given.is_empty() { Ok(self.engine()?.core.assignment()) } else { partitions::arguments(given) }
+    pub(super) fn partitions_or_assigned(&self, given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
+        if given.is_empty() { Ok(self.handle()?.core.assignment()) } else { partitions::arguments(given) }
     }
 
     fn seek_to(&self, given: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
         let partitions = partitions::arguments(given)?;
-        let sought = self.engine()?.core.seek_to(&partitions, spec);
-        sought.map_err(|error| errors::raise(given.py(), &error))
+        let result = self.handle()?.core.seek_to(&partitions, spec);
+        result.map_err(|error| errors::raise(given.py(), &error))
     }
 }
 
 /// The names of topics; one text is a mistake for a list of one.
 fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
     if topics.is_instance_of::<PyString>() {
-        let words = format!("topics is the text {topics}: expected a list of topics");
-        return Err(PyTypeError::new_err(words));
+        let message = format!("topics is the text {topics}: expected a list of topics");
+        return Err(PyTypeError::new_err(message));
     }
     let names = topics.try_iter()?.map(|name| name?.extract::<String>());
     let names = names.collect::<PyResult<Vec<_>>>()?;
     if names.is_empty() {
-        let words = "topics is empty: name at least one, or unsubscribe()";
-        return Err(errors::config(topics.py(), words));
+        let message = "topics is empty: name at least one, or unsubscribe()";
+        return Err(errors::config(topics.py(), message));
     }
     Ok(names.iter().map(|name| Arc::from(name.as_str())).collect())
 }
@@ -136,9 +138,9 @@ impl ConsumerBase {
         on_revoked: Option<Py<PyAny>>,
         on_lost: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let engine = self.engine()?;
+        let handle = self.handle()?;
         let subscribed = match (topics, pattern) {
-            (Some(topics), None) => Subscribed::Topics(names(topics)?),
+            (Some(topics), None) => SubscriptionArg::Topics(names(topics)?),
             (None, Some(pattern)) => {
                 // A compiled one is as good as its text.
                 let text = if pattern.is_instance_of::<PyString>() {
@@ -146,7 +148,7 @@ impl ConsumerBase {
                 } else {
                     &pattern.getattr("pattern")?
                 };
-                Subscribed::Pattern(text.extract()?)
+                SubscriptionArg::Pattern(text.extract()?)
             }
             _ => return Err(errors::config(py, "subscribe() takes either topics or a pattern")),
         };
@@ -157,7 +159,7 @@ impl ConsumerBase {
                 return Err(PyTypeError::new_err(format!("{name} is not callable")));
             }
         }
-        engine.listeners.set(on_assigned, on_revoked, on_lost);
+        handle.listener.set(on_assigned, on_revoked, on_lost);
         self.subscribe_to(py, subscribed)
     }
 
@@ -173,26 +175,26 @@ impl ConsumerBase {
     ///     StateError: topics are subscribed to.
     fn assign(&self, py: Python<'_>, partitions: &Bound<'_, PyAny>) -> PyResult<()> {
         let partitions = partitions::partitions(partitions)?;
-        let engine = self.engine()?;
+        let handle = self.handle()?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        engine.core.assign(partitions).map_err(|error| errors::raise(py, &error))
+        handle.core.assign(partitions).map_err(|error| errors::raise(py, &error))
     }
 
     /// Return the assigned partitions as pairs of a topic and a number, in order.
     fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        partitions::to_list(py, &self.engine()?.core.assignment())
+        partitions::to_list(py, &self.handle()?.core.assignment())
     }
 
     /// Return the topics that were subscribed to, or the pattern as text.
     fn subscription(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.engine()?;
+        self.handle()?;
         let subscribed = self.subscribed.lock().clone();
         Ok(match subscribed {
-            Some(Subscribed::Topics(topics)) => {
+            Some(SubscriptionArg::Topics(topics)) => {
                 PyList::new(py, topics.iter().map(|topic| &**topic))?.into_any().unbind()
             }
-            Some(Subscribed::Pattern(text)) => PyString::new(py, &text).into_any().unbind(),
+            Some(SubscriptionArg::Pattern(text)) => PyString::new(py, &text).into_any().unbind(),
             None => PyList::empty(py).into_any().unbind(),
         })
     }
@@ -218,8 +220,8 @@ impl ConsumerBase {
         offset: i64,
         leader_epoch: Option<i32>,
     ) -> PyResult<()> {
-        let sought = self.engine()?.core.seek(&(topic.into(), partition), offset, leader_epoch);
-        sought.map_err(|error| errors::raise(py, &error))
+        let result = self.handle()?.core.seek(&(topic.into(), partition), offset, leader_epoch);
+        result.map_err(|error| errors::raise(py, &error))
     }
 
     /// Continue at the first offset; it is looked up in the background.
@@ -258,7 +260,7 @@ impl ConsumerBase {
     ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn pause(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let paused = self.engine()?.core.pause(&self.named(partitions)?, true);
+        let paused = self.handle()?.core.pause(&self.partitions_or_assigned(partitions)?, true);
         paused.map_err(|error| errors::raise(partitions.py(), &error))
     }
 
@@ -271,13 +273,13 @@ impl ConsumerBase {
     ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn resume(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let resumed = self.engine()?.core.pause(&self.named(partitions)?, false);
+        let resumed = self.handle()?.core.pause(&self.partitions_or_assigned(partitions)?, false);
         resumed.map_err(|error| errors::raise(partitions.py(), &error))
     }
 
     /// Return the paused partitions as pairs of a topic and a number, in order.
     fn paused<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        partitions::to_list(py, &self.engine()?.core.paused())
+        partitions::to_list(py, &self.handle()?.core.paused())
     }
 
     /// Return the number of records between each partition's position and its end.
@@ -288,7 +290,7 @@ impl ConsumerBase {
     /// Returns:
     ///     The lag by ``(topic, partition)``; None if it is not known yet.
     fn lag<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let lag = self.engine()?.core.lag();
+        let lag = self.handle()?.core.lag();
         partitions::to_dict(py, lag, |lag| Ok(lag.into_pyobject(py)?.into_any().unbind()))
     }
 
@@ -297,7 +299,7 @@ impl ConsumerBase {
     /// Raises:
     ///     ConfigError: there is no ``group.id``.
     fn group_metadata(&self, py: Python<'_>) -> PyResult<GroupMetadata> {
-        match self.engine()?.core.member() {
+        match self.handle()?.core.member() {
             Some(member) => Ok(member.into()),
             None => {
                 Err(errors::raise(py, &Error::new(Kind::Config, "this consumer has no group: set group.id")))
@@ -309,7 +311,7 @@ impl ConsumerBase {
     ///
     /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.engine()?.core.client()))
+        Ok(connections(self.handle()?.core.client()))
     }
 
     /// Return the client's metrics, by the Java client's names, without waiting.
@@ -318,20 +320,20 @@ impl ConsumerBase {
     ///
     /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.engine()?.core.client().metrics())
+        metrics(py, self.handle()?.core.client().metrics())
     }
 
     /// End the poll that waits, or else the next one, with ``WakeupError``.
     ///
     /// Any thread may call it.
     fn wakeup(&self) -> PyResult<()> {
-        self.closing()?.core.wakeup();
+        self.handle_even_if_closed()?.core.wakeup();
         Ok(())
     }
 
     /// Commits nothing automatically from now on.
     pub(super) fn _stop_auto_commit(&self) -> PyResult<()> {
-        self.closing()?.core.stop_auto_commit();
+        self.handle_even_if_closed()?.core.stop_auto_commit();
         Ok(())
     }
 
@@ -344,26 +346,26 @@ impl ConsumerBase {
     /// Whether the consumer was closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
-        Ok(self.closing()?.is_closed())
+        Ok(self.handle_even_if_closed()?.is_closed())
     }
 }
 
-/// What is printed of a consumer; it has no engine in a forked child.
+/// What is printed of a consumer; it has no handle in a forked child.
 pub(super) fn repr(class: &str, base: &ConsumerBase) -> String {
-    let Some(engine) = base.peek() else { return format!("{class}(made in another process)") };
-    let config = engine.core.client().config();
+    let Some(handle) = base.peek() else { return format!("{class}(made in another process)") };
+    let config = handle.core.client().config();
     format!(
         "{class}(bootstrap={:?}, group_id={:?}, partitions={}{})",
         config.bootstrap_servers.join(","),
         config.group_id,
-        engine.core.assignment().len(),
-        if engine.is_closed() { ", closed" } else { "" }
+        handle.core.assignment().len(),
+        if handle.is_closed() { ", closed" } else { "" }
     )
 }
 
 /// A pattern as the group's protocol matches it: with KIP-848 the brokers do, otherwise the client.
-fn pattern(engine: &Engine, text: &str) -> Result<Subscription, Error> {
-    match engine.core.client().config().group_protocol {
+fn pattern(handle: &ConsumerHandle, text: &str) -> Result<Subscription, Error> {
+    match handle.core.client().config().group_protocol {
         GroupProtocol::Consumer => Ok(Subscription::Regex(text.to_owned())),
         GroupProtocol::Classic => Pattern::java(text).map(Subscription::Matching),
     }

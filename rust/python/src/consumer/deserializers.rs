@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use super::record::bytes;
+use crate::convert::bytes::bytes_or_none;
 use crate::convert::errors;
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -27,7 +27,7 @@ pub(crate) struct Deserializers {
 }
 
 /// The record that a key or a value is part of.
-pub(super) struct Place<'a, 'py> {
+pub(super) struct RecordContext<'a, 'py> {
     pub(super) topic: &'a Bound<'py, PyString>,
     pub(super) partition: i32,
     pub(super) offset: i64,
@@ -46,23 +46,23 @@ impl Deserializers {
         self.key.is_none() && self.value.is_none()
     }
 
-    pub(super) fn key(&self, place: &Place<'_, '_>, key: Option<&[u8]>) -> PyResult<Py<PyAny>> {
-        field(self.key.as_ref(), place, key)
+    pub(super) fn key(&self, context: &RecordContext<'_, '_>, key: Option<&[u8]>) -> PyResult<Py<PyAny>> {
+        field(self.key.as_ref(), context, key)
     }
 
-    pub(super) fn value(&self, place: &Place<'_, '_>, value: Option<&[u8]>) -> PyResult<Py<PyAny>> {
-        field(self.value.as_ref(), place, value)
+    pub(super) fn value(&self, context: &RecordContext<'_, '_>, value: Option<&[u8]>) -> PyResult<Py<PyAny>> {
+        field(self.value.as_ref(), context, value)
     }
 }
 
 fn field(
     deserializer: Option<&Deserializer>,
-    place: &Place<'_, '_>,
+    context: &RecordContext<'_, '_>,
     data: Option<&[u8]>,
 ) -> PyResult<Py<PyAny>> {
     match (deserializer, data) {
-        (Some(deserializer), Some(data)) => deserializer.deserialize(place, data),
-        _ => Ok(bytes(place.topic.py(), data)),
+        (Some(deserializer), Some(data)) => deserializer.deserialize(context, data),
+        _ => Ok(bytes_or_none(context.topic.py(), data)),
     }
 }
 
@@ -72,30 +72,34 @@ impl Deserializer {
         let call = if is_object { given.getattr("deserialize")? } else { given.clone() };
         if !call.is_callable() {
             let ty = given.get_type().name()?;
-            let words = format!(
+            let message = format!(
                 "{field}_deserializer is of type {ty}: expected a callable, or an object with deserialize(topic, data, headers); see ottla.deserializers"
             );
-            return Err(errors::config(given.py(), words));
+            return Err(errors::config(given.py(), message));
         }
         Ok(Self { field, call: call.unbind(), is_object })
     }
 
-    fn deserialize(&self, place: &Place<'_, '_>, data: &[u8]) -> PyResult<Py<PyAny>> {
-        let py = place.topic.py();
+    fn deserialize(&self, context: &RecordContext<'_, '_>, data: &[u8]) -> PyResult<Py<PyAny>> {
+        let py = context.topic.py();
         let (call, data) = (self.call.bind(py), PyBytes::new(py, data));
-        let made =
-            if self.is_object { call.call1((place.topic, data, place.headers)) } else { call.call1((data,)) };
+        let made = if self.is_object {
+            call.call1((context.topic, data, context.headers))
+        } else {
+            call.call1((data,))
+        };
         made.map(Bound::unbind)
-            .map_err(|cause| self.error(py, place, cause).unwrap_or_else(|failure| failure))
+            .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
     }
 
-    fn error(&self, py: Python<'_>, place: &Place<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
+    fn error(&self, py: Python<'_>, context: &RecordContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
         if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
             // Ctrl-C, or the end of the program.
             return Ok(cause);
         }
         let make = ERROR.import(py, "ottla.errors", "_not_deserialized")?;
-        let made = make.call1((place.topic, place.partition, place.offset, self.field, cause.value(py)))?;
+        let made =
+            make.call1((context.topic, context.partition, context.offset, self.field, cause.value(py)))?;
         Ok(PyErr::from_value(made))
     }
 }

@@ -40,11 +40,11 @@ impl OffsetAndMetadata {
     #[new]
     #[pyo3(signature = (offset, metadata=String::new(), leader_epoch=-1))]
     fn new(py: Python<'_>, offset: i64, metadata: String, leader_epoch: i32) -> PyResult<Self> {
-        check(py, offset)?;
+        check_offset(py, offset)?;
         Ok(Self { offset, metadata, leader_epoch })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py, (i64, &str, i32)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> ReduceValue<'py, (i64, &str, i32)> {
         (py.get_type::<Self>(), (self.offset, &self.metadata, self.leader_epoch))
     }
 
@@ -113,7 +113,7 @@ impl GroupMetadata {
         Self { group_id, generation, member_id, instance_id }
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py, (&str, i32, &str, Option<&str>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> ReduceValue<'py, (&str, i32, &str, Option<&str>)> {
         let arguments = (&*self.group_id, self.generation, &*self.member_id, self.instance_id.as_deref());
         (py.get_type::<Self>(), arguments)
     }
@@ -130,9 +130,9 @@ impl GroupMetadata {
 }
 
 /// What pickle and copy make an object again from: its class and the arguments.
-type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
+type ReduceValue<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
-fn check(py: Python<'_>, offset: i64) -> PyResult<()> {
+fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
     if offset < 0 {
         return Err(errors::config(py, format!("offset is {offset}: expected 0 or more")));
     }
@@ -173,7 +173,7 @@ pub(super) fn offsets(
 ) -> PyResult<Option<HashMap<TopicPartition, Committed>>> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
     if let Ok(record) = given.cast::<Record>() {
-        return Ok(Some(HashMap::from([record.get().processed(given.py())?])));
+        return Ok(Some(HashMap::from([record.get().position_after(given.py())?])));
     }
     if !given.hasattr(intern!(given.py(), "items"))? {
         let ty = given.get_type().name()?;
@@ -189,7 +189,7 @@ pub(super) fn offsets(
                 let number: i64 = offset.extract().map_err(|_| {
                     PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
                 })?;
-                check(given.py(), number)?;
+                check_offset(given.py(), number)?;
                 Committed { offset: number, ..Committed::default() }
             }
         };
@@ -230,12 +230,15 @@ pub(super) fn committed<'py>(
 }
 
 /// The same look-up for each partition.
-pub(super) fn each(partitions: Vec<TopicPartition>, spec: OffsetSpec) -> Vec<(TopicPartition, OffsetSpec)> {
+pub(super) fn with_spec(
+    partitions: Vec<TopicPartition>,
+    spec: OffsetSpec,
+) -> Vec<(TopicPartition, OffsetSpec)> {
     partitions.into_iter().map(|partition| (partition, spec)).collect()
 }
 
 /// Offsets alone, by partition.
-pub(super) fn plain<'py>(
+pub(super) fn offsets_only<'py>(
     py: Python<'py>,
     found: HashMap<TopicPartition, ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -243,7 +246,7 @@ pub(super) fn plain<'py>(
 }
 
 /// The first records of a time and later, by partition; None where there is none.
-pub(super) fn by_time<'py>(
+pub(super) fn offsets_by_time<'py>(
     py: Python<'py>,
     found: HashMap<TopicPartition, ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {

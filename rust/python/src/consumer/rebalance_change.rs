@@ -1,7 +1,7 @@
 //! Rebalances, and what a program wants to be called for.
 //!
 //! Invariant: a change is finished once its callback has returned or raised: what was revoked is not
-//! given up before, and the group goes on after.
+//! callbacks up before, and the group goes on after.
 
 use ottla_client::consumer::group::Change;
 use parking_lot::Mutex;
@@ -10,9 +10,9 @@ use pyo3::types::PyList;
 
 use super::partitions::to_list;
 
-/// What `subscribe` was given.
+/// What `subscribe` was callbacks.
 #[derive(Default)]
-struct Given {
+struct Callbacks {
     assigned: Option<Py<PyAny>>,
     revoked: Option<Py<PyAny>>,
     lost: Option<Py<PyAny>>,
@@ -20,9 +20,9 @@ struct Given {
 
 /// The callbacks of a consumer.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<Given>);
+pub(super) struct RebalanceListener(Mutex<Callbacks>);
 
-impl Listeners {
+impl RebalanceListener {
     pub(super) fn set(
         &self,
         assigned: Option<Py<PyAny>>,
@@ -30,19 +30,19 @@ impl Listeners {
         lost: Option<Py<PyAny>>,
     ) {
         // Dropped outside of the lock: that may call Python.
-        let before = std::mem::replace(&mut *self.0.lock(), Given { assigned, revoked, lost });
+        let before = std::mem::replace(&mut *self.0.lock(), Callbacks { assigned, revoked, lost });
         drop(before);
     }
 
     /// What to call for a change.
-    pub(super) fn of(&self, py: Python<'_>, change: &Change) -> Option<Py<PyAny>> {
-        let given = self.0.lock();
+    pub(super) fn callback_for(&self, py: Python<'_>, change: &Change) -> Option<Py<PyAny>> {
+        let callbacks = self.0.lock();
         let callback = match change {
-            Change::Assign { .. } => &given.assigned,
-            Change::Revoke(_) => &given.revoked,
+            Change::Assign { .. } => &callbacks.assigned,
+            Change::Revoke(_) => &callbacks.revoked,
             // As in Java: who cares only for revocations hears of losses, too.
-            Change::Lost(_) if given.lost.is_none() => &given.revoked,
-            Change::Lost(_) => &given.lost,
+            Change::Lost(_) if callbacks.lost.is_none() => &callbacks.revoked,
+            Change::Lost(_) => &callbacks.lost,
             Change::Failed(_) => return None,
         };
         callback.as_ref().map(|callback| callback.clone_ref(py))
@@ -50,7 +50,7 @@ impl Listeners {
 }
 
 /// The partitions that a callback is told.
-pub(super) fn told<'py>(py: Python<'py>, change: &Change) -> PyResult<Bound<'py, PyList>> {
+pub(super) fn changed_partitions<'py>(py: Python<'py>, change: &Change) -> PyResult<Bound<'py, PyList>> {
     match change {
         Change::Assign { added, .. } => to_list(py, added),
         Change::Revoke(partitions) | Change::Lost(partitions) => to_list(py, partitions),
@@ -67,6 +67,6 @@ impl RebalanceChange {
     /// The partitions that were assigned, revoked or lost, as topic and number.
     #[getter]
     fn partitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        told(py, &self.0)
+        changed_partitions(py, &self.0)
     }
 }

@@ -7,9 +7,10 @@ use ottla_client::TopicPartition;
 use ottla_client::consumer::offsets::Committed;
 use ottla_client::consumer::{Entry, RecordSet};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
-use super::deserializers::{Deserializers, Place};
+use super::deserializers::{Deserializers, RecordContext};
+use crate::convert::bytes::bytes_or_none;
 
 /// A record that was read. It holds no buffer of the consumer.
 ///
@@ -57,10 +58,11 @@ impl Record {
         let headers = headers(py, set, entry)?;
         let (key, value) = (set.key(entry), set.value(entry));
         let (key, value) = if deserializers.is_empty() {
-            (bytes(py, key), bytes(py, value))
+            (bytes_or_none(py, key), bytes_or_none(py, value))
         } else {
-            let place = Place { topic, partition: set.partition.1, offset: entry.offset, headers: &headers };
-            (deserializers.key(&place, key)?, deserializers.value(&place, value)?)
+            let context =
+                RecordContext { topic, partition: set.partition.1, offset: entry.offset, headers: &headers };
+            (deserializers.key(&context, key)?, deserializers.value(&context, value)?)
         };
         let record = Self {
             topic: topic.clone().unbind(),
@@ -79,17 +81,12 @@ impl Record {
 
 impl Record {
     /// What is committed once the record is processed: the offset behind it, in its leader's epoch.
-    pub(super) fn processed(&self, py: Python<'_>) -> PyResult<(TopicPartition, Committed)> {
+    pub(super) fn position_after(&self, py: Python<'_>) -> PyResult<(TopicPartition, Committed)> {
         let topic = self.topic.bind(py).to_str()?;
         let offset = self.offset.saturating_add(1);
         let leader_epoch = (self.leader_epoch >= 0).then_some(self.leader_epoch);
         Ok(((topic.into(), self.partition), Committed { offset, leader_epoch, ..Committed::default() }))
     }
-}
-
-/// Bytes, or None.
-pub(super) fn bytes(py: Python<'_>, data: Option<&[u8]>) -> Py<PyAny> {
-    data.map_or_else(|| py.None(), |data| PyBytes::new(py, data).into_any().unbind())
 }
 
 /// Pairs of a name and a value; Java too replaces what is not UTF-8 in a name.
@@ -98,7 +95,7 @@ fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &Entry) -> PyResult<Bou
     if headers.peek().is_none() {
         return Ok(PyTuple::empty(py));
     }
-    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes(py, value)));
+    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes_or_none(py, value)));
     PyTuple::new(py, pairs.collect::<Vec<_>>())
 }
 

@@ -14,13 +14,12 @@ use super::base::{ConsumerBase, repr};
 use super::deserializers::Deserializers;
 use super::partitions;
 use super::record::Record;
+use crate::client::client_arg::resolve_connected_client;
 use crate::client::events::Events;
 use crate::client::sync as sync_client;
-use crate::client::sync::Client;
-use crate::consumer::arrow_buffer::Shape;
-use crate::consumer::commit_callbacks::commit_async;
-use crate::consumer::consumer_handle::{Engine, Found};
-use crate::consumer::rebalance_change::told;
+use crate::consumer::arrow_buffer::BatchLayout;
+use crate::consumer::consumer_handle::{ConsumerHandle, PollOutcome};
+use crate::consumer::rebalance_change::changed_partitions;
 use crate::convert::errors;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
@@ -62,42 +61,53 @@ fn base<'a>(this: &'a Bound<'_, Consumer>) -> &'a ConsumerBase {
 }
 
 /// The end of a time that begins now.
-pub(super) fn until(timeout: f64) -> PyResult<Instant> {
+pub(super) fn deadline_after(timeout: f64) -> PyResult<Instant> {
     Ok(Instant::now() + seconds(Some(timeout), Duration::ZERO)?)
 }
 
 /// The end of what nobody has set a time for.
-fn patience(engine: &Engine) -> Instant {
-    Instant::now() + engine.core.client().config().default_api_timeout
+fn default_deadline(handle: &ConsumerHandle) -> Instant {
+    Instant::now() + handle.core.client().config().default_api_timeout
 }
 
-fn left(deadline: Instant) -> Duration {
+fn time_left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
 
 /// Does what a rebalance wants, the program's callback included. What that raises is raised once the
 /// change is finished; commits are waited for until the deadline.
-fn work_off(this: &Bound<'_, Consumer>, engine: &Engine, change: &Change, deadline: Instant) -> PyResult<()> {
+fn handle_rebalance(
+    this: &Bound<'_, Consumer>,
+    handle: &ConsumerHandle,
+    change: &Change,
+    deadline: Instant,
+) -> PyResult<()> {
     let py = this.py();
-    wait(py, engine.core.begin(change))?;
-    let called = match engine.listeners.of(py, change) {
-        Some(callback) => told(py, change).and_then(|told| callback.call1(py, (this, told))).map(drop),
+    wait(py, handle.core.begin(change))?;
+    let called = match handle.listener.callback_for(py, change) {
+        Some(callback) => changed_partitions(py, change)
+            .and_then(|changed_partitions| callback.call1(py, (this, changed_partitions)))
+            .map(drop),
         None => Ok(()),
     };
     // Who raises is not kept waiting.
-    let settled = async { timeout_at(deadline, engine.core.settle(change)).await };
+    let settled = async { timeout_at(deadline, handle.core.settle(change)).await };
     let called = called.and_then(|()| wait(py, settled).map(drop));
-    let finished = engine.core.finish(change).map_err(|error| errors::raise(py, &error));
+    let finished = handle.core.finish(change).map_err(|error| errors::raise(py, &error));
     called.and(finished)
 }
 
 /// Works off what a membership that ends has for the program. The first error is raised at the end.
-fn work_off_all(this: &Bound<'_, Consumer>, engine: &Engine, deadline: Instant) -> PyResult<()> {
+fn handle_pending_rebalances(
+    this: &Bound<'_, Consumer>,
+    handle: &ConsumerHandle,
+    deadline: Instant,
+) -> PyResult<()> {
     let mut first = Ok(());
     while Instant::now() < deadline
-        && let Some(change) = engine.core.leaving()
+        && let Some(change) = handle.core.leaving()
     {
-        first = first.and(work_off(this, engine, &change, deadline));
+        first = first.and(handle_rebalance(this, handle, &change, deadline));
     }
     first
 }
@@ -106,19 +116,21 @@ fn work_off_all(this: &Bound<'_, Consumer>, engine: &Engine, deadline: Instant) 
 fn poll<T>(
     this: &Bound<'_, Consumer>,
     deadline: Instant,
-    find: impl AsyncFind,
-    mut take: impl FnMut(&Engine) -> PyResult<Option<T>>,
+    target: impl PollTarget,
+    mut take: impl FnMut(&ConsumerHandle) -> PyResult<Option<T>>,
 ) -> PyResult<Option<T>> {
     let py = this.py();
-    let engine = base(this).engine()?;
-    let _turn = engine.turn.hold().map_err(|error| errors::raise(py, &error))?;
+    let handle = base(this).handle()?;
+    let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
     loop {
-        engine.outcomes.tell(py)?;
-        match wait_for(py, find.find(engine, deadline))? {
-            Found::Change(change) => work_off(this, engine, &change, patience(engine))?,
-            Found::Nothing => return Ok(None),
-            Found::Something => {
-                if let Some(taken) = take(engine)? {
+        handle.commit_callbacks.invoke_completed(py)?;
+        match wait_for(py, target.wait(handle, deadline))? {
+            PollOutcome::Rebalance(change) => {
+                handle_rebalance(this, handle, &change, default_deadline(handle))?
+            }
+            PollOutcome::Empty => return Ok(None),
+            PollOutcome::Ready => {
+                if let Some(taken) = take(handle)? {
                     return Ok(Some(taken));
                 }
             }
@@ -127,25 +139,25 @@ fn poll<T>(
 }
 
 /// What a poll looks for.
-trait AsyncFind {
-    fn find(
+trait PollTarget {
+    fn wait(
         &self,
-        engine: &Engine,
+        handle: &ConsumerHandle,
         deadline: Instant,
-    ) -> impl Future<Output = ottla_client::Result<Found>> + Send;
+    ) -> impl Future<Output = ottla_client::Result<PollOutcome>> + Send;
 }
 
-struct Records(usize);
+struct UpTo(usize);
 
-impl AsyncFind for Records {
-    async fn find(&self, engine: &Engine, deadline: Instant) -> ottla_client::Result<Found> {
-        engine.find_records(deadline, self.0).await
+impl PollTarget for UpTo {
+    async fn wait(&self, handle: &ConsumerHandle, deadline: Instant) -> ottla_client::Result<PollOutcome> {
+        handle.wait_for_records(deadline, self.0).await
     }
 }
 
-impl AsyncFind for &Shape {
-    async fn find(&self, engine: &Engine, deadline: Instant) -> ottla_client::Result<Found> {
-        engine.find_columns(deadline, self).await
+impl PollTarget for &BatchLayout {
+    async fn wait(&self, handle: &ConsumerHandle, deadline: Instant) -> ottla_client::Result<PollOutcome> {
+        handle.wait_for_batch(deadline, self).await
     }
 }
 
@@ -165,22 +177,23 @@ impl Consumer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        let (assignors, kwargs) = assignors::take(kwargs)?;
+        let (assignors, kwargs) = assignors::extract(kwargs)?;
         let (client, own_client) =
-            Client::given_or_connected(py, "Consumer", bootstrap, config, timeout, kwargs.as_ref())?;
-        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers, assignors), topics)?;
+            resolve_connected_client(py, "Consumer", bootstrap, config, timeout, kwargs.as_ref())?;
+        let base =
+            ConsumerBase::new(ConsumerHandle::new(client, own_client, deserializers, assignors), topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
 
     /// Give up all partitions, and leave the group. ``on_revoked`` is called before.
     fn unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {
         let (py, base) = (this.py(), base(this));
-        let engine = base.engine()?;
-        engine.core.unsubscribe().map_err(|error| errors::raise(py, &error))?;
+        let handle = base.handle()?;
+        handle.core.unsubscribe().map_err(|error| errors::raise(py, &error))?;
         base.forget_subscription();
         // Who polls works it off; also this thread, if this is a callback.
-        let Ok(_turn) = engine.turn.hold() else { return Ok(()) };
-        work_off_all(this, engine, patience(engine))
+        let Ok(_guard) = handle.poll_lock.lock() else { return Ok(()) };
+        handle_pending_rebalances(this, handle, default_deadline(handle))
     }
 
     /// Return records as soon as there are any; an empty list if there are none in time.
@@ -205,9 +218,9 @@ impl Consumer {
         max_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = this.py();
-        let most = base(this).engine()?.most(max_records);
-        let records = poll(this, until(timeout)?, Records(most), |engine| {
-            let records = engine.hand_out(py, most)?;
+        let max_records = base(this).handle()?.max_records(max_records);
+        let records = poll(this, deadline_after(timeout)?, UpTo(max_records), |handle| {
+            let records = handle.pop_records(py, max_records)?;
             Ok((!records.is_empty()).then_some(records))
         })?;
         PyList::new(py, records.unwrap_or_default())
@@ -237,8 +250,8 @@ impl Consumer {
         columns: Option<Vec<String>>,
         include_headers: bool,
     ) -> PyResult<Option<RecordBatch>> {
-        let shape = Shape { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
-        let batch = poll(this, until(timeout)?, &shape, |engine| Ok(engine.hand_out_columns()))?;
+        let layout = BatchLayout { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
+        let batch = poll(this, deadline_after(timeout)?, &layout, |handle| Ok(handle.pop_batch()))?;
         Ok(batch.map(RecordBatch))
     }
 
@@ -249,15 +262,16 @@ impl Consumer {
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
         let py = this.py();
         {
-            let engine = base(this).engine()?;
-            let _turn = engine.turn.hold().map_err(|error| errors::raise(py, &error))?;
-            if let Some(record) = engine.hand_out_at_hand(py)? {
+            let handle = base(this).handle()?;
+            let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
+            if let Some(record) = handle.pop_buffered_record(py)? {
                 return Ok(Some(record));
             }
         }
-        let most = base(this).engine()?.most(None);
+        let max_records = base(this).handle()?.max_records(None);
         loop {
-            let record = poll(this, until(FOREVER)?, Records(most), |engine| engine.hand_out_one(py))?;
+            let record =
+                poll(this, deadline_after(FOREVER)?, UpTo(max_records), |handle| handle.pop_record(py))?;
             if record.is_some() {
                 return Ok(record);
             }
@@ -273,7 +287,7 @@ impl Consumer {
     /// See ``Client.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(this: &Bound<'_, Self>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
-        sync_client::events(this.py(), base(this).engine()?.core.client(), all_topics, timeout)
+        sync_client::events(this.py(), base(this).handle()?.core.client(), all_topics, timeout)
     }
 
     /// Return the names of all topics, internal ones included, in order.
@@ -285,7 +299,7 @@ impl Consumer {
     ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (*, timeout=None))]
     fn list_topics(this: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<Vec<String>> {
-        sync_client::list_topics(this.py(), base(this).engine()?.core.client(), timeout)
+        sync_client::list_topics(this.py(), base(this).handle()?.core.client(), timeout)
     }
 
     /// Return the partitions of a topic by index.
@@ -306,7 +320,7 @@ impl Consumer {
         topic: &str,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::partitions_for(this.py(), base(this).engine()?.core.client(), topic, timeout)
+        sync_client::partitions_for(this.py(), base(this).handle()?.core.client(), topic, timeout)
     }
 
     /// Return the offset of the next record, and wait until it is known.
@@ -322,7 +336,7 @@ impl Consumer {
     ///     TimeoutError: the position is not known in time.
     #[pyo3(signature = (topic, partition, *, timeout=None))]
     fn position(this: &Bound<'_, Self>, topic: &str, partition: i32, timeout: Option<f64>) -> PyResult<i64> {
-        let core = &base(this).engine()?.core;
+        let core = &base(this).handle()?.core;
         let timeout = seconds(timeout, core.client().config().default_api_timeout)?;
         wait_for(this.py(), core.position(&(topic.into(), partition), timeout))
     }
@@ -346,10 +360,10 @@ impl Consumer {
         offsets: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        let engine = base(this).engine()?;
-        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
-        let committed = wait_for(this.py(), engine.core.commit(partitions::offsets(offsets)?, timeout));
-        engine.outcomes.tell(this.py())?;
+        let handle = base(this).handle()?;
+        let timeout = seconds(timeout, handle.core.client().config().default_api_timeout)?;
+        let committed = wait_for(this.py(), handle.core.commit(partitions::offsets(offsets)?, timeout));
+        handle.commit_callbacks.invoke_completed(this.py())?;
         committed
     }
 
@@ -369,7 +383,7 @@ impl Consumer {
         offsets: Option<&Bound<'_, PyAny>>,
         on_commit: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        commit_async(base(this).engine()?, partitions::offsets(offsets)?, on_commit)
+        base(this).handle()?.commit_async(partitions::offsets(offsets)?, on_commit)
     }
 
     /// Return the offsets that the group has committed.
@@ -392,9 +406,12 @@ impl Consumer {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, base) = (this.py(), base(this));
-        let core = &base.engine()?.core;
+        let core = &base.handle()?.core;
         let timeout = seconds(timeout, core.client().config().default_api_timeout)?;
-        partitions::committed(py, wait_for(py, core.committed(base.named(partitions)?, timeout))?)
+        partitions::committed(
+            py,
+            wait_for(py, core.committed(base.partitions_or_assigned(partitions)?, timeout))?,
+        )
     }
 
     /// Return the first record of each partition that is not older than a time.
@@ -415,9 +432,9 @@ impl Consumer {
         timestamps: &Bound<'py, PyAny>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (py, engine) = (this.py(), base(this).engine()?);
+        let (py, handle) = (this.py(), base(this).handle()?);
         let wanted = offsets::specs(timestamps)?;
-        partitions::by_time(py, wait_for(py, engine.list_offsets(wanted, timeout)?)?)
+        partitions::offsets_by_time(py, wait_for(py, handle.list_offsets(wanted, timeout)?)?)
     }
 
     /// Return the first offset of partitions.
@@ -436,8 +453,8 @@ impl Consumer {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, base) = (this.py(), base(this));
-        let wanted = partitions::each(base.named(partitions)?, OffsetSpec::Earliest);
-        partitions::plain(py, wait_for(py, base.engine()?.list_offsets(wanted, timeout)?)?)
+        let wanted = partitions::with_spec(base.partitions_or_assigned(partitions)?, OffsetSpec::Earliest);
+        partitions::offsets_only(py, wait_for(py, base.handle()?.list_offsets(wanted, timeout)?)?)
     }
 
     /// Return the end offset of partitions: the offset of the next record that is written.
@@ -458,8 +475,8 @@ impl Consumer {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, base) = (this.py(), base(this));
-        let wanted = partitions::each(base.named(partitions)?, OffsetSpec::Latest);
-        partitions::plain(py, wait_for(py, base.engine()?.list_offsets(wanted, timeout)?)?)
+        let wanted = partitions::with_spec(base.partitions_or_assigned(partitions)?, OffsetSpec::Latest);
+        partitions::offsets_only(py, wait_for(py, base.handle()?.list_offsets(wanted, timeout)?)?)
     }
 
     /// Leave the group, and close the consumer.
@@ -477,27 +494,27 @@ impl Consumer {
     #[pyo3(signature = (timeout=30.0))]
     fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
         let (py, base) = (this.py(), base(this));
-        let engine = base.closing()?;
-        let deadline = until(timeout)?;
-        if engine.turn.is_mine() {
-            let words = "close() in a callback of the consumer: return first, or call wakeup()";
-            return Err(errors::raise(py, &Error::new(Kind::State, words)));
+        let handle = base.handle_even_if_closed()?;
+        let deadline = deadline_after(timeout)?;
+        if handle.poll_lock.is_held_by_this_thread() {
+            let message = "close() in a callback of the consumer: return first, or call wakeup()";
+            return Err(errors::raise(py, &Error::new(Kind::State, message)));
         }
-        if !engine.start_closing() {
+        if !handle.start_closing() {
             return Ok(());
         }
-        let turn = wait(py, engine.turn.wait(deadline))?.then(|| engine.turn.taken());
-        let mut outcome = engine.outcomes.tell(py);
-        wait(py, engine.begin_close(left(deadline)))?;
+        let guard = wait(py, handle.poll_lock.acquire_by(deadline))?.then(|| handle.poll_lock.adopt());
+        let mut result = handle.commit_callbacks.invoke_completed(py);
+        wait(py, handle.begin_close(time_left(deadline)))?;
         // Who is still in a callback after all that time holds up nobody else.
-        if turn.is_some() {
-            outcome = outcome.and(work_off_all(this, engine, deadline));
+        if guard.is_some() {
+            result = result.and(handle_pending_rebalances(this, handle, deadline));
         }
-        let left = wait_for(py, engine.end_close(left(deadline)));
-        outcome = outcome.and(engine.outcomes.tell(py)).and(left);
-        engine.forget_callbacks();
+        let left = wait_for(py, handle.end_close(time_left(deadline)));
+        result = result.and(handle.commit_callbacks.invoke_completed(py)).and(left);
+        handle.forget_callbacks();
         base.forget_subscription();
-        outcome
+        result
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -516,7 +533,7 @@ impl Consumer {
         let base = base(this);
         base._stop_auto_commit()?;
         let closed = Self::close(this, 30.0);
-        errors::keep_that_of_the_block(this.py(), closed, |error| base._closing_failed(error))
+        errors::prefer_block_error(this.py(), closed, |error| base._closing_failed(error))
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> String {

@@ -13,38 +13,38 @@ use crate::convert::errors;
 pub(crate) const NAIVE: &str = "naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)";
 
 /// What a value is as a moment.
-pub(crate) enum Moment {
+pub(crate) enum DatetimeArg {
     /// Seconds since 1970.
-    At(f64),
+    Aware(f64),
     /// A datetime without a time zone.
     Naive,
     /// No datetime.
-    Other,
+    NotDatetime,
 }
 
-impl Moment {
+impl DatetimeArg {
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = value.py();
         if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() {
-            return Ok(Self::Other);
+            return Ok(Self::NotDatetime);
         }
         if !value.hasattr(intern!(py, "timestamp"))? {
-            return Ok(Self::Other);
+            return Ok(Self::NotDatetime);
         }
         if let Some(offset) = value.getattr_opt(intern!(py, "utcoffset"))?
             && offset.call0()?.is_none()
         {
             return Ok(Self::Naive);
         }
-        Ok(Self::At(value.call_method0(intern!(py, "timestamp"))?.extract()?))
+        Ok(Self::Aware(value.call_method0(intern!(py, "timestamp"))?.extract()?))
     }
 }
 
 /// Milliseconds since 1970 of a datetime; nothing, if the value is none. `what` names the argument.
 pub(crate) fn millis(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-    match Moment::of(value)? {
-        Moment::At(seconds) => Ok(Some((seconds * 1000.0).round() as i64)),
-        Moment::Naive => Err(errors::config(value.py(), format!("{what} is {value}: {NAIVE}"))),
-        Moment::Other => Ok(None),
+    match DatetimeArg::of(value)? {
+        DatetimeArg::Aware(seconds) => Ok(Some((seconds * 1000.0).round() as i64)),
+        DatetimeArg::Naive => Err(errors::config(value.py(), format!("{what} is {value}: {NAIVE}"))),
+        DatetimeArg::NotDatetime => Ok(None),
     }
 }

@@ -89,7 +89,12 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
 
 /// The exception of a `send_batch` that ended early, with the promise of the records that were accepted, so
 /// that the caller can go on exactly behind them. To repeat the whole call would write those twice.
-pub(crate) fn cut_short<'py, T>(py: Python<'py>, error: PyErr, accepted: usize, delivery: T) -> PyErr
+pub(crate) fn with_partial_delivery<'py, T>(
+    py: Python<'py>,
+    error: PyErr,
+    accepted: usize,
+    delivery: T,
+) -> PyErr
 where
     T: IntoPyObject<'py>,
 {
@@ -108,7 +113,7 @@ where
 
 /// At the end of a `with` block that an exception ends: what closing failed with is logged, so that it does
 /// not take the place of that exception. What is no `Exception`, Ctrl-C say, is raised.
-pub(crate) fn keep_that_of_the_block(
+pub(crate) fn prefer_block_error(
     py: Python<'_>,
     closed: PyResult<()>,
     log: impl FnOnce(&str),

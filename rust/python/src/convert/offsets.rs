@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_client::{OffsetSpec, TopicPartition};
+use ottla_client::config::IsolationLevel;
+use ottla_client::{Client, OffsetSpec, TopicPartition};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -79,10 +80,10 @@ fn spec(wanted: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
 }
 
 fn wrong(wanted: &Bound<'_, PyAny>) -> PyErr {
-    let words = format!(
+    let message = format!(
         "offset {wanted}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
     );
-    errors::config(wanted.py(), words)
+    errors::config(wanted.py(), message)
 }
 
 /// The answer as a dict by `(topic, partition)`.
@@ -102,4 +103,18 @@ pub(crate) fn to_dict<'py>(
         dict.set_item((&*topic, partition), Py::new(py, value)?)?;
     }
     Ok(dict)
+}
+
+/// Whether only committed records count at an isolation level, by Kafka's name; without one, at that of
+/// the client's configuration.
+pub(crate) fn read_committed(py: Python<'_>, client: &Client, level: Option<&str>) -> PyResult<bool> {
+    match level {
+        None => Ok(client.config().isolation_level == IsolationLevel::ReadCommitted),
+        Some("read_committed") => Ok(true),
+        Some("read_uncommitted") => Ok(false),
+        Some(level) => {
+            let message = format!("isolation.level={level:?}: expected read_uncommitted or read_committed");
+            Err(errors::config(py, message))
+        }
+    }
 }

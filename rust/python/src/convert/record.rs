@@ -2,66 +2,19 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyDict, PyInt, PyMapping, PyMemoryView, PyString};
+use pyo3::types::{PyDict, PyInt, PyMapping};
 
 use ottla_client::producer::{Appended, Appender, Producer, Record, Room, Sent, Target};
 use ottla_protocol::records::Header;
 
+use crate::convert::bytes::{BytesArg, bytes_arg};
 use crate::convert::datetime;
 use crate::convert::errors;
 use crate::producer::serializers::{Place, Serializers};
 
-/// A key or a value.
-pub(crate) enum Data {
-    Bytes(PyBackedBytes),
-    Str(PyBackedStr),
-}
-
-impl Data {
-    pub(crate) fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Str(text) => text.as_bytes(),
-        }
-    }
-}
-
-/// Bytes, text (as UTF-8), or None.
-pub(crate) fn data(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(Some(Data::Bytes(bytes.clone().into())));
-    }
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(Some(Data::Str(text.clone().try_into()?)));
-    }
-    // bytearray, memoryview and whatever else has a buffer: copied, since it may change.
-    if let Ok(view) = PyMemoryView::from(value) {
-        let copied = value.py().get_type::<PyBytes>().call1((view,))?.cast_into::<PyBytes>()?;
-        return Ok(Some(Data::Bytes(copied.into())));
-    }
-    let ty = value.get_type().name()?;
-    let advice = match what {
-        "key" | "value" => format!("; a {what}_serializer takes other types"),
-        _ => String::new(),
-    };
-    Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None{advice}")))
-}
-
-/// Whether [`data`] will take a value, without taking it.
-pub(crate) fn check_data(value: &Bound<'_, PyAny>) -> bool {
-    value.is_none()
-        || value.is_instance_of::<PyBytes>()
-        || value.is_instance_of::<PyString>()
-        || PyMemoryView::from(value).is_ok()
-}
-
 /// Headers: pairs of a name and bytes, text or None; or a mapping of such.
 #[derive(Default)]
-pub(crate) struct Headers(Vec<(Data, Option<Data>)>);
+pub(crate) struct Headers(Vec<(BytesArg, Option<BytesArg>)>);
 
 impl Headers {
     pub(crate) fn new(headers: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -72,10 +25,10 @@ impl Headers {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract().map_err(|_| {
                 PyTypeError::new_err("headers: expected pairs of a name and a value, or a dict of such")
             })?;
-            let key = data("a header's name", &key)?;
+            let key = bytes_arg("a header's name", &key)?;
             let key =
                 key.ok_or_else(|| PyTypeError::new_err("a header's name is None; expected str or bytes"))?;
-            out.push((key, data("a header's value", &value)?));
+            out.push((key, bytes_arg("a header's value", &value)?));
         }
         Ok(Self(out))
     }
@@ -83,15 +36,15 @@ impl Headers {
     pub(crate) fn as_headers(&self) -> Vec<Header<'_>> {
         self.0
             .iter()
-            .map(|(key, value)| Header { key: key.as_slice(), value: value.as_ref().map(Data::as_slice) })
+            .map(|(key, value)| Header { key: key.as_slice(), value: value.as_ref().map(BytesArg::as_slice) })
             .collect()
     }
 }
 
 /// A record that holds on to what Python gave, so that it can wait without the GIL.
-pub(crate) struct Fields {
-    pub(crate) key: Option<Data>,
-    pub(crate) value: Option<Data>,
+pub(crate) struct OwnedRecord {
+    pub(crate) key: Option<BytesArg>,
+    pub(crate) value: Option<BytesArg>,
     pub(crate) headers: Headers,
     pub(crate) timestamp: i64,
     pub(crate) partition: Option<i32>,
@@ -99,7 +52,7 @@ pub(crate) struct Fields {
 }
 
 /// A record as it was given to `send`.
-pub(crate) struct Given<'a, 'py> {
+pub(crate) struct SendArgs<'a, 'py> {
     pub(crate) topic: &'a str,
     pub(crate) value: Option<&'a Bound<'py, PyAny>>,
     pub(crate) key: Option<&'a Bound<'py, PyAny>>,
@@ -109,19 +62,19 @@ pub(crate) struct Given<'a, 'py> {
     pub(crate) on_delivery: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl Fields {
-    pub(crate) fn new(given: &Given<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
+impl OwnedRecord {
+    pub(crate) fn new(given: &SendArgs<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
         Self::read(given, serializers, None, ottla_client::producer::now_millis)
     }
 
     /// As the record at `index` of a batch, in which `now` is the same for all.
     pub(crate) fn read(
-        given: &Given<'_, '_>,
+        given: &SendArgs<'_, '_>,
         serializers: &Serializers,
         index: Option<usize>,
         now: impl FnOnce() -> i64,
     ) -> PyResult<Self> {
-        let Given { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
+        let SendArgs { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
         let place = Place { topic, headers, index };
         Ok(Self {
             timestamp: match timestamp.filter(|timestamp| !timestamp.is_none()) {
@@ -138,7 +91,7 @@ impl Fields {
 
     /// Key and value as bytes.
     pub(crate) fn as_slices(&self) -> [Option<&[u8]>; 2] {
-        [&self.key, &self.value].map(|data| data.as_ref().map(Data::as_slice))
+        [&self.key, &self.value].map(|data| data.as_ref().map(BytesArg::as_slice))
     }
 
     /// Sends it without waiting.
@@ -159,8 +112,8 @@ impl Fields {
     fn as_record<'a>(&'a self, headers: &'a [Header<'a>]) -> Record<'a> {
         Record {
             timestamp: self.timestamp,
-            key: self.key.as_ref().map(Data::as_slice),
-            value: self.value.as_ref().map(Data::as_slice),
+            key: self.key.as_ref().map(BytesArg::as_slice),
+            value: self.value.as_ref().map(BytesArg::as_slice),
             headers,
         }
     }

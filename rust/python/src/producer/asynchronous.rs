@@ -11,13 +11,13 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::asyncio::{self, LastLoop, Promise, start};
+use crate::asyncio::{self, FutureCompleter, LoopCache, start};
 use crate::client::asynchronous as async_client;
-use crate::client::client_arg::{connect, given_or_new};
-use crate::client::sync as sync_client;
-use crate::client::sync::ConnectionStatus;
+use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::metrics::{metrics, topic_metrics};
 use crate::convert::errors;
-use crate::convert::record::{self, Fields};
+use crate::convert::record::{self, OwnedRecord};
 use crate::producer::backlog::{Backlog, Cancelled, Waiting, ask};
 use crate::producer::batch_delivery::AsyncBatchDelivery;
 use crate::producer::delivery_groups::Groups;
@@ -27,7 +27,7 @@ use crate::producer::intercepted_rows::{self, Told};
 use crate::producer::producer_handle::leave;
 use crate::producer::send_batch::{Given, Rows};
 use crate::producer::sync::CLOSE;
-use crate::runtime::{Owned, runtime, seconds};
+use crate::runtime::{ProcessLocal, runtime, seconds};
 
 struct Parts {
     core: Arc<Core>,
@@ -61,9 +61,9 @@ struct Parts {
 ///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncProducer {
-    parts: Owned<Parts>,
+    parts: ProcessLocal<Parts>,
     hooks: Arc<Hooks>,
-    last_loop: LastLoop,
+    loop_cache: LoopCache,
     /// For connecting.
     timeout: Duration,
     /// The client was made for this producer and goes with it.
@@ -106,7 +106,7 @@ impl AsyncProducer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
-        let (client, own_client) = given_or_new(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
+        let (client, own_client) = resolve_client(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
@@ -116,8 +116,8 @@ impl AsyncProducer {
             Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));
         let open: Weak<Backlog> = Arc::downgrade(&backlog);
         exit::watch(open);
-        let parts = Owned::new(Parts { core, groups, backlog });
-        Ok(Self { parts, hooks: Arc::new(hooks), last_loop: LastLoop::default(), timeout, own_client })
+        let parts = ProcessLocal::new(Parts { core, groups, backlog });
+        Ok(Self { parts, hooks: Arc::new(hooks), loop_cache: LoopCache::default(), timeout, own_client })
     }
 
     /// Find the cluster, unless it was found before.
@@ -128,7 +128,7 @@ impl AsyncProducer {
     ///         cause.
     fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let client = self.parts.get()?.core.client().clone();
-        start(py, connect(client, self.own_client, self.timeout), |py, ()| Ok(py.None()))
+        start(py, connect_if_new(client, self.own_client, self.timeout), |py, ()| Ok(py.None()))
     }
 
     /// Send a record; the future completes when it is acknowledged or failed.
@@ -177,7 +177,7 @@ impl AsyncProducer {
         partition: Option<i32>,
         on_delivery: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
+        let given = record::SendArgs { topic, value, key, headers, timestamp, partition, on_delivery };
         match &self.hooks.interceptors {
             None => self.send_record(py, &given),
             Some(all) => all.around(py, &given, |given| self.send_record(py, given)),
@@ -221,8 +221,11 @@ impl AsyncProducer {
         let highest = rows.highest_partition();
         let mut rows = rows.owned()?;
         let (core, topic) = (Arc::clone(core), Arc::<str>::from(topic));
-        let told =
-            Told { topic: Arc::clone(&topic), groups: Arc::clone(groups), mailbox: asyncio::mailbox(py)? };
+        let told = Told {
+            topic: Arc::clone(&topic),
+            groups: Arc::clone(groups),
+            loop_queue: asyncio::running_loop_queue(py)?,
+        };
         let custom = self.hooks.partitioner.clone();
         let work = async move {
             let deadline = core.blocks_until();
@@ -242,7 +245,7 @@ impl AsyncProducer {
                     }
                     Ok(rows)
                 };
-                match ask(&told.mailbox, deadline, place).await {
+                match ask(&told.loop_queue, deadline, place).await {
                     Ok(placed) => rows = placed,
                     Err(trouble) => return Ok(Err(trouble)),
                 }
@@ -254,7 +257,7 @@ impl AsyncProducer {
             Ok((runs, Err(error))) => {
                 let accepted = runs.count();
                 let delivery = AsyncBatchDelivery::from(runs);
-                Err(errors::cut_short(py, errors::raise(py, &error), accepted, delivery))
+                Err(errors::with_partial_delivery(py, errors::raise(py, &error), accepted, delivery))
             }
             Err(trouble) => Err(trouble.raise(py)),
         })
@@ -312,7 +315,7 @@ impl AsyncProducer {
     ///
     /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.parts.get()?.core.client()))
+        Ok(connections(self.parts.get()?.core.client()))
     }
 
     /// Return the changes of the cluster and of the connections, from now on.
@@ -336,14 +339,14 @@ impl AsyncProducer {
     ///
     /// See ``ottla.ProducerMetrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.parts.get()?.core.metrics())
+        metrics(py, self.parts.get()?.core.metrics())
     }
 
     /// Return the metrics of each topic that records were sent to, by topic.
     ///
     /// See ``ottla.TopicMetrics`` for their meaning.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.parts.get()?.core)
+        topic_metrics(py, &self.parts.get()?.core)
     }
 
     /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
@@ -370,7 +373,7 @@ impl AsyncProducer {
     fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let producer = this.get();
         let client = producer.parts.get()?.core.client().clone();
-        let work = connect(client, producer.own_client, producer.timeout);
+        let work = connect_if_new(client, producer.own_client, producer.timeout);
         let this_too = this.clone().into_any().unbind();
         start(this.py(), work, |_, ()| Ok(this_too))
     }
@@ -439,12 +442,12 @@ impl AsyncProducer {
     fn send_record<'py>(
         &self,
         py: Python<'py>,
-        given: &record::Given<'_, 'py>,
+        given: &record::SendArgs<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Parts { core, groups, backlog } = self.parts.get()?;
-        let mut fields = Fields::new(given, &self.hooks.serializers)?;
-        let (future, bridge) = self.last_loop.future(py)?;
-        let mailbox = bridge.get().mailbox();
+        let mut fields = OwnedRecord::new(given, &self.hooks.serializers)?;
+        let (future, loop_handle) = self.loop_cache.future(py)?;
+        let loop_queue = loop_handle.get().loop_queue();
         if backlog.is_empty()
             && let Some(target) = core.known_target(given.topic)
             && !target.ends_before(fields.partition)
@@ -456,13 +459,13 @@ impl AsyncProducer {
                 fields.try_send(core, &target, None).map_err(|error| errors::raise(py, &error))?
             {
                 let told = (Some(future.clone().unbind()), fields.on_delivery);
-                groups.add(delivery, fields.timestamp, told, mailbox);
+                groups.add(delivery, fields.timestamp, told, loop_queue);
                 return Ok(future);
             }
         }
         let cancelled = Arc::new(AtomicBool::new(false));
         future.call_method1("add_done_callback", (Cancelled(Arc::clone(&cancelled)),))?;
-        let promise = Promise::of(future.clone().unbind(), Arc::clone(mailbox));
+        let promise = FutureCompleter::of(future.clone().unbind(), Arc::clone(loop_queue));
         let deadline = core.blocks_until();
         backlog.push(given.topic, Waiting { fields, promise, deadline, cancelled })?;
         Ok(future)

@@ -18,9 +18,9 @@ use pyo3::prelude::*;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::asyncio::{Mailbox, Promise, is_done, report_to_loop, settle};
+use crate::asyncio::{FutureCompleter, LoopQueue, complete, is_done, report_to_loop};
 use crate::convert::errors;
-use crate::convert::record::Fields;
+use crate::convert::record::OwnedRecord;
 use crate::producer::delivery::RecordMetadata;
 use crate::producer::delivery_groups::{Groups, refused};
 use crate::producer::exit::Ending;
@@ -29,8 +29,8 @@ use crate::runtime::{runtime, wait_for};
 
 /// A record that waits for its topic or for room.
 pub(crate) struct Waiting {
-    pub(crate) fields: Fields,
-    pub(crate) promise: Promise,
+    pub(crate) fields: OwnedRecord,
+    pub(crate) promise: FutureCompleter,
     /// `max.block.ms` after the call.
     pub(crate) deadline: Instant,
     pub(crate) cancelled: Arc<AtomicBool>,
@@ -73,12 +73,12 @@ impl Trouble {
 
 /// Has a loop's thread make something, and waits for it.
 pub(crate) async fn ask<T: Send + 'static>(
-    mailbox: &Mailbox,
+    loop_queue: &LoopQueue,
     deadline: Instant,
     make: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
 ) -> Result<T, Trouble> {
     let (made, answer) = oneshot::channel();
-    mailbox.post(move |py| {
+    loop_queue.call_soon(move |py| {
         // Whoever asked may have gone.
         let _ = made.send(make(py));
     });
@@ -166,7 +166,7 @@ impl Backlog {
         let accepted = tokio::select! {
             // First, so that what need not wait is sent.
             biased;
-            accepted = self.accept(topic, fields, promise.mailbox(), deadline, &cancelled) => accepted,
+            accepted = self.accept(topic, fields, promise.loop_queue(), deadline, &cancelled) => accepted,
             _ = ended.wait_for(|ended| *ended) => {
                 let words = "the producer was closed while the record waited for its topic or for room: it was not sent";
                 Err(Error::new(Kind::Closed, words).topic(topic).into())
@@ -175,14 +175,14 @@ impl Backlog {
         match accepted {
             Ok(None) => {}
             Ok(Some((delivery, timestamp))) => {
-                if let Some((future, mailbox)) = promise.into_parts() {
-                    self.groups.add(delivery, timestamp, (Some(future), on_delivery), &mailbox);
+                if let Some((future, loop_queue)) = promise.into_parts() {
+                    self.groups.add(delivery, timestamp, (Some(future), on_delivery), &loop_queue);
                 }
             }
             Err(trouble) => {
-                let Some((future, mailbox)) = promise.into_parts() else { return };
+                let Some((future, loop_queue)) = promise.into_parts() else { return };
                 let failed = Arc::clone(&self.groups.failed);
-                mailbox.post(move |py| {
+                loop_queue.call_soon(move |py| {
                     if is_done(future.bind(py)) {
                         return;
                     }
@@ -193,7 +193,7 @@ impl Backlog {
                     {
                         report_to_loop(py, "on_delivery raised", raised);
                     }
-                    settle(future.bind(py), Err(error));
+                    complete(future.bind(py), Err(error));
                     if let Some(error) = unseen {
                         failed.push(future, error);
                     }
@@ -206,8 +206,8 @@ impl Backlog {
     async fn accept(
         &self,
         topic: &Arc<str>,
-        mut fields: Fields,
-        mailbox: &Mailbox,
+        mut fields: OwnedRecord,
+        loop_queue: &LoopQueue,
         deadline: Instant,
         cancelled: &AtomicBool,
     ) -> Result<Option<(Delivery, i64)>, Trouble> {
@@ -220,7 +220,7 @@ impl Backlog {
                 custom.place_record(py, &topic, &mut fields, count)?;
                 Ok(fields)
             };
-            fields = ask(mailbox, deadline, placed).await?;
+            fields = ask(loop_queue, deadline, placed).await?;
         }
         let mut room = None;
         loop {

@@ -12,7 +12,7 @@ use crate::asyncio::start;
 use crate::convert::errors;
 use crate::producer::partitioner::Array;
 use crate::producer::row_results::{Failed, Runs};
-use crate::runtime::{Owned, check_process, pid, seconds, wait};
+use crate::runtime::{ProcessLocal, check_process, pid, seconds, wait};
 
 fn to_python(py: Python<'_>, failures: Vec<Failed>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
     let told = |(first, count, error)| Ok((first, count, errors::value_at(py, &error, Some(first))?));
@@ -140,12 +140,12 @@ impl BatchDelivery {
 /// ``AsyncProducer.send_batch`` returns it; ``len()`` is the number of records.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncBatchDelivery {
-    runs: Owned<Arc<Runs>>,
+    runs: ProcessLocal<Arc<Runs>>,
 }
 
 impl From<Runs> for AsyncBatchDelivery {
     fn from(runs: Runs) -> Self {
-        Self { runs: Owned::new(Arc::new(runs)) }
+        Self { runs: ProcessLocal::new(Arc::new(runs)) }
     }
 }
 

@@ -194,7 +194,7 @@ impl Delivery {
         if known.is_none() {
             check_process(delivery.pid)?;
         }
-        let (promise, future) = asyncio::Promise::new(py)?;
+        let (promise, future) = asyncio::FutureCompleter::new(py)?;
         let owned = this.clone().unbind();
         let give = move |py: Python<'_>| {
             let delivery = owned.get();
@@ -206,9 +206,9 @@ impl Delivery {
             // Its future is settled here, so that the loop need not come round for it.
             Some(_) => {
                 drop(promise.into_parts());
-                asyncio::settle(&future, give(py));
+                asyncio::complete(&future, give(py));
             }
-            None => delivery.promise.completion.on_done(move || promise.settle(give)),
+            None => delivery.promise.completion.on_done(move || promise.complete(give)),
         }
         future.call_method0(intern!(py, "__await__"))
     }

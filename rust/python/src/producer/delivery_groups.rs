@@ -16,7 +16,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::asyncio::failed_futures::FailedFutures;
-use crate::asyncio::{Mailbox, report_to_loop, settle};
+use crate::asyncio::{LoopQueue, complete, report_to_loop};
 use crate::convert::errors;
 use crate::producer::delivery::{Delivery as PyDelivery, RecordMetadata};
 
@@ -103,7 +103,7 @@ impl Group {
                 Ok(metadata) => Py::new(py, metadata).map(Py::into_any),
                 Err(error) => Err(errors::raise(py, &error)),
             };
-            settle(future.bind(py), result);
+            complete(future.bind(py), result);
             let Some(error) = failed else { continue };
             self.completion.mark_seen(awaited.index, awaited.index + 1);
             if awaited.on_delivery.is_some() {
@@ -116,9 +116,9 @@ impl Group {
     }
 }
 
-impl Sink for Mailbox {
+impl Sink for LoopQueue {
     fn done(&self, group: Group) {
-        self.post(move |py| group.fill(py));
+        self.call_soon(move |py| group.fill(py));
     }
 }
 

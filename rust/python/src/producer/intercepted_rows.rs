@@ -9,9 +9,9 @@ use ottla_client::Error;
 use ottla_client::producer::{Delivery, Producer, Sent, Target};
 use pyo3::prelude::*;
 
-use crate::asyncio::{Mailbox, report_to_loop};
+use crate::asyncio::{LoopQueue, report_to_loop};
 use crate::convert::errors;
-use crate::convert::record::Fields;
+use crate::convert::record::OwnedRecord;
 use crate::producer::delivery::RecordMetadata;
 use crate::producer::delivery_groups::{Groups, refused};
 use crate::producer::producer_handle::Engine;
@@ -25,7 +25,7 @@ pub(crate) fn send(
     engine: &Engine,
     topic: &str,
     target: &Target,
-    rows: Vec<Fields>,
+    rows: Vec<OwnedRecord>,
     runs: &mut Runs,
 ) -> PyResult<()> {
     let mut rows = rows.into_iter();
@@ -44,7 +44,7 @@ fn send_row(
     engine: &Engine,
     topic: &str,
     target: &Target,
-    fields: &mut Fields,
+    fields: &mut OwnedRecord,
     runs: &mut Runs,
 ) -> PyResult<()> {
     let core = &engine.core;
@@ -83,7 +83,7 @@ fn send_row(
 pub(crate) fn refuse(
     py: Python<'_>,
     topic: &str,
-    rows: impl IntoIterator<Item = Fields>,
+    rows: impl IntoIterator<Item = OwnedRecord>,
     error: &PyErr,
 ) -> PyResult<()> {
     for row in rows {
@@ -99,7 +99,7 @@ pub(crate) fn refuse(
 pub(crate) struct Told {
     pub(crate) topic: Arc<str>,
     pub(crate) groups: Arc<Groups>,
-    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) loop_queue: Arc<LoopQueue>,
 }
 
 impl Told {
@@ -108,7 +108,7 @@ impl Told {
         &self,
         core: &Producer,
         target: &Target,
-        rows: Vec<Fields>,
+        rows: Vec<OwnedRecord>,
         runs: &mut Runs,
     ) -> ottla_client::Result<()> {
         let mut rows = rows.into_iter();
@@ -116,7 +116,7 @@ impl Told {
             match append(core, target, &row, runs).await {
                 Ok(Ok(delivery)) => {
                     let told = (None, row.on_delivery.take());
-                    self.groups.add(delivery, row.timestamp, told, &self.mailbox);
+                    self.groups.add(delivery, row.timestamp, told, &self.loop_queue);
                 }
                 Ok(Err(error)) => self.refuse(vec![row], error),
                 Err(error) => {
@@ -129,9 +129,9 @@ impl Told {
     }
 
     /// Tells that rows are not sent.
-    pub(crate) fn refuse(&self, rows: Vec<Fields>, error: Error) {
+    pub(crate) fn refuse(&self, rows: Vec<OwnedRecord>, error: Error) {
         let topic = Arc::clone(&self.topic);
-        self.mailbox.post(move |py| {
+        self.loop_queue.call_soon(move |py| {
             let error = errors::raise(py, &error);
             if let Err(raised) = refuse(py, &topic, rows, &error) {
                 report_to_loop(py, "an interceptor cannot be told of a record", raised);
@@ -144,7 +144,7 @@ impl Told {
 async fn append(
     core: &Producer,
     target: &Target,
-    fields: &Fields,
+    fields: &OwnedRecord,
     runs: &mut Runs,
 ) -> ottla_client::Result<ottla_client::Result<Delivery>> {
     let row = runs.count();

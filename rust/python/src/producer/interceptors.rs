@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-use crate::convert::record::Given;
+use crate::convert::record::SendArgs;
 use crate::producer::delivery::RecordMetadata;
 
 static RECORD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -31,8 +31,8 @@ pub(crate) struct Intercepted<'py> {
 }
 
 impl<'py> Intercepted<'py> {
-    pub(crate) fn given(&self) -> Given<'_, 'py> {
-        Given {
+    pub(crate) fn given(&self) -> SendArgs<'_, 'py> {
+        SendArgs {
             topic: &self.topic,
             value: Some(&self.value),
             key: Some(&self.key),
@@ -64,10 +64,10 @@ impl Interceptors {
     pub(crate) fn on_send<'py>(
         &self,
         py: Python<'py>,
-        given: &Given<'_, 'py>,
+        given: &SendArgs<'_, 'py>,
         in_batch: bool,
     ) -> PyResult<Intercepted<'py>> {
-        let Given { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
+        let SendArgs { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
         let make = RECORD.import(py, "ottla.interceptors", "ProducerRecord")?;
         let record = make.call1((topic, value, key, headers, timestamp, partition))?;
         let how = PyDict::new(py);
@@ -89,8 +89,8 @@ impl Interceptors {
     pub(crate) fn around<'py, T>(
         &self,
         py: Python<'py>,
-        given: &Given<'_, 'py>,
-        send: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+        given: &SendArgs<'_, 'py>,
+        send: impl FnOnce(&SendArgs<'_, 'py>) -> PyResult<T>,
     ) -> PyResult<T> {
         let intercepted = self.on_send(py, given, false)?;
         match send(&intercepted.given()) {

@@ -7,8 +7,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
+use crate::convert::bytes::{bytes_arg, is_bytes_arg};
 use crate::convert::errors;
-use crate::convert::record::{self, Fields, Headers, check_data, data, timestamp};
+use crate::convert::record::{self, Headers, OwnedRecord, timestamp};
 use crate::producer::hooks::Hooks;
 use crate::producer::interceptors::Interceptors;
 use crate::producer::send_batch::Given;
@@ -48,11 +49,11 @@ impl<'a, 'py> ListRows<'a, 'py> {
         })
     }
 
-    fn row(&mut self, value: &Bound<'py, PyAny>) -> PyResult<Fields> {
+    fn row(&mut self, value: &Bound<'py, PyAny>) -> PyResult<OwnedRecord> {
         let key = next(&mut self.keys)?;
         let headers = next(&mut self.headers)?;
         let timestamp = next(&mut self.timestamps)?;
-        let given = record::Given {
+        let given = record::SendArgs {
             topic: self.topic,
             value: Some(value),
             key: key.as_ref(),
@@ -67,10 +68,10 @@ impl<'a, 'py> ListRows<'a, 'py> {
         let index = Some(self.index);
         self.index += 1;
         let Some(all) = self.interceptors else {
-            return Fields::read(&given, self.serializers, index, || self.now);
+            return OwnedRecord::read(&given, self.serializers, index, || self.now);
         };
         let intercepted = all.on_send(value.py(), &given, true)?;
-        let fields = Fields::read(&intercepted.given(), self.serializers, index, || self.now);
+        let fields = OwnedRecord::read(&intercepted.given(), self.serializers, index, || self.now);
         if let Err(error) = &fields {
             intercepted.refused(error)?;
         }
@@ -79,7 +80,7 @@ impl<'a, 'py> ListRows<'a, 'py> {
 }
 
 impl Iterator for ListRows<'_, '_> {
-    type Item = PyResult<Fields>;
+    type Item = PyResult<OwnedRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let value = self.values.next()?;
@@ -118,7 +119,7 @@ pub(crate) fn check_lists(py: Python<'_>, given: &Given<'_, '_>, hooks: &Hooks) 
 
 fn check(value: &Bound<'_, PyAny>, is_hooked: bool) -> PyResult<()> {
     // The error is made by whom it is made anyway.
-    if is_hooked || check_data(value) { Ok(()) } else { data("it", value).map(drop) }
+    if is_hooked || is_bytes_arg(value) { Ok(()) } else { bytes_arg("it", value).map(drop) }
 }
 
 /// Checks a list that may not have been given; an error names the list and the index.

@@ -17,7 +17,7 @@ use pyo3::types::{PyBool, PyBytes, PyCapsule, PyDict, PyInt, PyString, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
 use crate::convert::errors;
-use crate::convert::record::Fields;
+use crate::convert::record::OwnedRecord;
 use crate::producer::arrow_rows::{Pair, chunks, columns, speaks_arrow};
 use crate::producer::send_batch::OwnedRows;
 
@@ -146,7 +146,7 @@ impl Custom {
         &self,
         py: Python<'_>,
         topic: &str,
-        fields: &mut Fields,
+        fields: &mut OwnedRecord,
         count: usize,
     ) -> PyResult<()> {
         if fields.partition.is_none() {

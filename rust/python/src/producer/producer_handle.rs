@@ -101,7 +101,7 @@ pub(crate) fn leave(
     unseen: impl FnOnce() -> Option<UnseenFailure>,
 ) -> PyResult<()> {
     if failed {
-        return errors::keep_that_of_the_block(py, closed, |error| {
+        return errors::prefer_block_error(py, closed, |error| {
             tracing::warn!(target: "ottla.producer", error, "the producer could not be closed as it should after the exception in its with block");
         });
     }

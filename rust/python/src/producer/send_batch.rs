@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::convert::errors;
-use crate::convert::record::Fields;
+use crate::convert::record::OwnedRecord;
 use crate::producer::arrow_rows::{Pair, all_columns, pairs, speaks_arrow};
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::hooks::Hooks;
@@ -103,7 +103,7 @@ impl<'a, 'py> Rows<'a, 'py> {
             Ok(()) => Ok(runs),
             Err(error) => {
                 let accepted = runs.count();
-                Err(errors::cut_short(py, error, accepted, BatchDelivery::from(runs)))
+                Err(errors::with_partial_delivery(py, error, accepted, BatchDelivery::from(runs)))
             }
         }
     }
@@ -151,9 +151,9 @@ impl<'a, 'py> Rows<'a, 'py> {
 /// Rows that need no GIL.
 pub(crate) enum OwnedRows {
     Arrow(Vec<Pair>),
-    Lists(Vec<Fields>),
+    Lists(Vec<OwnedRecord>),
     /// Interceptors are told of each.
-    Told(Vec<Fields>),
+    Told(Vec<OwnedRecord>),
 }
 
 /// So many rows are sent before a task lets others run.
@@ -163,7 +163,7 @@ const ROWS_READ: usize = 128;
 
 impl OwnedRows {
     /// The rows that are told of, if there are such.
-    pub(crate) fn told(self) -> Vec<Fields> {
+    pub(crate) fn told(self) -> Vec<OwnedRecord> {
         match self {
             Self::Told(rows) => rows,
             Self::Arrow(_) | Self::Lists(_) => Vec::new(),
@@ -251,7 +251,7 @@ fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -
 fn append_rows(
     core: &Producer,
     target: &Target,
-    rows: &[Fields],
+    rows: &[OwnedRecord],
     part: Range<usize>,
     runs: &mut Runs,
     room: Option<Room>,
@@ -339,7 +339,7 @@ fn send_lists(
     py: Python<'_>,
     core: &Producer,
     target: &Target,
-    mut rows: impl Iterator<Item = PyResult<Fields>>,
+    mut rows: impl Iterator<Item = PyResult<OwnedRecord>>,
     runs: &mut Runs,
 ) -> PyResult<()> {
     let mut some = Vec::with_capacity(ROWS_READ);

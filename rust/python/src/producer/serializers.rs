@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
+use crate::convert::bytes::{BytesArg, bytes_arg};
 use crate::convert::errors;
-use crate::convert::record::{Data, data};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -43,11 +43,11 @@ impl Serializers {
         Ok(Self { key: one("key", key)?, value: one("value", value)? })
     }
 
-    pub(crate) fn key(&self, place: Place<'_, '_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
+    pub(crate) fn key(&self, place: Place<'_, '_>, key: &Bound<'_, PyAny>) -> PyResult<Option<BytesArg>> {
         field("key", self.key.as_ref(), place, key)
     }
 
-    pub(crate) fn value(&self, place: Place<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
+    pub(crate) fn value(&self, place: Place<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<Option<BytesArg>> {
         field("value", self.value.as_ref(), place, value)
     }
 
@@ -69,10 +69,10 @@ fn field(
     serializer: Option<&Serializer>,
     place: Place<'_, '_>,
     value: &Bound<'_, PyAny>,
-) -> PyResult<Option<Data>> {
+) -> PyResult<Option<BytesArg>> {
     match serializer {
         Some(serializer) if !value.is_none() => serializer.serialize(place, value),
-        _ => data(name, value),
+        _ => bytes_arg(name, value),
     }
 }
 
@@ -90,7 +90,7 @@ impl Serializer {
         Ok(Self { field, call: call.unbind(), is_object })
     }
 
-    fn serialize(&self, place: Place<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<Option<Data>> {
+    fn serialize(&self, place: Place<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<Option<BytesArg>> {
         let py = value.py();
         let call = self.call.bind(py);
         let made = match (self.is_object, place.headers) {
@@ -98,7 +98,7 @@ impl Serializer {
             (true, Some(headers)) if !headers.is_none() => call.call1((place.topic, value, headers)),
             (true, _) => call.call1((place.topic, value, PyTuple::empty(py))),
         };
-        made.and_then(|made| data("what the serializer returned", &made))
+        made.and_then(|made| bytes_arg("what the serializer returned", &made))
             .map_err(|cause| self.error(py, place, cause).unwrap_or_else(|failure| failure))
     }
 

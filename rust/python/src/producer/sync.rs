@@ -7,11 +7,14 @@ use ottla_client::producer::{Producer as Core, Sent};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::client::client_arg::resolve_connected_client;
+use crate::client::connection_status::{ConnectionStatus, connections};
 use crate::client::events::Events;
+use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::sync as sync_client;
-use crate::client::sync::{Client, ConnectionStatus};
+use crate::convert::bytes::bytes_arg;
 use crate::convert::errors;
-use crate::convert::record::{self, Fields, data};
+use crate::convert::record::{self, OwnedRecord};
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::delivery::Delivery;
 use crate::producer::exit;
@@ -19,7 +22,7 @@ use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows;
 use crate::producer::producer_handle::Engine;
 use crate::producer::send_batch::{Given, Rows};
-use crate::runtime::{Owned, runtime, seconds, wait_for};
+use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
 
 /// How long `close` waits for unsent records unless told otherwise.
 pub(crate) const CLOSE: Duration = Duration::from_secs(60);
@@ -48,7 +51,7 @@ pub(crate) const CLOSE: Duration = Duration::from_secs(60);
 ///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Producer {
-    engine: Owned<Arc<Engine>>,
+    engine: ProcessLocal<Arc<Engine>>,
     hooks: Hooks,
 }
 
@@ -83,14 +86,14 @@ impl Producer {
     ) -> PyResult<Self> {
         let (hooks, kwargs) = Hooks::take(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) =
-            Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
+            resolve_connected_client(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let core = Core::new(client).map_err(|error| errors::raise(py, &error))?;
         let engine = Arc::new(Engine::new(core, own_client));
         let open: Weak<Engine> = Arc::downgrade(&engine);
         exit::watch(open);
-        Ok(Self { engine: Owned::new(engine), hooks })
+        Ok(Self { engine: ProcessLocal::new(engine), hooks })
     }
 
     /// Put a record into its partition's batch; returns at once unless the buffer is full.
@@ -132,7 +135,7 @@ impl Producer {
         partition: Option<i32>,
         on_delivery: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Delivery> {
-        let given = record::Given { topic, value, key, headers, timestamp, partition, on_delivery };
+        let given = record::SendArgs { topic, value, key, headers, timestamp, partition, on_delivery };
         let engine = self.engine.get()?;
         match &self.hooks.interceptors {
             None => self.send_record(py, engine, &given),
@@ -242,7 +245,7 @@ impl Producer {
     ///
     /// On a shared client, those of its other users are included.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.engine.get()?.core.client()))
+        Ok(connections(self.engine.get()?.core.client()))
     }
 
     /// Return the changes of the cluster and of the connections, from now on.
@@ -261,14 +264,14 @@ impl Producer {
     ///
     /// See ``ottla.ProducerMetrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.engine.get()?.core.metrics())
+        metrics(py, self.engine.get()?.core.metrics())
     }
 
     /// Return the metrics of each topic that records were sent to, by topic.
     ///
     /// See ``ottla.TopicMetrics`` for their meaning.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.engine.get()?.core)
+        topic_metrics(py, &self.engine.get()?.core)
     }
 
     /// The bytes of ``buffer.memory`` that hold records without an acknowledgement.
@@ -320,10 +323,10 @@ impl Producer {
         &self,
         py: Python<'_>,
         engine: &Arc<Engine>,
-        given: &record::Given<'_, '_>,
+        given: &record::SendArgs<'_, '_>,
     ) -> PyResult<Delivery> {
         let core = &engine.core;
-        let mut fields = Fields::new(given, &self.hooks.serializers)?;
+        let mut fields = OwnedRecord::new(given, &self.hooks.serializers)?;
         // One for the whole call, whatever it waits for; most wait for nothing.
         let mut deadline = None;
         let mut until = || *deadline.get_or_insert_with(|| core.blocks_until());
@@ -362,7 +365,7 @@ pub(crate) fn partition_for_key(py: Python<'_>, key: &Bound<'_, PyAny>, partitio
     if partitions == 0 {
         return Err(errors::config(py, "partitions is 0: expected the topic's number of partitions"));
     }
-    match data("key", key)? {
+    match bytes_arg("key", key)? {
         Some(key) => Ok(ottla_client::producer::partition_for_key(key.as_slice(), partitions)),
         None => Err(errors::config(py, "key is None: a record without a key has no fixed partition")),
     }
