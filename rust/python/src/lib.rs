@@ -1,7 +1,7 @@
 //! The Python module `ottla._core`: convert, release the GIL, call, convert back.
 //!
 //! One file per noun. Nothing starts at import: no thread, no runtime; the first client makes the
-//! process's runtime (`runtime.rs`). The typed face of all this is `python/ottla/_core.pyi`.
+//! process's runtime (`runtime.rs`). The typed face of all this is `python/ottla/_core/`.
 
 mod asyncio;
 mod client;
