@@ -11,20 +11,20 @@ from ottla.config_types import CommonConfig
 
 @final
 class Admin:
-    """Creates and deletes topics, and reads and stores the offsets of groups.
+    """A client that creates and deletes topics, and reads and alters the offsets of groups.
 
     Use it in a ``with`` block, or ``close()`` it.
 
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
-        config: configuration by Kafka's dotted names; keyword arguments are the same names with
-            underscores, and win. See ``Client``.
-        timeout: seconds in which the cluster must be found, as for ``Client``.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. See ``Client``.
+        timeout: seconds to find the cluster, as for ``Client``.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.
         BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-        ConfigError: a key or a value is wrong, or a client was given together with configuration.
+        ConfigError: a key or a value is invalid, or a client is combined with configuration.
     """
 
     def __new__(
@@ -82,7 +82,7 @@ class Admin:
         *,
         timeout: float | None = None,
     ) -> None:
-        """Store offsets for a group without members; the group is created if it does not exist.
+        """Set the committed offsets of a group without members; creates the group if needed.
 
         Args:
             group_id: the group (``group.id``).
@@ -113,7 +113,7 @@ class Admin:
         """
 
     def close(self) -> None:
-        """Close the connections, unless they belong to a client that was given."""
+        """Close the connections, unless they belong to a shared client."""
 
     def __enter__(self) -> Admin: ...
     def __exit__(

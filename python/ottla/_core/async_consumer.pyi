@@ -1,7 +1,7 @@
 """The native futures behind ``ottla.AsyncConsumer``."""
 
 from asyncio import Future
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime
 from types import GenericAlias
 from typing import Any, Generic
@@ -25,7 +25,7 @@ _V = TypeVar("_V", covariant=True, default=bytes)
 
 @disjoint_base
 class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
-    """The methods of ``AsyncConsumer`` that are native futures."""
+    """The methods of ``AsyncConsumer`` that return native futures."""
 
     def __new__(
         cls,
@@ -40,9 +40,9 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     ) -> Self: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def connect(self) -> Future[None]:
-        """Find the cluster, unless it was found before.
+        """Connect to the cluster, unless it is connected already.
 
-        ``async with`` and the first poll do the same.
+        ``async with`` and the first poll connect, too.
 
         Raises:
             AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -55,44 +55,28 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Return the changes of the cluster and of the connections, from now on.
+        """Subscribe to changes of the cluster and the connections; see ``AsyncClient.events``.
 
         Args:
-            all_topics: whether to include all topics, instead of those that this consumer uses.
+            all_topics: whether to include all topics instead of only those that this consumer uses.
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
-
-        See ``AsyncClient.events``.
         """
 
     def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
-        """Return the names of all topics, internal ones included, in order.
-
-        Args:
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Raises:
-            TimeoutError: no broker has answered in time.
-        """
+        """Return the names of all topics, as ``AsyncClient.list_topics`` does."""
 
     def partitions_for(
         self, topic: str, *, timeout: float | None = None
     ) -> Future[dict[int, Partition]]:
-        """Return the partitions of a topic by index.
+        """Return the partitions of a topic, by number, as ``AsyncClient.partitions_for`` does.
 
         Args:
-            topic: the topic's name. It is not made if it does not exist.
+            topic: the topic's name. A topic that does not exist is not created.
             timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Returns:
-            A dict whose keys are the partitions' numbers, from 0 on.
-
-        Raises:
-            UnknownTopicError: the topic does not exist; known within 5 s.
-            TimeoutError: no broker has answered in time.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
-        """Return the offset of the next record, once it is known.
+        """Return a partition's position, the offset of the next record, once it is known.
 
         Args:
             topic: the topic.
@@ -102,7 +86,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         Raises:
             OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
             StateError: the partition is not assigned.
-            TimeoutError: the position is not known in time.
+            TimeoutError: the position was not determined in time.
         """
 
     def commit(
@@ -110,17 +94,18 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     ) -> Future[None]:
         """Commit offsets to the group; the future completes with the response.
 
-        The commit is under way when the call returns. Commits are sent in the order of the calls.
+        Commits are sent in the order of the calls, whether or not the future is awaited.
 
         Args:
-            offsets: the offset of the next record to read, or an ``OffsetAndMetadata``, by
-                ``(topic, partition)``. Default: the positions at the time of the call.
+            offsets: a record that was processed; or the offset of the next record to read, or an
+                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions at the
+                time of the call.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
             AuthorizationError: the principal may not commit for the group or a topic.
-            CommitFailedError: the group is rebalancing, or has removed this member; other members
-                may have its partitions.
+            CommitFailedError: the group is rebalancing or removed this member; other members may
+                own its partitions.
             ConfigError: there is no ``group.id``, or an offset is negative.
             TimeoutError: the group's coordinator did not respond in time.
         """
@@ -131,14 +116,14 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         """Commit offsets without a future. Commits are sent in the order of the calls.
 
         Args:
-            offsets: as for ``commit``; by default the positions at the time of the call.
-            on_commit: a function or coroutine function, called with an error or None, and the
-                offsets, inside a later poll or ``close``; cancelling that cancels it. Without it,
-                errors are logged.
+            offsets: as for ``commit``. Default: the positions at the time of the call.
+            on_commit: a function or coroutine function. A later poll or ``close`` calls it with an
+                error or None, and the offsets; cancelling that call cancels it. Without it, errors
+                are logged.
 
         Raises:
             ConfigError: an offset is negative.
-            StateError: 10,000 commits are under way.
+            StateError: 10,000 commits are in flight.
         """
 
     def committed(
@@ -151,7 +136,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The offsets by ``(topic, partition)``; None where nothing is committed.
+            The offsets by ``(topic, partition)``; None for a partition without one.
 
         Raises:
             AuthorizationError: the principal may not read the group's offsets.
@@ -162,14 +147,14 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int | datetime], *, timeout: float | None = None
     ) -> Future[dict[TopicPartition, OffsetAndTimestamp | None]]:
-        """Return the first record of each partition that is not older than a time.
+        """Look up the first record at or after a timestamp, by partition.
 
         Args:
-            timestamps: milliseconds since 1970, by ``(topic, partition)``.
+            timestamps: milliseconds since 1970 or an aware ``datetime``, by ``(topic, partition)``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            Offset and timestamp by ``(topic, partition)``; None where all records are older.
+            Offset and timestamp by ``(topic, partition)``; None if all records are older.
 
         Raises:
             UnknownTopicError: a topic or a partition does not exist.
@@ -179,7 +164,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def beginning_offsets(
         self, *partitions: TopicPartition, timeout: float | None = None
     ) -> Future[dict[TopicPartition, int]]:
-        """Return the first offset of partitions.
+        """Look up the first offset of partitions.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -193,7 +178,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def end_offsets(
         self, *partitions: TopicPartition, timeout: float | None = None
     ) -> Future[dict[TopicPartition, int]]:
-        """Return the end offset of partitions: the offset of the next record that is written.
+        """Look up the end offset of partitions: the offset of the next record to be written.
 
         With ``isolation.level=read_committed`` it is the last stable offset.
 
@@ -217,10 +202,6 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         self, timeout: float, max_rows: int, columns: list[str] | None, include_headers: bool
     ) -> Future[bool | RebalanceChange]: ...
     def _pop_batch(self) -> RecordBatch | None: ...
-    def _begin_rebalance(self, change: RebalanceChange) -> Future[None]: ...
-    def _rebalance_callback(self, change: RebalanceChange) -> Callable[..., object] | None: ...
-    def _wait_for_commits(self, change: RebalanceChange) -> Future[None]: ...
-    def _finish_rebalance(self, change: RebalanceChange) -> None: ...
     def _next_pending_rebalance(self) -> RebalanceChange | None: ...
     def _unsubscribe(self) -> None: ...
     def _next_commit_callback(

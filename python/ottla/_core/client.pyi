@@ -24,21 +24,21 @@ class Client:
     admins can share it.
 
     Args:
-        bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+        bootstrap: addresses as ``host:port``, as a string or a list (``bootstrap.servers``); one
             that responds is enough.
-        config: configuration by Kafka's dotted names; keyword arguments are the same names with
-            underscores, and win. ``sasl_oauth_token`` is a callable for OAUTHBEARER (KIP-255). It
-            returns a token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in
-            seconds since 1970 or as an aware ``datetime``, the extensions as a dict. It is called
-            on a thread of its own whenever a new token is needed.
-        timeout: seconds in which the cluster must be found; until then, servers that fail are tried
-            again. Default: ``default.api.timeout.ms``, 60 s.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. ``sasl_oauth_token`` is a callable for OAUTHBEARER
+            (KIP-255), called on a thread of its own whenever a new token is needed. It returns a
+            token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
+            since 1970 or as an aware ``datetime``, the extensions as a dict.
+        timeout: seconds to find the cluster, in which servers that fail are tried again. Default:
+            ``default.api.timeout.ms``, 60 s.
         connect: whether to connect now. Otherwise the first call connects.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.
         BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-        ConfigError: a key or a value is wrong.
+        ConfigError: a key or a value is invalid.
     """
 
     def __new__(
@@ -61,10 +61,10 @@ class Client:
         """Return a snapshot of the cluster's metadata.
 
         Args:
-            topics: topics that it must contain. Those that are not known yet are looked up, and are
-                refreshed until they have not been used for ``metadata.max.idle.ms`` (5 minutes).
-            all_topics: whether to look up all topics of the cluster, this once.
-            refresh: whether to ask the cluster even if everything is known.
+            topics: topics that the snapshot must contain. Unknown topics are looked up, and
+                refreshed until they were unused for ``metadata.max.idle.ms`` (5 minutes).
+            all_topics: whether to look up all topics of the cluster, for this call only.
+            refresh: whether to request new metadata even if everything is cached.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -83,24 +83,22 @@ class Client:
         """
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
-        """Return the partitions of a topic by index.
+        """Return the partitions of a topic, by number.
 
         Args:
-            topic: the topic's name. It is not made if it does not exist.
+            topic: the topic's name. A topic that does not exist is not created.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            A dict whose keys are the partitions' numbers, from 0 on.
+            A dict whose keys are the partitions' numbers, starting at 0.
 
         Raises:
-            UnknownTopicError: the topic does not exist; known within 5 s.
-            TimeoutError: no broker has answered in time.
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
         """
 
     def leader(self, topic: str, partition: int) -> int | None:
-        """Return the id of a partition's leader, without waiting.
-
-        It is that of the metadata at hand; no request is sent.
+        """Return the id of a partition's leader from cached metadata, without waiting.
 
         Args:
             topic: the topic's name.
@@ -111,14 +109,14 @@ class Client:
         """
 
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Return the changes of the cluster and of the connections, from now on.
+        """Subscribe to changes of the cluster and of the connections.
 
         While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
-        (5 s), so that an idle client notices changes, too.
+        (5 s), so that an idle client notices changes.
 
         Args:
-            all_topics: whether to include all topics, new ones too, instead of those that this
-                client uses. Topics that exist already cause no events.
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                client uses. Existing topics cause no events.
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -141,12 +139,12 @@ class Client:
         isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> dict[tuple[str, int], OffsetAndTimestamp]:
-        """Return offsets of partitions (Kafka's ListOffsets).
+        """Look up offsets of partitions (Kafka's ListOffsets).
 
         Args:
             spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-                ``"max_timestamp"`` (KIP-734), or milliseconds since 1970 for the first record that
-                is not older.
+                ``"max_timestamp"`` (KIP-734), or a timestamp for the first record at or after it:
+                milliseconds since 1970 or an aware ``datetime``.
             isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
                 ``"latest"`` is the last stable offset: the end, or the first record of an open
                 transaction. Default: the client's ``isolation.level``.
@@ -156,7 +154,7 @@ class Client:
             The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
 
         Raises:
-            ConfigError: an entry of ``spec`` or the isolation level is wrong.
+            ConfigError: an entry of ``spec`` or the isolation level is invalid.
             UnknownTopicError: a topic or a partition does not exist.
             TimeoutError: a leader did not respond in time.
         """
@@ -172,33 +170,32 @@ class Client:
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
     ) -> Scan:
-        """Read ranges of offsets as Arrow batches; ``ottla.scan`` is the same by topic and time.
+        """Read ranges of offsets as Arrow batches; ``ottla.scan`` takes topics and times.
 
         Args:
             ranges: ``(topic, partition, start, end)``; ``end`` is exclusive. With an end of None,
                 the scan follows the log until it is closed.
-            columns: the columns to read, in that order. Default: all, without ``headers``.
+            columns: the columns to read, in this order. Default: all but ``headers``.
             include_headers: whether to add ``headers`` to the default columns.
             max_rows: the maximum number of rows in a batch.
-            target_bytes: bytes of keys, values and headers after which a batch ends.
-            fail_on_data_loss: whether to raise if records of a range are gone. Otherwise they are
-                skipped with a warning.
-            timeout: seconds without any progress after which the scan fails. Default:
+            target_bytes: the number of bytes of keys, values and headers that ends a batch.
+            fail_on_data_loss: whether to raise if records of a range were deleted. Otherwise
+                they are skipped with a warning.
+            timeout: seconds without progress after which the scan fails. Default:
                 ``default.api.timeout.ms``.
 
         Returns:
-            A scan, which reads in the background from now on; errors of reading are raised by
-            iterating over it.
+            A scan, which starts reading in the background. Iterating over it raises read errors.
 
         Raises:
-            ConfigError: a range, a column or a limit is wrong.
+            ConfigError: a range, a column or a limit is invalid.
         """
 
     def close(self, timeout: float | None = None) -> None:
         """Close all connections. Calls that wait for a response fail with ``ClosedError``.
 
         Args:
-            timeout: has no effect; producers and consumers have the same argument.
+            timeout: ignored; for symmetry with producers and consumers.
         """
 
     def __enter__(self) -> Client: ...
@@ -213,21 +210,21 @@ class Client:
 class AsyncClient:
     """A client of one Kafka cluster for asyncio; it mirrors ``Client``.
 
-    Methods that block there return a native future of the running loop here, without a thread that
-    waits; cancelling the future cancels the request. One client may be used from several loops.
+    Methods that block there return a native future of the running loop here and use no thread.
+    Cancelling the future cancels the request. Several loops may use one client.
 
-    Making a client does not connect: ``async with`` does, or ``connect()``, or the first call.
+    Creating a client does not connect it: ``async with``, ``connect()`` or the first call does.
 
     Args:
-        bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+        bootstrap: addresses as ``host:port``, as a string or a list (``bootstrap.servers``); one
             that responds is enough.
-        config: configuration by Kafka's dotted names; keyword arguments are the same names with
-            underscores, and win. See ``Client``.
-        timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
-            are tried again. Default: ``default.api.timeout.ms``, 60 s.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. See ``Client``.
+        timeout: seconds for ``connect()`` to find the cluster, in which servers that fail are tried
+            again. Default: ``default.api.timeout.ms``, 60 s.
 
     Raises:
-        ConfigError: a key or a value is wrong.
+        ConfigError: a key or a value is invalid.
     """
 
     def __new__(
@@ -239,7 +236,7 @@ class AsyncClient:
         **kwargs: Unpack[ClientConfig],
     ) -> AsyncClient: ...
     def connect(self) -> Future[None]:
-        """Find the cluster, unless it was found before.
+        """Connect to the cluster, unless it is connected already.
 
         Raises:
             AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -258,9 +255,9 @@ class AsyncClient:
         """Return a snapshot of the cluster's metadata.
 
         Args:
-            topics: topics that it must contain. Those that are not known yet are looked up.
-            all_topics: whether to look up all topics of the cluster, this once.
-            refresh: whether to ask the cluster even if everything is known.
+            topics: topics that the snapshot must contain. Unknown topics are looked up.
+            all_topics: whether to look up all topics of the cluster, for this call only.
+            refresh: whether to request new metadata even if everything is cached.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -281,24 +278,22 @@ class AsyncClient:
     def partitions_for(
         self, topic: str, *, timeout: float | None = None
     ) -> Future[dict[int, Partition]]:
-        """Return the partitions of a topic by index.
+        """Return the partitions of a topic, by number.
 
         Args:
-            topic: the topic's name. It is not made if it does not exist.
+            topic: the topic's name. A topic that does not exist is not created.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            A dict whose keys are the partitions' numbers, from 0 on.
+            A dict whose keys are the partitions' numbers, starting at 0.
 
         Raises:
-            UnknownTopicError: the topic does not exist; known within 5 s.
-            TimeoutError: no broker has answered in time.
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
         """
 
     def leader(self, topic: str, partition: int) -> int | None:
-        """Return the id of a partition's leader, without waiting.
-
-        It is that of the metadata at hand; no request is sent.
+        """Return the id of a partition's leader from cached metadata, without waiting.
 
         Args:
             topic: the topic's name.
@@ -311,14 +306,14 @@ class AsyncClient:
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Return the changes from now on: ``async for event in await client.events(): ...``.
+        """Subscribe to changes: ``async for event in await client.events(): ...``.
 
         While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
-        (5 s), so that an idle client notices changes, too.
+        (5 s), so that an idle client notices changes.
 
         Args:
-            all_topics: whether to include all topics, new ones too, instead of those that this
-                client uses. Topics that exist already cause no events.
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                client uses. Existing topics cause no events.
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -341,11 +336,11 @@ class AsyncClient:
         isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> Future[dict[tuple[str, int], OffsetAndTimestamp]]:
-        """Return offsets of partitions (Kafka's ListOffsets).
+        """Look up offsets of partitions (Kafka's ListOffsets).
 
         Args:
             spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-                ``"max_timestamp"``, or milliseconds since 1970; see ``Client.list_offsets``.
+                ``"max_timestamp"``, or a timestamp; see ``Client.list_offsets``.
             isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
                 ``isolation.level``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -354,7 +349,7 @@ class AsyncClient:
             The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
 
         Raises:
-            ConfigError: an entry of ``spec`` or the isolation level is wrong.
+            ConfigError: an entry of ``spec`` or the isolation level is invalid.
             UnknownTopicError: a topic or a partition does not exist.
             TimeoutError: a leader did not respond in time.
         """
@@ -363,7 +358,7 @@ class AsyncClient:
         """Close all connections. Calls that wait for a response fail with ``ClosedError``.
 
         Args:
-            timeout: has no effect; producers and consumers have the same argument.
+            timeout: ignored; for symmetry with producers and consumers.
         """
 
     def __aenter__(self) -> Future[AsyncClient]: ...

@@ -44,7 +44,7 @@ class Partition:
         """The ids of the brokers whose replicas are offline."""
     @property
     def error(self) -> str | None:
-        """Kafka's name of the partition's error, as ``LEADER_NOT_AVAILABLE``, or None."""
+        """Kafka's name of the partition's error, such as ``LEADER_NOT_AVAILABLE``, or None."""
 
 @final
 class Topic:
@@ -55,27 +55,27 @@ class Topic:
         """The topic's name."""
     @property
     def id(self) -> str | None:
-        """The topic's id (KIP-516) as text; None if the brokers do not give ids."""
+        """The topic's id (KIP-516) as a string; None if the brokers do not support topic ids."""
     @property
     def internal(self) -> bool:
         """Whether the topic is Kafka's own, such as ``__consumer_offsets``."""
     @property
     def error(self) -> str | None:
-        """Kafka's name of the topic's error, as ``UNKNOWN_TOPIC_OR_PARTITION``, or None."""
+        """Kafka's name of the topic's error, such as ``UNKNOWN_TOPIC_OR_PARTITION``, or None."""
     @property
     def partitions(self) -> dict[int, Partition]:
         """The topic's partitions by number, in a new dict."""
 
 @final
 class Cluster:
-    """A snapshot of the cluster's metadata; it never changes.
+    """An immutable snapshot of the cluster's metadata.
 
-    ``Client.cluster()`` returns a newer one.
+    ``Client.cluster()`` returns the current one.
     """
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster's id (``cluster.id``); None if it is not known."""
+        """The cluster's id (``cluster.id``); None if unknown."""
     @property
     def generation(self) -> int:
         """The snapshot's number, which grows with each refresh; 0 before the first."""
@@ -84,4 +84,4 @@ class Cluster:
         """The brokers by id, in a new dict."""
     @property
     def topics(self) -> Mapping[str, Topic]:
-        """The topics that the client knows, by name and in order, as a read-only mapping."""
+        """The topics that the client knows: a read-only mapping by name, in alphabetical order."""

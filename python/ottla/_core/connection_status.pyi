@@ -16,7 +16,7 @@ class ConnectionStatus:
         """The broker's id."""
     @property
     def lane(self) -> Literal["data", "coordinator"]:
-        """What the connection is for: ``data``, or ``coordinator`` for groups and transactions."""
+        """The connection's purpose: ``data``, or ``coordinator`` for groups and transactions."""
     @property
     def address(self) -> str:
         """The broker's address as ``host:port``."""
@@ -25,16 +25,16 @@ class ConnectionStatus:
         """``connected``, ``connecting``, ``backing_off`` after a failure, or ``disconnected``."""
     @property
     def phase(self) -> str | None:
-        """The step that is under way while ``connecting``, such as ``DNS`` or ``TLS``."""
+        """The current step while ``connecting``, such as ``DNS`` or ``TLS``."""
     @property
     def in_flight(self) -> int:
-        """The number of requests that have no response yet."""
+        """The number of requests in flight."""
     @property
     def round_trip_time(self) -> float | None:
         """The smoothed round-trip time in seconds, without fetches; None if unknown."""
     @property
     def throttled_for(self) -> float | None:
-        """The rest of the broker's throttle time in seconds (KIP-219), or None."""
+        """The remaining throttle time in seconds (KIP-219), or None."""
     @property
     def last_error(self) -> str | None:
         """The message of the last failure; None if there was none."""

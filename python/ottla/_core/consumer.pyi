@@ -22,30 +22,31 @@ _V = TypeVar("_V", covariant=True, default=bytes)
 
 @final
 class Consumer(ConsumerBase, Generic[_K, _V]):
-    """A consumer. Iterate over it, or poll; use it in a ``with`` block, or ``close()`` it.
+    """A consumer: iterate over it or ``poll()`` it.
 
-    Iterating returns record after record, without end; a record counts as consumed once it was
-    returned. One thread polls or iterates at a time; any thread may call the other methods.
+    Use it in a ``with`` block, or ``close()`` it. Iterating returns records without end; a record
+    counts as consumed once it was returned. One thread polls or iterates at a time; any thread may
+    call the other methods.
 
-    A ``with`` block that ends with an exception, Ctrl-C included, commits nothing automatically:
-    the records that were being processed are read again.
+    A ``with`` block that ends with an exception, including Ctrl-C, commits nothing automatically:
+    the records in processing are read again.
 
     Args:
-        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata it
-            shares; it makes its own connections.
-        config: configuration by Kafka's dotted names; keyword arguments are the same names with
-            underscores, and win. See ``Client``. ``partition_assignment_strategy`` also takes
-            objects: see ``ottla.assignors``.
-        topics: topics to subscribe to at once, as ``subscribe(topics)`` does.
-        key_deserializer: turns the bytes of keys into objects: see ``ottla.deserializers``. Arrow
-            columns keep the bytes.
+        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata to
+            share; the consumer opens its own connections.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. See ``Client``. ``partition_assignment_strategy``
+            also takes objects: see ``ottla.assignors``.
+        topics: topics to subscribe to, as with ``subscribe(topics)``. Default: none.
+        key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
+            keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
-        timeout: seconds in which the cluster must be found, as for ``Client``.
+        timeout: seconds to find the cluster, as for ``Client``.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.
         BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-        ConfigError: a key or a value is wrong, or a client was given together with configuration.
+        ConfigError: a key or a value is invalid, or a client is combined with configuration.
     """
 
     def __new__(
@@ -61,26 +62,26 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     ) -> Consumer[_K, _V]: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def unsubscribe(self) -> None:
-        """Give up all partitions, and leave the group. ``on_revoked`` is called before."""
+        """Give up all partitions, and leave the group; calls ``on_revoked`` first."""
 
     def poll(
         self, timeout: float = 1.0, max_records: int | None = None
     ) -> list[Record[_K | None, _V | None]]:
-        """Return records as soon as there are any; an empty list if there are none in time.
+        """Return records as soon as there are any, or an empty list after the timeout.
 
-        The position moves past the records at once.
+        The positions move past the returned records.
 
         Args:
-            timeout: seconds to wait.
+            timeout: seconds to wait. Default: 1.
             max_records: the maximum number of records. Default: ``max.poll.records``, 500.
 
         Raises:
-            OffsetError: a partition has no position, and ``auto.offset.reset`` is ``none``.
+            OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.
             SerializationError: the next record cannot be deserialized. The position stays before
                 it; ``seek`` past it to continue.
-            StateError: nothing is subscribed to or assigned, or another thread polls.
+            StateError: there is no subscription or assignment, or another thread polls.
             WakeupError: ``wakeup()`` was called.
-            ClosedError: the consumer was closed, before or while it polled.
+            ClosedError: the consumer was closed before or during the poll.
         """
 
     def poll_arrow(
@@ -90,63 +91,47 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
     ) -> RecordBatch | None:
-        """Return records as Arrow columns, or None if there are none in time.
+        """Return records as Arrow columns, or None after the timeout.
 
-        The position moves past the records at once.
+        The positions move past the returned records.
 
         Args:
-            timeout: seconds to wait.
-            max_rows: the maximum number of rows. About 4 MB of keys, values and headers end a
-                batch, too.
-            columns: the columns, in that order: any of ``key``, ``value``, ``topic``,
+            timeout: seconds to wait. Default: 1.
+            max_rows: the maximum number of rows. A batch also ends after about 4 MB of keys, values
+                and headers.
+            columns: the columns, in this order: any of ``key``, ``value``, ``topic``,
                 ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
                 Default: all but ``headers``.
             include_headers: whether to add ``headers`` to the default columns.
 
         Raises:
-            ConfigError: a column does not exist, or is named twice.
-            KafkaError: as from ``poll``, except ``SerializationError``: columns have the bytes.
+            ConfigError: a column does not exist or is listed twice.
+            KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
 
     def __iter__(self) -> Iterator[Record[_K | None, _V | None]]: ...
     def __next__(self) -> Record[_K | None, _V | None]: ...
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Return the changes of the cluster and of the connections, from now on.
+        """Subscribe to changes of the cluster and the connections; see ``Client.events``.
 
         Args:
-            all_topics: whether to include all topics, instead of those that this consumer uses.
+            all_topics: whether to include all topics instead of only those that this consumer uses.
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
-
-        See ``Client.events``.
         """
 
     def list_topics(self, *, timeout: float | None = None) -> list[str]:
-        """Return the names of all topics, internal ones included, in order.
-
-        Args:
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Raises:
-            TimeoutError: no broker has answered in time.
-        """
+        """Return the names of all topics, as ``Client.list_topics`` does."""
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
-        """Return the partitions of a topic by index.
+        """Return the partitions of a topic, by number, as ``Client.partitions_for`` does.
 
         Args:
-            topic: the topic's name. It is not made if it does not exist.
+            topic: the topic's name. A topic that does not exist is not created.
             timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Returns:
-            A dict whose keys are the partitions' numbers, from 0 on.
-
-        Raises:
-            UnknownTopicError: the topic does not exist; known within 5 s.
-            TimeoutError: no broker has answered in time.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> int:
-        """Return the offset of the next record, and wait until it is known.
+        """Return a partition's position, the offset of the next record; waits until it is known.
 
         Args:
             topic: the topic.
@@ -156,7 +141,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         Raises:
             OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
             StateError: the partition is not assigned.
-            TimeoutError: the position is not known in time.
+            TimeoutError: the position was not determined in time.
         """
 
     def commit(
@@ -165,14 +150,15 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """Commit offsets to the group, and wait for the response.
 
         Args:
-            offsets: the offset of the next record to read, or an ``OffsetAndMetadata``, by
-                ``(topic, partition)``. Default: the positions of all assigned partitions.
+            offsets: a record that was processed; or the offset of the next record to read, or an
+                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all
+                assigned partitions.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
             AuthorizationError: the principal may not commit for the group or a topic.
-            CommitFailedError: the group is rebalancing, or has removed this member; other members
-                may have its partitions.
+            CommitFailedError: the group is rebalancing or removed this member; other members may
+                own its partitions.
             ConfigError: there is no ``group.id``, or an offset is negative.
             TimeoutError: the group's coordinator did not respond in time.
         """
@@ -183,13 +169,13 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """Commit offsets without waiting. Commits are sent in the order of the calls.
 
         Args:
-            offsets: as for ``commit``; by default the positions at the time of the call.
-            on_commit: called with an error or None, and the offsets, inside a later poll, commit or
-                close. Without it, errors are logged.
+            offsets: as for ``commit``. Default: the positions at the time of the call.
+            on_commit: a callback that a later poll, commit or close calls with an error or None,
+                and the offsets. Without it, errors are logged.
 
         Raises:
             ConfigError: an offset is negative.
-            StateError: 10,000 commits are under way.
+            StateError: 10,000 commits are in flight.
         """
 
     def committed(
@@ -202,7 +188,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The offsets by ``(topic, partition)``; None where nothing is committed.
+            The offsets by ``(topic, partition)``; None for a partition without one.
 
         Raises:
             AuthorizationError: the principal may not read the group's offsets.
@@ -213,14 +199,14 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int | datetime], *, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record of each partition that is not older than a time.
+        """Look up the first record at or after a timestamp, by partition.
 
         Args:
-            timestamps: milliseconds since 1970, by ``(topic, partition)``.
+            timestamps: milliseconds since 1970 or an aware ``datetime``, by ``(topic, partition)``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            Offset and timestamp by ``(topic, partition)``; None where all records are older.
+            Offset and timestamp by ``(topic, partition)``; None if all records are older.
 
         Raises:
             UnknownTopicError: a topic or a partition does not exist.
@@ -230,7 +216,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     def beginning_offsets(
         self, *partitions: TopicPartition, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Return the first offset of partitions.
+        """Look up the first offset of partitions.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -244,7 +230,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     def end_offsets(
         self, *partitions: TopicPartition, timeout: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Return the end offset of partitions: the offset of the next record that is written.
+        """Look up the end offset of partitions: the offset of the next record to be written.
 
         With ``isolation.level=read_committed`` it is the last stable offset.
 
@@ -260,16 +246,15 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     def close(self, timeout: float = 30.0) -> None:
         """Leave the group, and close the consumer.
 
-        With ``enable.auto.commit`` it commits the positions before. ``on_revoked`` is called before
-        the partitions are given up. A poll in another thread ends with ``ClosedError``. Closing a
-        consumer again has no effect.
+        It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A
+        poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
 
         Args:
-            timeout: seconds for all of it.
+            timeout: seconds for all of this. Default: 30.
 
         Raises:
             TimeoutError: the group's coordinator did not respond in time; the consumer is closed.
-            StateError: a callback of this consumer calls it.
+            StateError: a callback of this consumer called it.
         """
 
     def __enter__(self) -> Self: ...

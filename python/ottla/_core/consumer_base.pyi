@@ -12,7 +12,7 @@ from ottla.metrics import Metrics
 
 @disjoint_base
 class ConsumerBase:
-    """The methods that ``Consumer`` and ``AsyncConsumer`` share. They do not wait."""
+    """The methods that ``Consumer`` and ``AsyncConsumer`` share; none of them waits."""
 
     def subscribe(
         self,
@@ -27,32 +27,32 @@ class ConsumerBase:
 
         The consumer joins the group with the next poll or iteration.
 
-        Callbacks are called inside a poll, by the thread that polls. They may commit, seek and
-        pause, but not poll. The poll raises what a callback raises.
+        Callbacks run inside a poll, on the thread that polls. They may commit, seek and pause, but
+        not poll. The poll raises a callback's exception.
 
         Args:
-            topics: the topics; those that do not exist yet are read once they do.
-            pattern: instead of topics, a regular expression for whole topic names: in Java's
-                syntax, or with ``group.protocol=consumer`` in that of RE2, as the brokers match it.
-            on_assigned: called with the consumer and the new partitions, as topic and number, after
-                each rebalance; there may be none.
-            on_revoked: called with the consumer and partitions before it gives them up, in time to
-                commit.
-            on_lost: called with the consumer and partitions that it has lost, when a commit would
-                be rejected. Default: ``on_revoked``.
+            topics: a list of topics. Topics that do not exist yet are read once they do.
+            pattern: instead of topics, a regular expression that matches whole topic names. It is
+                in Java's syntax, or in RE2's with ``group.protocol=consumer``.
+            on_assigned: called after each rebalance with the consumer and the added partitions, as
+                a possibly empty list of topic and number.
+            on_revoked: called with the consumer and the partitions that it is about to give up, in
+                time to commit.
+            on_lost: called with the consumer and the partitions that it has lost; a commit for them
+                would be rejected. Default: ``on_revoked``.
 
         Raises:
-            ConfigError: there is no ``group.id``, the pattern is invalid, or both or neither of
-                topics and pattern are given.
-            StateError: partitions are assigned by hand.
-            TypeError: ``topics`` is a single text, or a callback is not callable.
+            ConfigError: there is no ``group.id``, the pattern is invalid, or not exactly one of
+                topics and pattern is passed.
+            StateError: partitions are assigned with ``assign``.
+            TypeError: ``topics`` is a single string, or a callback is not callable.
         """
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read exactly these partitions, without group membership; replaces an earlier assignment.
 
-        Partitions that were assigned before keep their position. The others begin at the offset
-        that the group has committed, or where ``auto.offset.reset`` says.
+        Partitions that were assigned before keep their positions. Others start at the group's
+        committed offset, or as ``auto.offset.reset`` says.
 
         Args:
             partitions: pairs of a topic and a partition's number.
@@ -65,12 +65,12 @@ class ConsumerBase:
         """Return the assigned partitions as pairs of a topic and a number, in order."""
 
     def subscription(self) -> list[str] | str:
-        """Return the topics that were subscribed to, or the pattern as text."""
+        """Return the subscribed topics as a list, or the pattern as a string."""
 
     def seek(
         self, topic: str, partition: int, offset: int, *, leader_epoch: int | None = None
     ) -> None:
-        """Set a partition's position. Records that were fetched before are dropped.
+        """Set a partition's position, and drop the records that were fetched for it.
 
         Args:
             topic: the topic.
@@ -85,7 +85,7 @@ class ConsumerBase:
         """
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Continue at the first offset; it is looked up in the background.
+        """Continue at the beginning of the log; its offset is looked up in the background.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -95,7 +95,7 @@ class ConsumerBase:
         """
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Continue at the end of the log; it is looked up in the background.
+        """Continue at the end of the log; its offset is looked up in the background.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -105,10 +105,9 @@ class ConsumerBase:
         """
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Return no records of partitions until ``resume``.
+        """Stop returning records of partitions until ``resume``.
 
-        Keep polling: a member that does not poll is removed from its group
-        (``max.poll.interval.ms``).
+        Keep polling: a member that does not poll for ``max.poll.interval.ms`` leaves its group.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -118,7 +117,7 @@ class ConsumerBase:
         """
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Return records of paused partitions again.
+        """Resume returning records of paused partitions.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -133,8 +132,8 @@ class ConsumerBase:
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return the number of records between each partition's position and its end.
 
-        It is the difference to the high watermark of the last fetch, or with ``read_committed`` to
-        the last stable offset; no request is sent.
+        The end is the high watermark of the last fetch, or with ``read_committed`` the last stable
+        offset. No request is sent.
 
         Returns:
             The lag by ``(topic, partition)``; None if it is not known yet.
@@ -150,22 +149,17 @@ class ConsumerBase:
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker, without waiting.
 
-        On a shared client, those of its other users are included.
+        On a shared client, this includes the connections of its other users.
         """
 
     def metrics(self) -> Metrics:
         """Return the client's metrics, by the Java client's names, without waiting.
 
-        On a shared client, its other users are included.
-
-        See ``ottla.Metrics`` for their meaning.
+        On a shared client, they include its other users. ``ottla.Metrics`` describes each.
         """
 
     def wakeup(self) -> None:
-        """End the poll that waits, or else the next one, with ``WakeupError``.
-
-        Any thread may call it.
-        """
+        """End the current poll, or else the next one, with ``WakeupError``; from any thread."""
 
     @property
     def closed(self) -> bool:

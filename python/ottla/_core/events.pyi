@@ -56,22 +56,21 @@ class Event:
         """Why a connection was lost."""
     @property
     def message(self) -> str:
-        """The event as a sentence."""
+        """A sentence that describes the event."""
 
 @final
 class Events:
-    """The changes of the cluster and of the client's connections, from the call of ``events()`` on.
+    """Changes of the cluster and of the client's connections since the call of ``events()``.
 
     Iterating waits for the next event and ends when the client is closed. At most 1,024 unread
-    events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
-    delivered.
+    events are buffered; then the oldest are dropped, and an event of kind ``missed`` reports it.
     """
 
     def next(self, timeout: float | None = None) -> Event | None:
         """Return the next event.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
             The event, or None if none came in time.
@@ -85,18 +84,18 @@ class Events:
 
 @final
 class AsyncEvents:
-    """The changes of the cluster and of the client's connections, for asyncio.
+    """Changes of the cluster and of the client's connections, for asyncio.
 
     ``async for`` waits for the next event and ends when the client is closed. At most 1,024 unread
-    events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
-    delivered. Cancelling a wait loses no event. If several tasks wait, each gets different events.
+    events are buffered; then the oldest are dropped, and an event of kind ``missed`` reports it.
+    Cancelling a wait loses no event. Several tasks may wait; each event goes to one of them.
     """
 
     def next(self, timeout: float | None = None) -> Future[Event | None]:
         """Return the next event.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
             The event, or None if none came in time.

@@ -1,5 +1,7 @@
 """A consumer's membership in its group."""
 
+from asyncio import Future
+from collections.abc import Callable
 from typing import Any, final
 
 from ottla._core.aliases import TopicPartition
@@ -8,14 +10,14 @@ from ottla._core.aliases import TopicPartition
 class GroupMetadata:
     """The identity of a consumer in its group.
 
-    A transaction that commits the consumer's offsets sends it (KIP-447).
-    It can be pickled, for a producer in another process.
+    A transaction sends it along with the consumer's offsets (KIP-447). It can be pickled, for a
+    producer in another process.
 
     Args:
-        group_id: the group.
-        generation: the group's generation (classic) or the member's epoch (KIP-848); -1, the
-            default, for no member.
-        member_id: the member's id; empty, the default, for no member.
+        group_id: the group (``group.id``).
+        generation: the group's generation, or the member's epoch with KIP-848. Default: -1, not a
+            member.
+        member_id: the member's id. Default: empty, not a member.
         instance_id: the ``group.instance.id`` of a static member. Default: None.
     """
 
@@ -31,13 +33,13 @@ class GroupMetadata:
         """The group (``group.id``)."""
     @property
     def generation(self) -> int:
-        """The group's generation, or the member's epoch with KIP-848; -1 if it is not a member."""
+        """The group's generation, or the member's epoch with KIP-848; -1 if not a member."""
     @property
     def member_id(self) -> str:
-        """The member's id; empty if it is not a member."""
+        """The member's id; empty if not a member."""
     @property
     def instance_id(self) -> str | None:
-        """``group.instance.id`` of a static member (KIP-345); None without one."""
+        """The ``group.instance.id`` of a static member (KIP-345); None for other members."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -45,34 +47,42 @@ class GroupMetadata:
 
 @final
 class MemberSubscription:
-    """A member of a classic group, as an assignor sees it: see ``ottla.assignors``."""
+    """The subscription of a member of a classic group, for assignors; see ``ottla.assignors``."""
 
     @property
     def member_id(self) -> str:
         """The member's id in this group."""
     @property
     def instance_id(self) -> str | None:
-        """``group.instance.id`` of a static member (KIP-345); None without one."""
+        """The ``group.instance.id`` of a static member (KIP-345); None for other members."""
     @property
     def topics(self) -> list[str]:
         """The topics that the member subscribes to."""
     @property
     def owned(self) -> list[TopicPartition]:
-        """The partitions that the member holds while it joins, as topic and number (KIP-429)."""
+        """The partitions that the member owns while it joins, as topic and number (KIP-429)."""
     @property
     def generation(self) -> int:
-        """The generation in which the member got ``owned`` (KIP-792); -1 if unknown."""
+        """The generation in which ``owned`` was assigned (KIP-792); -1 if unknown."""
     @property
     def rack(self) -> str | None:
         """The member's rack (``client.rack``, KIP-881); None if it has none."""
     @property
     def user_data(self) -> bytes | None:
-        """What the member's assignor added to its subscription; None if it added nothing."""
+        """The user data that the member's assignor added to its subscription, or None."""
 
 @final
 class RebalanceChange:
-    """A change of the assignment for ``AsyncConsumer`` to handle."""
+    """A change of the assignment, which ``AsyncConsumer`` handles step by step."""
 
     @property
     def partitions(self) -> list[TopicPartition]:
         """The partitions that were assigned, revoked or lost, as topic and number."""
+    def begin(self) -> Future[None]:
+        """Do what comes before the callback: commit before a revocation, take up new partitions."""
+    def callback(self) -> Callable[..., object] | None:
+        """Return the application's callback for this change, if there is one."""
+    def wait_for_commits(self) -> Future[None]:
+        """Wait a few seconds at most for commits of the partitions to give up."""
+    def finish(self) -> None:
+        """Give up revoked or lost partitions, and let the membership continue."""

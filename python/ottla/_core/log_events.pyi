@@ -4,9 +4,10 @@ from typing import final
 
 @final
 class LogEvents:
-    """The engine's log events, for the thread that hands them to Python's loggers.
+    """The core's log events, for the thread that passes them to Python's loggers.
 
-    Iterating waits for the next one and never ends: logger, level, file, line and message.
+    Iterating waits for the next event and never ends. An event is a tuple of logger, level, file,
+    line and message.
     """
 
     def __iter__(self) -> LogEvents: ...

@@ -4,12 +4,12 @@ from typing import Any, final
 
 @final
 class OffsetAndTimestamp:
-    """An offset that was looked up, and the record's timestamp.
+    """The offset and timestamp of a record, as ListOffsets returns them.
 
     Args:
-        offset: the offset; -1 if no record fits.
-        timestamp: the record's, in milliseconds since 1970.
-        leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
+        offset: the offset; -1 if no record matches.
+        timestamp: the record's timestamp in milliseconds since 1970; -1 if unknown.
+        leader_epoch: the leader epoch of the record. Default: -1, unknown.
     """
 
     def __new__(
@@ -20,7 +20,7 @@ class OffsetAndTimestamp:
         """The offset; -1 if no record matches."""
     @property
     def timestamp(self) -> int:
-        """The record's timestamp in milliseconds since 1970; -1 if none was looked up."""
+        """The record's timestamp in milliseconds since 1970; -1 if unknown."""
     @property
     def leader_epoch(self) -> int:
         """The leader epoch of the record; -1 if unknown."""
@@ -31,12 +31,13 @@ class OffsetAndTimestamp:
 
 @final
 class OffsetAndMetadata:
-    """An offset as a group stores it.
+    """An offset with its metadata, as a group stores it.
 
     Args:
         offset: the offset of the next record to read.
-        metadata: text that the group stores with it. Default: empty.
-        leader_epoch: the leader epoch of the record before it (KIP-320). Default: -1, unknown.
+        metadata: text that the group stores with the offset. Default: empty.
+        leader_epoch: the leader epoch of the record before the offset (KIP-320). Default: -1,
+            unknown.
 
     Raises:
         ConfigError: the offset is negative.

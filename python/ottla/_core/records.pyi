@@ -12,19 +12,19 @@ _Value = TypeVar("_Value", covariant=True, default=bytes | None)
 
 @final
 class Record(Generic[_Key, _Value]):
-    """A record that was read. It holds no buffer of the consumer.
+    """A consumed record. It refers to no buffer of the consumer.
 
     Args:
         topic: the topic.
         partition: the partition.
         offset: the record's offset.
-        timestamp: milliseconds since 1970; -1 if it has none.
-        timestamp_type: 0 if the producer set the timestamp, 1 if the broker did; -1 if there is
-            none.
-        key: bytes, or what ``key_deserializer`` returned; None if it has none.
-        value: bytes, or what ``value_deserializer`` returned; None for a tombstone.
-        headers: pairs of a name and a value.
-        leader_epoch: the epoch of the leader that appended the record; -1 if unknown.
+        timestamp: milliseconds since 1970. Default: -1, none.
+        timestamp_type: 0 if the producer set the timestamp, 1 if the broker did, -1 if there is
+            none. Default: 0.
+        key: bytes, or the result of ``key_deserializer``. Default: None, no key.
+        value: bytes, or the result of ``value_deserializer``. Default: None, a tombstone.
+        headers: pairs of a name and a value. Default: none.
+        leader_epoch: the epoch of the leader that appended the record. Default: -1, unknown.
     """
 
     def __new__(
@@ -58,10 +58,10 @@ class Record(Generic[_Key, _Value]):
         """0 for CreateTime, set by the producer; 1 for LogAppendTime, by the broker; -1: none."""
     @property
     def key(self) -> _Key:
-        """The key as bytes, or what ``key_deserializer`` returned; None if the record has none."""
+        """The key as bytes, or the result of ``key_deserializer``; None if the record has none."""
     @property
     def value(self) -> _Value:
-        """The value as bytes, or what ``value_deserializer`` returned; None for a tombstone."""
+        """The value as bytes, or the result of ``value_deserializer``; None for a tombstone."""
     @property
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:
         """The headers as pairs of a name and a value; a name may occur more than once."""
@@ -77,7 +77,7 @@ class Record(Generic[_Key, _Value]):
 class RecordBatch:
     """Records as Arrow columns, for any library that supports Arrow's PyCapsule interface.
 
-    ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` take it over without a copy.
+    ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` import it without a copy.
     """
 
     @property
@@ -95,7 +95,7 @@ class RecordBatch:
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the rows as tuples of plain Python values, without any Arrow library.
 
-        It makes an object for each value and is meant for small batches.
+        It creates an object for each value, so use it for small batches only.
 
         Returns:
             A tuple for each row, in the order of the columns. Timestamps are milliseconds since

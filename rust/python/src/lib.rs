@@ -1,7 +1,8 @@
-//! The Python module `ottla._core`: convert, release the GIL, call, convert back.
+//! The Python module `ottla._core`: each call converts its arguments, releases the GIL, calls the
+//! core and converts the result.
 //!
-//! One file per noun. Nothing starts at import: no thread, no runtime; the first client makes the
-//! process's runtime (`runtime.rs`). The typed face of all this is `python/ottla/_core/`.
+//! One file per noun. Importing it starts no thread and no runtime; the first client creates the
+//! process's runtime (`runtime.rs`). Its type stubs are in `python/ottla/_core/`.
 
 mod asyncio;
 mod client;

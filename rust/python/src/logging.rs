@@ -1,9 +1,9 @@
-//! What the engine tells, to Python's `logging`: an event with the target `ottla.connection` goes to
-//! the logger of that name.
+//! Log events of the core, forwarded to Python's `logging`: the target `ottla.connection` is the
+//! logger of that name.
 //!
-//! Invariants: no thread of the engine ever waits for the GIL: events go through a bounded queue to
-//! a thread that does, and what does not fit is dropped and counted. An event below its logger's
-//! level costs an atomic load. Nothing is taken from a lock that a fork could have left locked.
+//! Invariants: no thread of the core ever waits for the GIL. Events go through a bounded queue to a
+//! Python thread; those that do not fit are dropped and counted. An event below its logger's level
+//! costs one atomic load. No lock is used that a fork could leave locked.
 
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -19,14 +19,14 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Events on their way to Python.
+/// The maximum number of events that Python has not logged yet.
 const QUEUE_CAPACITY: usize = 1024;
-/// How old the copies of Python's levels may be when a call comes by.
+/// The age from which a call refreshes the copies of Python's levels.
 const LEVELS_MAX_AGE: Duration = Duration::from_secs(1);
-/// How long the interpreter's end waits for the last events.
+/// How long the interpreter's exit waits for the last events.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The loggers there are; what belongs to none of the others is the first one's.
+/// All loggers; an event with any other target goes to the first.
 const LOGGERS: [&str; 10] = [
     "ottla",
     "ottla.client",
@@ -40,9 +40,9 @@ const LOGGERS: [&str; 10] = [
     "ottla.retry",
 ];
 
-/// Python's level of each logger; 30, WARNING, until it was asked.
+/// Python's level of each logger; 30 (WARNING) until it was first copied.
 static LEVELS: [AtomicU8; LOGGERS.len()] = [const { AtomicU8::new(30) }; LOGGERS.len()];
-/// The interpreter is about to end and has waited long enough.
+/// Whether the interpreter is exiting and logs no more events.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 /// When the levels were last copied, in milliseconds since `STARTED`.
@@ -50,7 +50,7 @@ static LEVELS_COPIED_AT: AtomicU64 = AtomicU64::new(0);
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 static CURRENT_QUEUE: ArcSwapOption<Queue> = ArcSwapOption::const_empty();
 
-/// The way to the thread that belongs to a process.
+/// The queue to a process's logging thread.
 struct Queue {
     pid: u32,
     sender: SyncSender<QueueItem>,
@@ -58,31 +58,30 @@ struct Queue {
 
 enum QueueItem {
     Event(LogEvent),
-    /// Everything before this was handed over; tell so, and end.
+    /// The end of the queue: the thread acknowledges it, and with it everything before.
     End(SyncSender<()>),
 }
 
-/// Starts to pass events on, in this process.
+/// Starts forwarding events in this process.
 pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
     let pid = std::process::id();
     if CURRENT_QUEUE.load().as_ref().is_some_and(|queue| queue.pid == pid) {
         return Ok(());
     }
     copy_levels(py)?;
-    // Only the first one in a process is accepted, and they are all the same.
+    // Only the first subscriber of a process is accepted; all of them are equal.
     let _ = tracing::subscriber::set_global_default(PythonSubscriber);
     let (sender, receiver) = sync_channel(QUEUE_CAPACITY);
-    // A thread of Python's: it spends its time in other people's handlers, and may be in one of
-    // them when the interpreter ends.
+    // A Python thread: it may be inside an application's handler when the interpreter exits.
     let events = LogEvents { receiver: parking_lot::Mutex::new(receiver) };
     py.import("ottla.logging_thread")?.call_method1("start", (events,))?;
-    // After a fork, what was there before is the parent's: taking it down could wait for its threads.
+    // After a fork, the previous queue is the parent's: dropping it could wait for the parent's threads.
     std::mem::forget(CURRENT_QUEUE.swap(Some(Arc::new(Queue { pid, sender }))));
     Ok(())
 }
 
-/// Hands over what is left. The interpreter is about to end, and with it every thread that waits
-/// for the GIL.
+/// Waits until queued events are logged: the interpreter is about to exit, which ends every thread
+/// that waits for the GIL.
 pub(crate) fn stop(py: Python<'_>) {
     let Some(queue) = CURRENT_QUEUE.swap(None).filter(|queue| queue.pid == std::process::id()) else {
         return;
@@ -102,12 +101,12 @@ pub(crate) fn stop(py: Python<'_>) {
     STOPPED.store(true, Ordering::Release);
 }
 
-/// Looks at Python's levels again if that is due: there is no way to be told of a change.
+/// Refreshes the copies of Python's levels if they are old: Python does not report changes.
 pub(crate) fn refresh_levels(py: Python<'_>) {
     let now = STARTED.elapsed().as_millis() as u64;
     let copied_at = LEVELS_COPIED_AT.load(Ordering::Relaxed);
     if now.saturating_sub(copied_at) >= LEVELS_MAX_AGE.as_millis() as u64 && copy_levels(py).is_err() {
-        // A program that broke its `logging` keeps the levels it had.
+        // An application that broke its `logging` keeps its last levels.
         LEVELS_COPIED_AT.store(now, Ordering::Relaxed);
     }
 }
@@ -127,9 +126,10 @@ fn copy_levels(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The engine's log events, for the thread that hands them to Python's loggers.
+/// The core's log events, for the thread that passes them to Python's loggers.
 ///
-/// Iterating waits for the next one and never ends: logger, level, file, line and message.
+/// Iterating waits for the next event and never ends. An event is a tuple of logger, level, file,
+/// line and message.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct LogEvents {
     receiver: parking_lot::Mutex<Receiver<QueueItem>>,
@@ -172,7 +172,7 @@ impl LogEvents {
     }
 }
 
-/// Python ends a thread that comes back to it now by unwinding its frames, of which some are Rust's.
+/// Never returns: Python would now end this thread by unwinding its frames, some of which are Rust's.
 fn park_forever() -> ! {
     loop {
         std::thread::park();
@@ -183,7 +183,7 @@ struct PythonSubscriber;
 
 impl Subscriber for PythonSubscriber {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        // Asked again whenever the levels have changed.
+        // Called again whenever the levels change.
         if self.enabled(metadata) { Interest::always() } else { Interest::never() }
     }
 
@@ -223,7 +223,7 @@ impl Subscriber for PythonSubscriber {
         }
     }
 
-    // The engine has no spans.
+    // The core has no spans.
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }
@@ -252,7 +252,7 @@ const fn python_level(level: Level) -> u8 {
     }
 }
 
-/// An event's message, its error behind a colon, and its other fields as `name=value`.
+/// An event as text: its message, its error after a colon, and its other fields as `name=value`.
 #[derive(Default)]
 struct EventText {
     message: String,

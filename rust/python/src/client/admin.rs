@@ -1,4 +1,4 @@
-//! `Admin`: changing the cluster.
+//! `Admin`: topics and the offsets of groups.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use crate::client::client_arg::resolve_connected_client;
 use crate::convert::errors;
 use crate::runtime::{ProcessLocal, seconds, wait_for};
 
-/// Creates and deletes topics, and reads and stores the offsets of groups.
+/// A client that creates and deletes topics, and reads and alters the offsets of groups.
 ///
 /// Use it in a ``with`` block, or ``close()`` it.
 ///
 /// Args:
 ///     bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
-///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
-///         underscores, and win. See ``Client``.
-///     timeout: seconds in which the cluster must be found, as for ``Client``.
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+///         underscores and take precedence. See ``Client``.
+///     timeout: seconds to find the cluster, as for ``Client``.
 ///
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
 ///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
+///     ConfigError: a key or a value is invalid, or a client is combined with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Admin {
     core: ProcessLocal<Core>,
-    /// The client was made for this object and goes with it.
+    /// Whether the client was created for this object and is closed with it.
     own_client: bool,
 }
 
@@ -109,7 +109,7 @@ impl Admin {
         wait_for(py, self.core.get()?.delete_topics(&[name], self.timeout(timeout)?))
     }
 
-    /// Store offsets for a group without members; the group is created if it does not exist.
+    /// Set the committed offsets of a group without members; creates the group if needed.
     ///
     /// Args:
     ///     group_id: the group (``group.id``).
@@ -130,16 +130,16 @@ impl Admin {
     ) -> PyResult<()> {
         let core = self.core.get()?;
         let timeout = self.timeout(timeout)?;
-        let wanted: HashMap<_, _> = offsets
+        let offsets: HashMap<_, _> = offsets
             .into_iter()
             .map(|((topic, partition), offset)| {
-                let to = Committed { offset, ..Committed::default() };
-                ((Arc::<str>::from(topic), partition), to)
+                let committed = Committed { offset, ..Committed::default() };
+                ((Arc::<str>::from(topic), partition), committed)
             })
             .collect();
-        let outcomes = wait_for(py, commit(core, &Member::none(group_id), wanted, timeout))?;
+        let results = wait_for(py, commit(core, &Member::none(group_id), offsets, timeout))?;
         let mut failed: Vec<_> =
-            outcomes.into_iter().filter_map(|(at, outcome)| Some((at, outcome.err()?))).collect();
+            results.into_iter().filter_map(|(at, result)| Some((at, result.err()?))).collect();
         failed.sort_by(|a, b| a.0.cmp(&b.0));
         match failed.first() {
             Some((_, error)) => Err(errors::raise(py, error)),
@@ -175,7 +175,7 @@ impl Admin {
         Ok(found.into_iter().filter_map(offset).collect())
     }
 
-    /// Close the connections, unless they belong to a client that was given.
+    /// Close the connections, unless they belong to a shared client.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.get()?;
         if self.own_client {

@@ -1,4 +1,4 @@
-//! What a client is asked, each as a future: `Client` waits for it, `AsyncClient` hands it to asyncio.
+//! A client's operations as futures: `Client` blocks on them, `AsyncClient` returns them to asyncio.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::broadcast::Receiver;
 
 use crate::client::events::EventSubscription;
 
-/// What is to be in a snapshot.
+/// The arguments of `cluster()`: what a snapshot must contain.
 pub(crate) struct SnapshotRequest {
     topics: Option<Vec<Arc<str>>>,
     all_topics: bool,
@@ -25,25 +25,25 @@ impl SnapshotRequest {
     }
 }
 
-/// The snapshot at hand, if it has all that is wanted.
+/// Returns the cached snapshot if it fulfils the request.
 pub(crate) fn cached_snapshot(client: &Client, request: &SnapshotRequest) -> Option<Arc<Snapshot>> {
     let snapshot = client.snapshot();
     let exists = |name: &Arc<str>| snapshot.topic(name).is_some_and(|topic| topic.error == ErrorCode::None);
-    let there = match &request.topics {
+    let is_known = match &request.topics {
         Some(names) => names.iter().all(exists),
         None => snapshot.generation > 0,
     };
-    (there && !request.all_topics && !request.refresh).then_some(snapshot)
+    (is_known && !request.all_topics && !request.refresh).then_some(snapshot)
 }
 
-/// A snapshot that has what is wanted.
+/// Returns a snapshot that fulfils the request.
 pub(crate) async fn cluster(
     client: Client,
     mut request: SnapshotRequest,
     timeout: Duration,
 ) -> Result<Arc<Snapshot>> {
     if std::mem::take(&mut request.all_topics) {
-        let snapshot = refresh(&client, "asking for all topics", Want::All, timeout).await?;
+        let snapshot = refresh(&client, "looking up all topics", Want::All, timeout).await?;
         if request.topics.is_none() {
             return Ok(snapshot);
         }
@@ -65,7 +65,7 @@ async fn refresh(client: &Client, what: &str, want: Want<'_>, timeout: Duration)
     client.retrying(what, timeout, || client.refresh(client.snapshot().generation, want)).await
 }
 
-/// The names of all topics, in order.
+/// Returns the names of all topics, in alphabetical order.
 pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec<String>> {
     let snapshot = refresh(&client, "listing topics", Want::All, timeout).await?;
     let existing = snapshot.topics().filter(|topic| topic.error == ErrorCode::None);
@@ -74,14 +74,15 @@ pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec
     Ok(names)
 }
 
-/// A topic that exists.
+/// Returns a topic; fails if it does not exist.
 pub(crate) async fn topic(client: Client, name: Arc<str>, timeout: Duration) -> Result<Arc<Topic>> {
     let found = client.topics(std::slice::from_ref(&name), IfMissing::Fail, timeout).await?;
-    let lost = || Error::new(Kind::Internal, "a topic was found and is not there").topic(&name);
+    let lost =
+        || Error::new(Kind::Internal, "a topic was looked up but is missing from the result").topic(&name);
     found.into_iter().next().ok_or_else(lost)
 }
 
-/// What changes from now on; with the pattern, for as long as it lives, of all topics.
+/// Subscribes to changes; the subscription keeps metadata fresh, with `all_topics` that of all topics.
 pub(crate) async fn events(
     client: Client,
     all_topics: bool,
@@ -89,13 +90,13 @@ pub(crate) async fn events(
 ) -> Result<(Receiver<Event>, EventSubscription)> {
     let pattern = all_topics.then(Pattern::all);
     if let Some(pattern) = &pattern {
-        refresh(&client, "asking for all topics", Want::Matching(pattern), timeout).await?;
+        refresh(&client, "looking up all topics", Want::Matching(pattern), timeout).await?;
     }
     let subscription = EventSubscription { _topics: pattern, _listening: client.listen() };
     Ok((client.events(), subscription))
 }
 
-/// Offsets of partitions.
+/// Looks up offsets of partitions.
 pub(crate) async fn list_offsets(
     client: Client,
     wanted: Vec<(TopicPartition, OffsetSpec)>,

@@ -1,4 +1,4 @@
-//! `ConnectionStatus`: the state of a client's connections, for `connections()` of every class.
+//! `ConnectionStatus`: the result of `connections()` of every client, producer and consumer.
 
 use ottla_client::Client as Core;
 use ottla_client::connection::{ConnectionState, Lane, Status};
@@ -13,19 +13,19 @@ use pyo3::prelude::*;
 pub(crate) struct ConnectionStatus {
     /// The broker's id.
     broker: i32,
-    /// What the connection is for: ``data``, or ``coordinator`` for groups and transactions.
+    /// The connection's purpose: ``data``, or ``coordinator`` for groups and transactions.
     lane: &'static str,
     /// The broker's address as ``host:port``.
     address: String,
     /// ``connected``, ``connecting``, ``backing_off`` after a failure, or ``disconnected``.
     state: &'static str,
-    /// The step that is under way while ``connecting``, such as ``DNS`` or ``TLS``.
+    /// The current step while ``connecting``, such as ``DNS`` or ``TLS``.
     phase: Option<String>,
-    /// The number of requests that have no response yet.
+    /// The number of requests in flight.
     in_flight: usize,
     /// The smoothed round-trip time in seconds, without fetches; None if unknown.
     round_trip_time: Option<f64>,
-    /// The rest of the broker's throttle time in seconds (KIP-219), or None.
+    /// The remaining throttle time in seconds (KIP-219), or None.
     throttled_for: Option<f64>,
     /// The message of the last failure; None if there was none.
     last_error: Option<String>,
@@ -65,7 +65,7 @@ impl ConnectionStatus {
     }
 }
 
-/// The state of each connection, by broker.
+/// Returns the state of each connection, by broker.
 pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
     core.connections().into_iter().map(ConnectionStatus::from).collect()
 }

@@ -1,4 +1,4 @@
-//! `Events`: what changes in the cluster and on the way to it, as it happens.
+//! `Event` and `Events`: changes of the cluster and of the connections to it.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) struct Event {
     leader_epoch: Option<i32>,
     /// Why a connection was lost.
     cause: Option<String>,
-    /// The event as a sentence.
+    /// A sentence that describes the event.
     message: String,
 }
 
@@ -67,7 +67,7 @@ impl From<&Core> for Event {
             cause: None,
             message: event.to_string(),
         };
-        // -1 is Kafka's way to say none.
+        // Kafka uses -1 for none.
         let id = |id: i32| (id >= 0).then_some(i64::from(id));
         let count = |count: usize| i64::try_from(count).ok();
         match event {
@@ -117,18 +117,17 @@ impl From<&Core> for Event {
     }
 }
 
-/// What the client's metadata is kept fresh for while somebody listens.
+/// Keeps the client's metadata fresh for as long as it exists.
 pub(crate) struct EventSubscription {
-    /// Which topics besides those that the client uses.
+    /// The topics to track besides those that the client uses.
     pub(crate) _topics: Option<Pattern>,
     pub(crate) _listening: Listening,
 }
 
-/// The changes of the cluster and of the client's connections, from the call of ``events()`` on.
+/// Changes of the cluster and of the client's connections since the call of ``events()``.
 ///
 /// Iterating waits for the next event and ends when the client is closed. At most 1,024 unread
-/// events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
-/// delivered.
+/// events are buffered; then the oldest are dropped, and an event of kind ``missed`` reports it.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Events {
     receiver: Mutex<Option<ProcessLocal<Receiver<Core>>>>,
@@ -140,17 +139,17 @@ impl Events {
         Self { receiver: Mutex::new(Some(ProcessLocal::new(receiver))), _subscription: subscription }
     }
 
-    /// The next event, `None` if none comes in time; after the last one an error.
+    /// Receives the next event, or `None` if none comes in time; fails after the last event.
     fn recv(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<Core>> {
-        let taken = self.receiver.lock().take();
-        let mut owned = taken.ok_or_else(|| {
-            errors::closed("these events have ended, or another thread is waiting for the next one")
+        let receiver = self.receiver.lock().take();
+        let mut owned = receiver.ok_or_else(|| {
+            errors::closed("the client was closed, or another thread is waiting for the next event")
         })?;
-        let outcome = match owned.get_mut() {
+        let received = match owned.get_mut() {
             Ok(receiver) => wait(py, async { time::timeout(timeout, receiver.recv()).await }),
             Err(error) => Err(error),
         };
-        let event = match &outcome {
+        let event = match &received {
             Ok(Ok(Ok(event))) => Some(event.clone()),
             Ok(Ok(Err(RecvError::Lagged(missed)))) => Some(Core::Missed(*missed)),
             Ok(Ok(Err(RecvError::Closed))) => Some(Core::Closed),
@@ -159,7 +158,7 @@ impl Events {
         if !matches!(event, Some(Core::Closed)) {
             *self.receiver.lock() = Some(owned);
         }
-        outcome?.map_or(Ok(None), |_| Ok(event))
+        received?.map_or(Ok(None), |_| Ok(event))
     }
 }
 
@@ -168,7 +167,7 @@ impl Events {
     /// Return the next event.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
     ///     The event, or None if none came in time.

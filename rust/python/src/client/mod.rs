@@ -1,6 +1,9 @@
-//! `Client` and `AsyncClient`: the cluster and its topology, offsets, events, topics.
+//! `Client`, `AsyncClient` and `Admin`: metadata, offsets, events, topics.
 //!
-//! `client_ops` has each operation once, as a future: `sync` waits for it, `asynchronous` hands it to asyncio.
+//! - `client_ops`: each operation once, as a future; `sync` blocks on it, `asynchronous` returns it to
+//!   asyncio.
+//! - `client_arg`: the client that a producer, consumer or admin uses.
+//! - `cluster`, `connection_status`, `events`, `metrics`: the results.
 
 pub(crate) mod admin;
 pub(crate) mod asynchronous;

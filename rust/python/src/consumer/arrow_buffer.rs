@@ -1,9 +1,8 @@
-//! Arrow batches that were decoded and are on their way to the program.
+//! Arrow batches that were decoded and not returned to the application yet.
 //!
-//! Invariants: the positions of partitions move with the batches that are handed out, by the spans of
-//! their rows, and past what has no rows once all rows before it are handed out. What was decoded is void
-//! once the engine's version has changed. Rows before a malformed record are handed out before the error
-//! is told.
+//! Invariants: positions move with the returned batches, by the spans of their rows, and past offsets
+//! without rows once all rows before them were returned. Buffered rows become stale when the core's
+//! version changes. Rows before a malformed record are returned before the error is raised.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,30 +13,30 @@ use ottla_client::{Error, Kind, TopicPartition};
 
 use crate::convert::record_batch::undecodable;
 
-/// What batches look like.
+/// The columns and the maximum number of rows of a batch.
 #[derive(Clone, PartialEq)]
 pub(super) struct BatchLayout {
     pub(super) columns: Vec<Column>,
     pub(super) max_rows: usize,
 }
 
-/// A partition of which there are rows here.
+/// The buffered rows of a partition.
 struct PartitionRows {
     version: u64,
     leader_epoch: i32,
-    /// Rows in the batch that is being filled.
+    /// Rows in the batch that the decoder is building.
     pending: usize,
     /// Rows in complete batches.
     complete: usize,
 }
 
-/// A decoder and what it holds.
+/// A decoder, its complete batches and the origin of their rows.
 struct BatchBuilder {
     layout: BatchLayout,
     decoder: ArrowDecoder,
     complete: VecDeque<DecodedBatch>,
     partitions: HashMap<TopicPartition, PartitionRows>,
-    /// A partition that cannot be read on, which is told once all rows before are handed out.
+    /// A decoding error of a partition, raised once all rows before it were returned.
     decode_error: Option<(TopicPartition, u64, Error)>,
     version: u64,
 }
@@ -46,7 +45,7 @@ struct BatchBuilder {
 pub(super) struct ArrowBuffer(Option<BatchBuilder>);
 
 impl ArrowBuffer {
-    /// Whether there are rows that may be handed out; drops those that may not be any more.
+    /// Drops stale rows; returns whether any are left.
     pub(super) fn drop_stale(&mut self, core: &Consumer) -> bool {
         match &self.0 {
             Some(builder) if builder.is_empty() => false,
@@ -59,14 +58,14 @@ impl ArrowBuffer {
         }
     }
 
-    /// Drops all; what was not handed out is fetched again.
+    /// Drops all rows; they are fetched again.
     pub(super) fn discard(&mut self, core: &Consumer) {
         if self.0.take().is_some_and(|builder| !builder.is_empty()) {
             core.give_back();
         }
     }
 
-    /// Takes and decodes until a batch is full, or nothing is left to take.
+    /// Takes and decodes fetches until a batch is full or no fetch is left.
     pub(super) fn fill(&mut self, core: &Consumer, layout: &BatchLayout) -> Result<(), Error> {
         self.drop_stale(core);
         if self.0.as_ref().is_some_and(|builder| builder.layout != *layout) {
@@ -74,7 +73,7 @@ impl ArrowBuffer {
         }
         let builder = self.0.get_or_insert_with(|| BatchBuilder::new(core, layout.clone()));
         if builder.is_empty() {
-            // What changes from here on makes the rows void.
+            // Read before the rows are taken: any later change makes them stale.
             builder.version = core.version();
         }
         while builder.complete.is_empty()
@@ -94,7 +93,7 @@ impl ArrowBuffer {
         Ok(())
     }
 
-    /// The next batch.
+    /// Returns the next complete batch, if there is one.
     pub(super) fn pop(&mut self, core: &Consumer) -> Option<ArrowBatch> {
         let builder = self.0.as_mut()?;
         let DecodedBatch { batch, spans } = builder.complete.pop_front()?;
@@ -138,7 +137,7 @@ impl BatchBuilder {
         let before = self.decoder.pending_rows();
         let (topic, partition) = &fetch.partition;
         let range = OffsetRange { topic, partition: *partition, start: fetch.start, end: fetch.end };
-        // The CRCs were checked when the fetch came, and a bad one could still be fetched again.
+        // The fetcher has checked the CRCs already: it can fetch a corrupt batch again.
         let options = PushOptions { check_crcs: false, aborted: fetch.aborted.as_mut() };
         let decoded = self.decoder.push(&fetch.records, &range, options);
         let is_decoded = decoded.is_ok();
@@ -163,7 +162,7 @@ impl BatchBuilder {
         self.partitions.retain(|_, rows| rows.pending + rows.complete > 0);
     }
 
-    /// Finishes the batch that is being filled.
+    /// Completes the batch that the decoder is building.
     fn finish(&mut self) -> Result<(), Error> {
         self.decoder.flush().map_err(protocol_error)?;
         let batches: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
@@ -182,8 +181,8 @@ impl BatchBuilder {
         self.complete.extend(batches);
     }
 
-    /// What a fetch has behind its last row, markers and aborted records, belongs to the row before it;
-    /// the decoder knows only the rows of the batch that it is builder.
+    /// Moves the position past the end of a fetch along with its last row: markers and aborted records may
+    /// follow that row. The decoder does this itself for rows of the batch that it is building.
     fn advance_to_end(&mut self, core: &Consumer, fetch: &Prefetched) {
         let Some(rows) = self.partitions.get(&fetch.partition) else { return };
         if rows.pending > 0 {

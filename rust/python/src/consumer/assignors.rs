@@ -1,8 +1,7 @@
-//! Assignors written in Python, beside those that have names: `partition_assignment_strategy`.
+//! Partition assignors written in Python, from `partition_assignment_strategy`.
 //!
-//! Invariants: the engine asks them on threads that may wait for the GIL. Whatever one raises, or
-//! returns that is no assignment, becomes an error that names it; of a whole assignment the engine
-//! checks the rest.
+//! Invariants: the core calls them on threads that may wait for the GIL. An exception or an invalid
+//! result becomes an error that names the assignor. The core validates the assignment itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,25 +18,25 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use super::partitions;
 use crate::convert::errors;
 
-/// The keyword, and the key of the configuration that it is when it holds nothing but names.
+/// The keyword argument; if it holds only names, it is an ordinary configuration key.
 const KEYWORD: &str = "partition_assignment_strategy";
 
-/// A member of a classic group, as an assignor sees it: see ``ottla.assignors``.
+/// The subscription of a member of a classic group, for assignors; see ``ottla.assignors``.
 #[pyclass(frozen, get_all, module = "ottla.assignors")]
 pub(crate) struct MemberSubscription {
     /// The member's id in this group.
     member_id: String,
-    /// ``group.instance.id`` of a static member (KIP-345); None without one.
+    /// The ``group.instance.id`` of a static member (KIP-345); None for other members.
     instance_id: Option<String>,
     /// The topics that the member subscribes to.
     topics: Vec<String>,
-    /// The partitions that the member holds while it joins, as topic and number (KIP-429).
+    /// The partitions that the member owns while it joins, as topic and number (KIP-429).
     owned: Py<PyList>,
-    /// The generation in which the member got ``owned`` (KIP-792); -1 if unknown.
+    /// The generation in which ``owned`` was assigned (KIP-792); -1 if unknown.
     generation: i32,
     /// The member's rack (``client.rack``, KIP-881); None if it has none.
     rack: Option<String>,
-    /// What the member's assignor added to its subscription; None if it added nothing.
+    /// The user data that the member's assignor added to its subscription, or None.
     user_data: Option<Py<PyBytes>>,
 }
 
@@ -62,55 +61,55 @@ impl MemberSubscription {
     }
 }
 
-/// The assignors, and what is left of the keywords.
+/// Assignors, and the remaining keyword arguments.
 type ExtractedAssignors<'py> = (Vec<Arc<dyn Assignor>>, Option<Bound<'py, PyDict>>);
 
-/// Takes the assignors out of a consumer's keywords, unless they are all names.
+/// Extracts the assignors from a consumer's keyword arguments, unless all of them are names.
 pub(super) fn extract<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<ExtractedAssignors<'py>> {
     let Some(kwargs) = kwargs else { return Ok((Vec::new(), None)) };
     let unchanged = || Ok((Vec::new(), Some(kwargs.clone())));
-    let Some(given) = kwargs.get_item(KEYWORD)? else { return unchanged() };
-    let given: Vec<Bound<'_, PyAny>> = match given.try_iter() {
-        _ if given.is_none() || given.is_instance_of::<PyString>() => return unchanged(),
+    let Some(argument) = kwargs.get_item(KEYWORD)? else { return unchanged() };
+    let argument: Vec<Bound<'_, PyAny>> = match argument.try_iter() {
+        _ if argument.is_none() || argument.is_instance_of::<PyString>() => return unchanged(),
         Ok(items) => items.collect::<PyResult<_>>()?,
-        Err(_) => vec![given],
+        Err(_) => vec![argument],
     };
-    if given.iter().all(|given| given.is_instance_of::<PyString>()) {
+    if argument.iter().all(|argument| argument.is_instance_of::<PyString>()) {
         return unchanged();
     }
-    let assignors = given.iter().map(assignor).collect::<PyResult<_>>()?;
+    let assignors = argument.iter().map(assignor).collect::<PyResult<_>>()?;
     let rest = kwargs.copy()?;
     rest.del_item(KEYWORD)?;
     Ok((assignors, Some(rest)))
 }
 
-fn assignor(given: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
-    let py = given.py();
-    if let Ok(name) = given.cast::<PyString>() {
+fn assignor(argument: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
+    let py = argument.py();
+    if let Ok(name) = argument.cast::<PyString>() {
         let name = name.to_string();
         return named(&name).ok_or_else(|| errors::config(py, format!("there is no assignor {name:?}")));
     }
-    let name = given.getattr("name").and_then(|name| name.extract::<String>());
+    let name = argument.getattr("name").and_then(|name| name.extract::<String>());
     match name {
-        Ok(name) if given.hasattr("assign")? => Ok(Arc::new(PythonAssignor {
+        Ok(name) if argument.hasattr("assign")? => Ok(Arc::new(PythonAssignor {
             name,
-            cooperative: match given.getattr_opt("cooperative")? {
+            cooperative: match argument.getattr_opt("cooperative")? {
                 Some(cooperative) => cooperative.is_truthy()?,
                 None => false,
             },
-            object: given.clone().unbind(),
+            object: argument.clone().unbind(),
         })),
         _ => {
-            let ty = given.get_type().name()?;
+            let ty = argument.get_type().name()?;
             let message = format!(
-                "{KEYWORD}: an object of type {ty} is no assignor: it needs a name and assign(topics, members); see ottla.assignors"
+                "{KEYWORD}: an object of type {ty} is not an assignor: it needs a name and assign(topics, members); see ottla.assignors"
             );
             Err(errors::config(py, message))
         }
     }
 }
 
-/// A user's assignor.
+/// An assignor of the application.
 #[derive(Debug)]
 struct PythonAssignor {
     name: String,
@@ -123,7 +122,7 @@ impl PythonAssignor {
         Error::new(Kind::Config, format!("the assignor {}: {message}", self.name))
     }
 
-    /// Calls one of its methods; `None` if it has none of this name.
+    /// Calls a method of the assignor; returns `None` if it has no such method.
     fn call<T>(
         &self,
         method: &str,
@@ -169,7 +168,7 @@ impl Assignor for PythonAssignor {
             method.call1((partitions, generation)).map(drop)
         });
         if let Err(error) = result {
-            tracing::warn!(target: "ottla.group", %error, "an assignor was not told of the assignment");
+            tracing::warn!(target: "ottla.group", %error, "an assignor's on_assignment failed");
         }
     }
 
@@ -191,7 +190,7 @@ impl Assignor for PythonAssignor {
             let members = PyList::new(py, members.collect::<PyResult<Vec<_>>>()?)?;
             method.call1((racks_by_topic, members))?.extract::<HashMap<String, Vec<(String, i32)>>>()
         })?;
-        let assigned = assigned.ok_or_else(|| self.error("it has no assign() any more"))?;
+        let assigned = assigned.ok_or_else(|| self.error("it no longer has assign()"))?;
         let names: HashMap<&str, &Arc<str>> = topics.keys().map(|name| (&**name, name)).collect();
         let partition = |(topic, partition): (String, i32)| -> TopicPartition {
             (names.get(&*topic).map_or_else(|| Arc::from(&*topic), |name| Arc::clone(name)), partition)

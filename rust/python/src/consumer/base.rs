@@ -1,11 +1,13 @@
-//! What a consumer does without waiting, for threads and for asyncio alike.
+//! `ConsumerBase`: the methods that do not wait, shared by `Consumer` and `AsyncConsumer`.
 
+use std::collections::HashMap;
+use std::future::Future;
 use std::sync::Arc;
 
 use ottla_client::config::GroupProtocol;
 use ottla_client::consumer::group::Subscription;
 use ottla_client::metadata::Pattern;
-use ottla_client::{Error, Kind, OffsetSpec, TopicPartition};
+use ottla_client::{Error, Kind, ListedOffset, OffsetSpec, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -18,14 +20,14 @@ use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::errors;
 use crate::runtime::{ProcessLocal, runtime};
 
-/// What a consumer has subscribed to, as it was given.
+/// The topics or the pattern passed to `subscribe`.
 #[derive(Clone)]
 enum SubscriptionArg {
     Topics(Vec<Arc<str>>),
     Pattern(String),
 }
 
-/// The methods that ``Consumer`` and ``AsyncConsumer`` share. They do not wait.
+/// The methods that ``Consumer`` and ``AsyncConsumer`` share; none of them waits.
 #[pyclass(frozen, subclass, module = "ottla._core")]
 pub(crate) struct ConsumerBase {
     handle: ProcessLocal<Arc<ConsumerHandle>>,
@@ -41,18 +43,17 @@ impl ConsumerBase {
         Ok(base)
     }
 
-    /// The handle, unless the consumer was closed.
+    /// Returns the handle, unless the consumer was closed.
     pub(super) fn handle(&self) -> PyResult<&Arc<ConsumerHandle>> {
-        let handle = self.handle.get()?;
-        if handle.is_closed() { Err(errors::closed("this consumer was closed")) } else { Ok(handle) }
+        ConsumerHandle::open(&self.handle)
     }
 
-    /// The handle, closed or not.
+    /// Returns the handle, even if the consumer was closed.
     pub(super) fn handle_even_if_closed(&self) -> PyResult<&Arc<ConsumerHandle>> {
         self.handle.get()
     }
 
-    /// For a `repr`, which never raises.
+    /// Returns the handle for a `repr`, which never raises.
     pub(super) fn peek(&self) -> Option<&Arc<ConsumerHandle>> {
         self.handle.peek()
     }
@@ -76,9 +77,21 @@ impl ConsumerBase {
         *self.subscribed.lock() = None;
     }
 
-    /// The partitions that were named, or all that are assigned.
+    /// Converts partition arguments; without any, returns all assigned partitions.
     pub(super) fn partitions_or_assigned(&self, given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
         if given.is_empty() { Ok(self.handle()?.core.assignment()) } else { partitions::arguments(given) }
+    }
+
+    /// Looks up offsets of the given partitions, or of all assigned ones.
+    pub(super) fn list_offsets(
+        &self,
+        given: &Bound<'_, PyTuple>,
+        spec: OffsetSpec,
+        timeout: Option<f64>,
+    ) -> PyResult<impl Future<Output = Result<HashMap<TopicPartition, ListedOffset>, Error>> + Send + 'static>
+    {
+        let partitions = self.partitions_or_assigned(given)?;
+        self.handle()?.list_offsets(partitions::with_spec(partitions, spec), timeout)
     }
 
     fn seek_to(&self, given: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
@@ -88,10 +101,10 @@ impl ConsumerBase {
     }
 }
 
-/// The names of topics; one text is a mistake for a list of one.
+/// Converts topic names; refuses a single string, which would be a list of letters.
 fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
     if topics.is_instance_of::<PyString>() {
-        let message = format!("topics is the text {topics}: expected a list of topics");
+        let message = format!("topics is the string {topics}: expected a list of topics");
         return Err(PyTypeError::new_err(message));
     }
     let names = topics.try_iter()?.map(|name| name?.extract::<String>());
@@ -109,25 +122,25 @@ impl ConsumerBase {
     ///
     /// The consumer joins the group with the next poll or iteration.
     ///
-    /// Callbacks are called inside a poll, by the thread that polls. They may commit, seek and
-    /// pause, but not poll. The poll raises what a callback raises.
+    /// Callbacks run inside a poll, on the thread that polls. They may commit, seek and pause, but
+    /// not poll. The poll raises a callback's exception.
     ///
     /// Args:
-    ///     topics: the topics; those that do not exist yet are read once they do.
-    ///     pattern: instead of topics, a regular expression for whole topic names: in Java's
-    ///         syntax, or with ``group.protocol=consumer`` in that of RE2, as the brokers match it.
-    ///     on_assigned: called with the consumer and the new partitions, as topic and number, after
-    ///         each rebalance; there may be none.
-    ///     on_revoked: called with the consumer and partitions before it gives them up, in time to
-    ///         commit.
-    ///     on_lost: called with the consumer and partitions that it has lost, when a commit would
-    ///         be rejected. Default: ``on_revoked``.
+    ///     topics: a list of topics. Topics that do not exist yet are read once they do.
+    ///     pattern: instead of topics, a regular expression that matches whole topic names. It is
+    ///         in Java's syntax, or in RE2's with ``group.protocol=consumer``.
+    ///     on_assigned: called after each rebalance with the consumer and the added partitions, as
+    ///         a possibly empty list of topic and number.
+    ///     on_revoked: called with the consumer and the partitions that it is about to give up, in
+    ///         time to commit.
+    ///     on_lost: called with the consumer and the partitions that it has lost; a commit for them
+    ///         would be rejected. Default: ``on_revoked``.
     ///
     /// Raises:
-    ///     ConfigError: there is no ``group.id``, the pattern is invalid, or both or neither of
-    ///         topics and pattern are given.
-    ///     StateError: partitions are assigned by hand.
-    ///     TypeError: ``topics`` is a single text, or a callback is not callable.
+    ///     ConfigError: there is no ``group.id``, the pattern is invalid, or not exactly one of
+    ///         topics and pattern is passed.
+    ///     StateError: partitions are assigned with ``assign``.
+    ///     TypeError: ``topics`` is a single string, or a callback is not callable.
     #[pyo3(signature = (topics=None, *, pattern=None, on_assigned=None, on_revoked=None, on_lost=None))]
     fn subscribe(
         &self,
@@ -142,7 +155,7 @@ impl ConsumerBase {
         let subscribed = match (topics, pattern) {
             (Some(topics), None) => SubscriptionArg::Topics(names(topics)?),
             (None, Some(pattern)) => {
-                // A compiled one is as good as its text.
+                // Also accepts a compiled `re.Pattern`.
                 let text = if pattern.is_instance_of::<PyString>() {
                     pattern
                 } else {
@@ -165,8 +178,8 @@ impl ConsumerBase {
 
     /// Read exactly these partitions, without group membership; replaces an earlier assignment.
     ///
-    /// Partitions that were assigned before keep their position. The others begin at the offset
-    /// that the group has committed, or where ``auto.offset.reset`` says.
+    /// Partitions that were assigned before keep their positions. Others start at the group's
+    /// committed offset, or as ``auto.offset.reset`` says.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a partition's number.
@@ -186,7 +199,7 @@ impl ConsumerBase {
         partitions::to_list(py, &self.handle()?.core.assignment())
     }
 
-    /// Return the topics that were subscribed to, or the pattern as text.
+    /// Return the subscribed topics as a list, or the pattern as a string.
     fn subscription(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.handle()?;
         let subscribed = self.subscribed.lock().clone();
@@ -199,7 +212,7 @@ impl ConsumerBase {
         })
     }
 
-    /// Set a partition's position. Records that were fetched before are dropped.
+    /// Set a partition's position, and drop the records that were fetched for it.
     ///
     /// Args:
     ///     topic: the topic.
@@ -224,7 +237,7 @@ impl ConsumerBase {
         result.map_err(|error| errors::raise(py, &error))
     }
 
-    /// Continue at the first offset; it is looked up in the background.
+    /// Continue at the beginning of the log; its offset is looked up in the background.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -236,7 +249,7 @@ impl ConsumerBase {
         self.seek_to(partitions, OffsetSpec::Earliest)
     }
 
-    /// Continue at the end of the log; it is looked up in the background.
+    /// Continue at the end of the log; its offset is looked up in the background.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -248,10 +261,9 @@ impl ConsumerBase {
         self.seek_to(partitions, OffsetSpec::Latest)
     }
 
-    /// Return no records of partitions until ``resume``.
+    /// Stop returning records of partitions until ``resume``.
     ///
-    /// Keep polling: a member that does not poll is removed from its group
-    /// (``max.poll.interval.ms``).
+    /// Keep polling: a member that does not poll for ``max.poll.interval.ms`` leaves its group.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -264,7 +276,7 @@ impl ConsumerBase {
         paused.map_err(|error| errors::raise(partitions.py(), &error))
     }
 
-    /// Return records of paused partitions again.
+    /// Resume returning records of paused partitions.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -284,8 +296,8 @@ impl ConsumerBase {
 
     /// Return the number of records between each partition's position and its end.
     ///
-    /// It is the difference to the high watermark of the last fetch, or with ``read_committed`` to
-    /// the last stable offset; no request is sent.
+    /// The end is the high watermark of the last fetch, or with ``read_committed`` the last stable
+    /// offset. No request is sent.
     ///
     /// Returns:
     ///     The lag by ``(topic, partition)``; None if it is not known yet.
@@ -309,38 +321,34 @@ impl ConsumerBase {
 
     /// Return the state of each connection, by broker, without waiting.
     ///
-    /// On a shared client, those of its other users are included.
+    /// On a shared client, this includes the connections of its other users.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
         Ok(connections(self.handle()?.core.client()))
     }
 
     /// Return the client's metrics, by the Java client's names, without waiting.
     ///
-    /// On a shared client, its other users are included.
-    ///
-    /// See ``ottla.Metrics`` for their meaning.
+    /// On a shared client, they include its other users. ``ottla.Metrics`` describes each.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         metrics(py, self.handle()?.core.client().metrics())
     }
 
-    /// End the poll that waits, or else the next one, with ``WakeupError``.
-    ///
-    /// Any thread may call it.
+    /// End the current poll, or else the next one, with ``WakeupError``; from any thread.
     fn wakeup(&self) -> PyResult<()> {
         self.handle_even_if_closed()?.core.wakeup();
         Ok(())
     }
 
-    /// Commits nothing automatically from now on.
+    /// Stops automatic commits.
     pub(super) fn _stop_auto_commit(&self) -> PyResult<()> {
         self.handle_even_if_closed()?.core.stop_auto_commit();
         Ok(())
     }
 
-    /// Logs why closing failed, where an exception of the application is raised instead.
+    /// Logs an error of closing, when an exception of the application is raised instead.
     #[allow(clippy::unused_self, reason = "a method for Python")]
     pub(super) fn _closing_failed(&self, error: &str) {
-        tracing::warn!(target: "ottla.group", error, "the consumer could not be closed as it should after the exception in its with block");
+        tracing::warn!(target: "ottla.group", error, "closing the consumer failed after an exception in its with block");
     }
 
     /// Whether the consumer was closed.
@@ -350,9 +358,9 @@ impl ConsumerBase {
     }
 }
 
-/// What is printed of a consumer; it has no handle in a forked child.
+/// Returns the `repr` of a consumer; it has no handle in a forked child.
 pub(super) fn repr(class: &str, base: &ConsumerBase) -> String {
-    let Some(handle) = base.peek() else { return format!("{class}(made in another process)") };
+    let Some(handle) = base.peek() else { return format!("{class}(created in another process)") };
     let config = handle.core.client().config();
     format!(
         "{class}(bootstrap={:?}, group_id={:?}, partitions={}{})",
@@ -363,7 +371,7 @@ pub(super) fn repr(class: &str, base: &ConsumerBase) -> String {
     )
 }
 
-/// A pattern as the group's protocol matches it: with KIP-848 the brokers do, otherwise the client.
+/// Converts a pattern for the group's protocol: with KIP-848 the brokers match it, otherwise the client.
 fn pattern(handle: &ConsumerHandle, text: &str) -> Result<Subscription, Error> {
     match handle.core.client().config().group_protocol {
         GroupProtocol::Consumer => Ok(Subscription::Regex(text.to_owned())),

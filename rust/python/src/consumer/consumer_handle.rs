@@ -1,9 +1,8 @@
-//! A consumer with what is on its way from it to a program: shared by the sync and the asyncio side.
+//! `ConsumerHandle`: the core's consumer and its buffers, shared by both Python consumers.
 //!
-//! Invariants: records are on their way as objects or as columns, never both. What a call has taken
-//! and not handed out, because it was cancelled or failed, the next call hands out. A call that was
-//! cancelled while it ran on another thread takes nothing once the next call has begun: the position
-//! would move past what it took. Nothing here waits for the GIL.
+//! Invariants: either records or Arrow batches are buffered, never both. What a cancelled or failed call
+//! has buffered, the next call returns. A call that was cancelled while it ran on another thread buffers
+//! nothing once the next call has begun: the position would move past it. Nothing here waits for the GIL.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -28,17 +27,17 @@ use crate::client::client_ops;
 use crate::consumer::arrow_buffer::{ArrowBuffer, BatchLayout};
 use crate::consumer::commit_callbacks::{CommitCallbacks, CompletedCommit, Offsets, start_now};
 use crate::consumer::poll_guard::PollLock;
-use crate::consumer::rebalance_change::RebalanceListener;
+use crate::consumer::rebalance_listener::RebalanceListener;
 use crate::consumer::record_buffer::RecordBuffer;
 use crate::convert::errors;
-use crate::runtime::{runtime, seconds};
+use crate::runtime::{ProcessLocal, runtime, seconds};
 
-/// An iteration looks for changes and errors at least this often, however many records it has.
+/// How often iteration polls for rebalances and errors while it has buffered records.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What a poll found.
+/// The outcome of a poll.
 pub(super) enum PollOutcome {
-    /// There may be something to hand out.
+    /// There may be records to pop.
     Ready,
     Empty,
     Rebalance(Change),
@@ -46,31 +45,31 @@ pub(super) enum PollOutcome {
 
 pub(super) struct ConsumerHandle {
     pub(super) core: Consumer,
-    /// The client was made for this consumer and goes with it.
+    /// Whether the client was created for this consumer and is closed with it.
     own_client: bool,
     deserializers: Deserializers,
     pub(super) poll_lock: PollLock,
     pub(super) listener: RebalanceListener,
     pub(super) commit_callbacks: CommitCallbacks,
-    /// The number of the latest call that looks for records. Locked before the two below.
+    /// The number of the latest call that waits for records. Locked before both buffers.
     latest_call: Mutex<u64>,
     records: Mutex<RecordBuffer>,
     arrow: Mutex<ArrowBuffer>,
-    /// When the engine was last polled.
+    /// The time of the last poll.
     polled_at: Mutex<Option<Instant>>,
     closing: AtomicBool,
     closed: AtomicBool,
 }
 
 impl ConsumerHandle {
-    /// Inside of the runtime.
+    /// Creates the core's consumer on a client.
     pub(super) fn new(
         client: Client,
         own_client: bool,
         deserializers: Deserializers,
         assignors: Vec<Arc<dyn Assignor>>,
     ) -> Self {
-        // What a consumer has brokers wait for would hold up whoever shares its connections.
+        // Long polls would delay other requests on shared connections.
         let client = if own_client { client } else { client.with_own_connections() };
         Self {
             core: Consumer::new(client).with_assignors(assignors),
@@ -88,9 +87,20 @@ impl ConsumerHandle {
         }
     }
 
-    /// Records that one poll hands out unless told otherwise.
+    /// Returns the handle in a cell, unless the consumer was closed.
+    pub(super) fn open(cell: &ProcessLocal<Arc<Self>>) -> PyResult<&Arc<Self>> {
+        let handle = cell.get()?;
+        if handle.is_closed() { Err(errors::closed("this consumer was closed")) } else { Ok(handle) }
+    }
+
+    /// Returns the maximum number of records of a poll. Default: `max.poll.records`.
     pub(super) fn max_records(&self, requested: Option<usize>) -> usize {
         requested.unwrap_or(self.core.client().config().max_poll_records).max(1)
+    }
+
+    /// Converts a timeout in seconds. Default: `default.api.timeout.ms`.
+    pub(super) fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
+        seconds(timeout, self.core.client().config().default_api_timeout)
     }
 
     async fn poll(&self, deadline: Instant) -> Result<Polled> {
@@ -104,14 +114,15 @@ impl ConsumerHandle {
         }
     }
 
-    /// Begins a call: its number, and what `prepare` says. From here on the calls before take nothing.
+    /// Begins a call, and returns its number and the result of `prepare`. Earlier calls buffer nothing from
+    /// here on.
     fn begin_call<T>(&self, prepare: impl FnOnce() -> T) -> (u64, T) {
         let mut latest = self.latest_call.lock();
         *latest += 1;
         (*latest, prepare())
     }
 
-    /// Gets records ready, `max_records` at max_records; waits for them until the deadline. Cancel-safe.
+    /// Waits until records are buffered, at most `max_records`, or until the deadline. Cancel-safe.
     pub(super) async fn wait_for_records(
         &self,
         deadline: Instant,
@@ -134,7 +145,7 @@ impl ConsumerHandle {
         }
     }
 
-    /// As [`ConsumerHandle::wait_for_records`], as Arrow.
+    /// Waits until an Arrow batch is buffered, or until the deadline. Cancel-safe.
     pub(super) async fn wait_for_batch(
         &self,
         deadline: Instant,
@@ -157,7 +168,7 @@ impl ConsumerHandle {
         }
     }
 
-    /// Does something with the records, outside of their lock: it may call Python.
+    /// Works on the record buffer outside of its lock, since `work` may call Python.
     fn with_records<T>(&self, work: impl FnOnce(&mut RecordBuffer) -> T) -> T {
         let mut buffer = std::mem::take(&mut *self.records.lock());
         let done = work(&mut buffer);
@@ -174,7 +185,7 @@ impl ConsumerHandle {
         })
     }
 
-    /// The next record, if there is one.
+    /// Returns the next record, if there is one.
     pub(super) fn pop_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         self.with_records(|buffer| {
             if !buffer.drop_stale(&self.core) {
@@ -184,7 +195,7 @@ impl ConsumerHandle {
         })
     }
 
-    /// The next record, if there is one and it is not time to poll again.
+    /// Returns the next record, if there is one and no poll is due.
     pub(super) fn pop_buffered_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         let is_recent = self.polled_at.lock().is_some_and(|polled| polled.elapsed() < POLL_INTERVAL);
         if is_recent && !self.closing.load(Ordering::Acquire) { self.pop_record(py) } else { Ok(None) }
@@ -195,16 +206,15 @@ impl ConsumerHandle {
         if arrow.drop_stale(&self.core) { arrow.pop(&self.core) } else { None }
     }
 
-    /// Offsets of any partitions, at the consumer's isolation level.
+    /// Looks up offsets at the consumer's isolation level.
     pub(super) fn list_offsets(
         &self,
         wanted: Vec<(TopicPartition, OffsetSpec)>,
         timeout: Option<f64>,
     ) -> PyResult<impl Future<Output = Result<HashMap<TopicPartition, ListedOffset>>> + Send + 'static> {
         let client = self.core.client();
-        let config = client.config();
-        let timeout = seconds(timeout, config.default_api_timeout)?;
-        let read_committed = config.isolation_level == IsolationLevel::ReadCommitted;
+        let timeout = self.timeout(timeout)?;
+        let read_committed = client.config().isolation_level == IsolationLevel::ReadCommitted;
         Ok(client_ops::list_offsets(client.clone(), wanted, read_committed, timeout))
     }
 
@@ -237,7 +247,7 @@ impl ConsumerHandle {
         Ok(())
     }
 
-    /// Has whoever polls stop. Says whether there is still something to close.
+    /// Ends a poll in progress; returns false if the consumer is closed already.
     pub(super) fn start_closing(&self) -> bool {
         if self.closed.load(Ordering::Acquire) {
             return false;
@@ -247,14 +257,14 @@ impl ConsumerHandle {
         true
     }
 
-    /// Begins to end: what is under way comes first.
+    /// Begins to close: waits for commits in flight, and starts to leave the group.
     pub(super) async fn begin_close(&self, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         self.commit_callbacks.wait_until_idle(deadline).await;
         self.core.begin_close(deadline.saturating_duration_since(Instant::now())).await;
     }
 
-    /// Ends: leaves the group, within the time.
+    /// Finishes closing: leaves the group, within the timeout.
     pub(super) async fn end_close(&self, timeout: Duration) -> Result<()> {
         let left = self.core.end_close(timeout).await;
         self.closed.store(true, Ordering::Release);
@@ -264,7 +274,7 @@ impl ConsumerHandle {
         left
     }
 
-    /// Lets go of what belongs to Python, so that no circle keeps this alive.
+    /// Drops the rebalance callbacks, so that no reference cycle keeps the consumer alive.
     pub(super) fn forget_callbacks(&self) {
         self.listener.set(None, None, None);
     }

@@ -1,7 +1,7 @@
-//! `key_deserializer` and `value_deserializer`: what makes objects of the bytes of keys and values.
+//! `key_deserializer` and `value_deserializer`: they convert the bytes of keys and values to objects.
 //!
-//! Invariant: whatever a deserializer raises becomes a `SerializationError` that names topic,
-//! partition, offset and field; null is never deserialized.
+//! Invariant: an exception of a deserializer becomes a `SerializationError` with topic, partition,
+//! offset and field. Null is never deserialized.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -15,7 +15,7 @@ static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 struct Deserializer {
     field: &'static str,
     call: Py<PyAny>,
-    /// It wants the topic, the bytes and the headers.
+    /// Whether `call` takes the topic, the bytes and the headers, not only the bytes.
     is_object: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Deserializers {
     value: Option<Deserializer>,
 }
 
-/// The record that a key or a value is part of.
+/// The record of a key or a value.
 pub(super) struct RecordContext<'a, 'py> {
     pub(super) topic: &'a Bound<'py, PyString>,
     pub(super) partition: i32,
@@ -83,23 +83,24 @@ impl Deserializer {
     fn deserialize(&self, context: &RecordContext<'_, '_>, data: &[u8]) -> PyResult<Py<PyAny>> {
         let py = context.topic.py();
         let (call, data) = (self.call.bind(py), PyBytes::new(py, data));
-        let made = if self.is_object {
+        let result = if self.is_object {
             call.call1((context.topic, data, context.headers))
         } else {
             call.call1((data,))
         };
-        made.map(Bound::unbind)
+        result
+            .map(Bound::unbind)
             .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
     }
 
     fn error(&self, py: Python<'_>, context: &RecordContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
         if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
-            // Ctrl-C, or the end of the program.
+            // Ctrl-C or SystemExit.
             return Ok(cause);
         }
-        let make = ERROR.import(py, "ottla.errors", "_not_deserialized")?;
-        let made =
-            make.call1((context.topic, context.partition, context.offset, self.field, cause.value(py)))?;
-        Ok(PyErr::from_value(made))
+        let new_error = ERROR.import(py, "ottla.errors", "_not_deserialized")?;
+        let arguments = (context.topic, context.partition, context.offset, self.field, cause.value(py));
+        let error = new_error.call1(arguments)?;
+        Ok(PyErr::from_value(error))
     }
 }

@@ -1,4 +1,4 @@
-//! Partitions and offsets as Python has them: pairs of a topic and a number, and dicts by such pairs.
+//! Partitions and offsets in Python: pairs of a topic and a number, and dicts by such pairs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,12 +15,13 @@ use super::record::Record;
 use crate::convert::errors;
 use crate::convert::offsets::OffsetAndTimestamp;
 
-/// An offset as a group stores it.
+/// An offset with its metadata, as a group stores it.
 ///
 /// Args:
 ///     offset: the offset of the next record to read.
-///     metadata: text that the group stores with it. Default: empty.
-///     leader_epoch: the leader epoch of the record before it (KIP-320). Default: -1, unknown.
+///     metadata: text that the group stores with the offset. Default: empty.
+///     leader_epoch: the leader epoch of the record before the offset (KIP-320). Default: -1,
+///         unknown.
 ///
 /// Raises:
 ///     ConfigError: the offset is negative.
@@ -72,25 +73,25 @@ impl From<&OffsetAndMetadata> for Committed {
 
 /// The identity of a consumer in its group.
 ///
-/// A transaction that commits the consumer's offsets sends it (KIP-447).
-/// It can be pickled, for a producer in another process.
+/// A transaction sends it along with the consumer's offsets (KIP-447). It can be pickled, for a
+/// producer in another process.
 ///
 /// Args:
-///     group_id: the group.
-///     generation: the group's generation (classic) or the member's epoch (KIP-848); -1, the
-///         default, for no member.
-///     member_id: the member's id; empty, the default, for no member.
+///     group_id: the group (``group.id``).
+///     generation: the group's generation, or the member's epoch with KIP-848. Default: -1, not a
+///         member.
+///     member_id: the member's id. Default: empty, not a member.
 ///     instance_id: the ``group.instance.id`` of a static member. Default: None.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct GroupMetadata {
     /// The group (``group.id``).
     group_id: String,
-    /// The group's generation, or the member's epoch with KIP-848; -1 if it is not a member.
+    /// The group's generation, or the member's epoch with KIP-848; -1 if not a member.
     generation: i32,
-    /// The member's id; empty if it is not a member.
+    /// The member's id; empty if not a member.
     member_id: String,
-    /// ``group.instance.id`` of a static member (KIP-345); None without one.
+    /// The ``group.instance.id`` of a static member (KIP-345); None for other members.
     instance_id: Option<String>,
 }
 
@@ -129,7 +130,7 @@ impl GroupMetadata {
     }
 }
 
-/// What pickle and copy make an object again from: its class and the arguments.
+/// The result of `__reduce__`: a class and the arguments of its constructor.
 type ReduceValue<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
 fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
@@ -139,16 +140,16 @@ fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
     Ok(())
 }
 
-/// A `(topic, partition)`.
+/// Converts a `(topic, partition)`.
 fn partition(given: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
     let (topic, partition): (String, i32) = given.extract().map_err(|_| {
         let shown = given.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
-        PyTypeError::new_err(format!("{shown} names no partition: expected (topic, partition)"))
+        PyTypeError::new_err(format!("{shown} is not a partition: expected (topic, partition)"))
     })?;
     Ok((topic.into(), partition))
 }
 
-/// Many of them, each once; the topics' names are shared.
+/// Converts partitions without duplicates; equal topic names share memory.
 pub(super) fn partitions(given: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
     let mut names: HashMap<Arc<str>, Arc<str>> = HashMap::new();
     let mut all = Vec::new();
@@ -162,12 +163,12 @@ pub(super) fn partitions(given: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartitio
     Ok(all)
 }
 
-/// Partitions given as arguments.
+/// Converts partitions that were passed as positional arguments.
 pub(super) fn arguments(given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
     partitions(given.as_any())
 }
 
-/// Offsets to commit, by partition: numbers, or `OffsetAndMetadata`. Of a record, the offset behind it.
+/// Converts offsets to commit: by partition, as numbers or `OffsetAndMetadata`; or the offset after a record.
 pub(super) fn offsets(
     given: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<HashMap<TopicPartition, Committed>>> {
@@ -182,7 +183,7 @@ pub(super) fn offsets(
     }
     let mut offsets = HashMap::new();
     for item in given.call_method0("items")?.try_iter()? {
-        let (place, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+        let (key, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
         let committed = match offset.cast::<OffsetAndMetadata>() {
             Ok(offset) => Committed::from(offset.get()),
             Err(_) => {
@@ -193,17 +194,17 @@ pub(super) fn offsets(
                 Committed { offset: number, ..Committed::default() }
             }
         };
-        offsets.insert(partition(&place)?, committed);
+        offsets.insert(partition(&key)?, committed);
     }
     Ok(Some(offsets))
 }
 
-/// A list of `(topic, partition)`.
+/// Returns a list of `(topic, partition)`.
 pub(super) fn to_list<'py>(py: Python<'py>, partitions: &[TopicPartition]) -> PyResult<Bound<'py, PyList>> {
     PyList::new(py, partitions.iter().map(|(topic, partition)| (&**topic, *partition)))
 }
 
-/// A dict by `(topic, partition)`, in order.
+/// Returns a dict by `(topic, partition)`, in order.
 pub(super) fn to_dict<'py, T>(
     py: Python<'py>,
     found: impl IntoIterator<Item = (TopicPartition, T)>,
@@ -218,7 +219,7 @@ pub(super) fn to_dict<'py, T>(
     Ok(dict)
 }
 
-/// What is committed, by partition; None where nothing is.
+/// Returns committed offsets by partition; None for a partition without one.
 pub(super) fn committed<'py>(
     py: Python<'py>,
     found: HashMap<TopicPartition, Option<Committed>>,
@@ -229,7 +230,7 @@ pub(super) fn committed<'py>(
     })
 }
 
-/// The same look-up for each partition.
+/// Pairs each partition with the same offset spec.
 pub(super) fn with_spec(
     partitions: Vec<TopicPartition>,
     spec: OffsetSpec,
@@ -237,7 +238,7 @@ pub(super) fn with_spec(
     partitions.into_iter().map(|partition| (partition, spec)).collect()
 }
 
-/// Offsets alone, by partition.
+/// Returns offsets as numbers, by partition.
 pub(super) fn offsets_only<'py>(
     py: Python<'py>,
     found: HashMap<TopicPartition, ListedOffset>,
@@ -245,7 +246,7 @@ pub(super) fn offsets_only<'py>(
     to_dict(py, found, |listed| Ok(listed.offset.into_pyobject(py)?.into_any().unbind()))
 }
 
-/// The first records of a time and later, by partition; None where there is none.
+/// Returns offsets with timestamps, by partition; None for a partition without a matching record.
 pub(super) fn offsets_by_time<'py>(
     py: Python<'py>,
     found: HashMap<TopicPartition, ListedOffset>,

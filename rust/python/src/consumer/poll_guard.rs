@@ -1,6 +1,6 @@
-//! One poll at a time: a consumer is for one thread, or one task, at a time.
+//! The lock of polling: one thread or task polls a consumer at a time.
 //!
-//! Invariant: whoever has the turn gives it back, also when it is ended by an exception.
+//! Invariant: every poll releases the lock, also if it raises.
 
 use std::thread::{self, ThreadId};
 
@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// Who polls.
 #[derive(Default)]
 pub(super) struct PollLock {
+    /// The thread that polls, or whose event loop does.
     holder: Mutex<Option<ThreadId>>,
     released: Notify,
 }
 
-/// The turn, for as long as this is held.
+/// Holds a [`PollLock`] until it is dropped.
 pub(super) struct PollGuard<'a>(&'a PollLock);
 
 impl Drop for PollGuard<'_> {
@@ -26,12 +26,12 @@ impl Drop for PollGuard<'_> {
 }
 
 impl PollLock {
-    /// Takes the turn until [`PollLock::release`]; `who` may be polling already.
-    pub(super) fn acquire(&self, who: &str) -> ottla_client::Result<()> {
+    /// Acquires the lock until [`PollLock::release`]. An error says that `other` is polling.
+    pub(super) fn acquire(&self, other: &str) -> ottla_client::Result<()> {
         let mut holder = self.holder.lock();
         if holder.is_some() {
             let message = format!(
-                "{who} is polling this consumer: a consumer is for one at a time; wakeup() ends the other's poll"
+                "{other} is polling this consumer: only one may poll at a time; wakeup() ends the other's poll"
             );
             return Err(Error::new(Kind::State, message));
         }
@@ -39,7 +39,7 @@ impl PollLock {
         Ok(())
     }
 
-    /// A turn that was taken already.
+    /// Returns a guard for a lock that is acquired already.
     pub(super) fn adopt(&self) -> PollGuard<'_> {
         PollGuard(self)
     }
@@ -49,6 +49,7 @@ impl PollLock {
         self.released.notify_waiters();
     }
 
+    /// Acquires the lock for this thread.
     pub(super) fn lock(&self) -> ottla_client::Result<PollGuard<'_>> {
         if self.is_held_by_this_thread() {
             let message = "a callback of a consumer cannot poll it: return first";
@@ -57,12 +58,12 @@ impl PollLock {
         self.acquire("another thread").map(|()| PollGuard(self))
     }
 
-    /// Whether this thread is in a poll: it calls from a callback.
+    /// Whether this thread polls already, and so calls from a callback.
     pub(super) fn is_held_by_this_thread(&self) -> bool {
         *self.holder.lock() == Some(thread::current().id())
     }
 
-    /// Waits for the turn; says whether it came in time.
+    /// Waits for the lock; returns whether it was acquired before the deadline.
     pub(super) async fn acquire_by(&self, deadline: Instant) -> bool {
         loop {
             let released = self.released.notified();

@@ -1,9 +1,9 @@
-//! Records that were taken from the engine and are on their way to the program.
+//! Records that were taken from the core and not returned to the application yet.
 //!
-//! Invariants: the position of a partition moves as its records are handed out, and no further. What
-//! was taken is void once the engine's version has changed: it is dropped, and fetched again. A record
-//! that cannot be made stays the next one. What ends the making of records, Ctrl-C say, is raised at
-//! once, and they all stay.
+//! Invariants: a partition's position moves as its records are returned, and no further. Buffered
+//! records become stale when the core's version changes; then they are dropped and fetched again. A
+//! record that cannot be deserialized stays the next one. Ctrl-C during deserialization is raised at
+//! once, and all records stay.
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,16 @@ use super::record::Record;
 #[derive(Default)]
 pub(super) struct RecordBuffer {
     sets: VecDeque<RecordSet>,
-    /// How many of the first set were handed out.
+    /// The index of the next record in the first set.
     next_index: usize,
-    /// The engine's version when they were taken.
+    /// The core's version when the records were taken.
     version: u64,
-    /// The topic of the first set, once it was needed.
+    /// The topic of the first set, created on first use.
     topic: Option<Py<PyString>>,
 }
 
 impl RecordBuffer {
-    /// Whether there are records that may be handed out; drops those that may not be any more.
+    /// Drops stale records; returns whether any are left.
     pub(super) fn drop_stale(&mut self, core: &Consumer) -> bool {
         if self.sets.is_empty() {
             return false;
@@ -39,7 +39,7 @@ impl RecordBuffer {
         false
     }
 
-    /// Drops all; what was not handed out is fetched again.
+    /// Drops all records; they are fetched again.
     pub(super) fn discard(&mut self, core: &Consumer) {
         if !self.sets.is_empty() {
             *self = Self::default();
@@ -47,24 +47,24 @@ impl RecordBuffer {
         }
     }
 
-    /// Takes `max_records` records at max_records, if there are none left.
+    /// Takes at most `max_records` records from the core, if the buffer is empty.
     pub(super) fn fill(&mut self, core: &Consumer, max_records: usize) {
         if self.drop_stale(core) {
             return;
         }
-        // What changes from here on makes them void.
+        // Read before the records are taken: any later change makes them stale.
         let version = core.version();
         *self = Self { sets: core.take_records(max_records).into(), version, ..Self::default() };
     }
 
-    /// Puts back what was taken out of a place for a while, and keeps what has come into it meanwhile.
+    /// Moves the buffer back to `slot`, in front of records that were added there meanwhile.
     pub(super) fn restore_to(mut self, slot: &mut Self) {
         let later = std::mem::take(slot);
         self.sets.extend(later.sets);
         *slot = self;
     }
 
-    /// The next records, `max_records` at max_records.
+    /// Returns the next records, at most `max_records`.
     pub(super) fn pop_records(
         &mut self,
         py: Python<'_>,
@@ -74,8 +74,8 @@ impl RecordBuffer {
     ) -> PyResult<Vec<Py<Record>>> {
         let buffered: usize = self.sets.iter().map(|set| set.entries.len()).sum();
         let mut records = Vec::with_capacity(buffered.saturating_sub(self.next_index).min(max_records));
-        // How many of each set.
-        let mut made = Vec::new();
+        // The number of records returned from each set.
+        let mut counts = Vec::new();
         let (mut skip, mut failed) = (self.next_index, None);
         for set in &self.sets {
             if records.len() >= max_records || failed.is_some() {
@@ -85,7 +85,7 @@ impl RecordBuffer {
             for entry in set.entries.iter().skip(std::mem::take(&mut skip)).take(max_records - before) {
                 match Record::new(&topic, set, entry, deserializers) {
                     Ok(record) => records.push(record),
-                    // It does not come again with the next call, as what a record is to blame for does.
+                    // Raised at once: unlike an error of the record, it will not occur again.
                     Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
                     Err(error) => {
                         failed = Some(error);
@@ -93,9 +93,9 @@ impl RecordBuffer {
                     }
                 }
             }
-            made.push(records.len() - before);
+            counts.push(records.len() - before);
         }
-        for count in made {
+        for count in counts {
             self.advance(core, count);
         }
         match failed {
@@ -104,7 +104,7 @@ impl RecordBuffer {
         }
     }
 
-    /// The next record.
+    /// Returns the next record, if there is one.
     pub(super) fn pop_record(
         &mut self,
         py: Python<'_>,
@@ -138,6 +138,6 @@ impl RecordBuffer {
 }
 
 fn topic(py: Python<'_>, set: &RecordSet) -> Py<PyString> {
-    // All records of a topic share the text.
+    // All records of a topic share one string.
     PyString::intern(py, &set.partition.0).unbind()
 }

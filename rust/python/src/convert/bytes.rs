@@ -1,13 +1,13 @@
 //! Bytes between Python and Rust: keys, values and headers.
 //!
-//! Invariant: what Python may still change, such as a `bytearray`, is copied.
+//! Invariant: objects that Python can still change, such as a `bytearray`, are copied.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyMemoryView, PyString};
 
-/// A key or a value.
+/// A key, a value or a header as the application passed it.
 pub(crate) enum BytesArg {
     Bytes(PyBackedBytes),
     Str(PyBackedStr),
@@ -22,7 +22,7 @@ impl BytesArg {
     }
 }
 
-/// Bytes, text (as UTF-8), or None.
+/// Converts bytes, text (as UTF-8) or None; `what` names the argument in errors.
 pub(crate) fn bytes_arg(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<BytesArg>> {
     if value.is_none() {
         return Ok(None);
@@ -33,7 +33,7 @@ pub(crate) fn bytes_arg(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(Some(BytesArg::Str(text.clone().try_into()?)));
     }
-    // bytearray, memoryview and whatever else has a buffer: copied, since it may change.
+    // bytearray, memoryview and other buffers: copied, since they may change.
     if let Ok(view) = PyMemoryView::from(value) {
         let copied = value.py().get_type::<PyBytes>().call1((view,))?.cast_into::<PyBytes>()?;
         return Ok(Some(BytesArg::Bytes(copied.into())));
@@ -46,7 +46,7 @@ pub(crate) fn bytes_arg(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option
     Err(PyTypeError::new_err(format!("{what} is of type {ty}; expected bytes, str or None{advice}")))
 }
 
-/// Whether [`data`] will take a value, without taking it.
+/// Returns whether [`bytes_arg`] accepts a value.
 pub(crate) fn is_bytes_arg(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_instance_of::<PyBytes>()
@@ -54,7 +54,7 @@ pub(crate) fn is_bytes_arg(value: &Bound<'_, PyAny>) -> bool {
         || PyMemoryView::from(value).is_ok()
 }
 
-/// Bytes for Python, or None.
+/// Converts to Python's bytes or None.
 pub(crate) fn bytes_or_none(py: Python<'_>, data: Option<&[u8]>) -> Py<PyAny> {
     data.map_or_else(|| py.None(), |data| PyBytes::new(py, data).into_any().unbind())
 }

@@ -1,7 +1,7 @@
-//! Moments as Python has them: a `datetime`, or any object that is like one.
+//! `datetime` arguments, and objects with the same methods.
 //!
-//! Invariant: a naive one is refused wherever a moment is taken, for what it means depends on the
-//! machine that it is read on.
+//! Invariant: a naive datetime is refused everywhere, because its meaning depends on the machine's
+//! time zone.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -9,10 +9,10 @@ use pyo3::types::{PyFloat, PyInt};
 
 use crate::convert::errors;
 
-/// Why a naive datetime is refused, and what to write.
+/// The error for a naive datetime, with its fix.
 pub(crate) const NAIVE: &str = "naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)";
 
-/// What a value is as a moment.
+/// An argument that may be a datetime.
 pub(crate) enum DatetimeArg {
     /// Seconds since 1970.
     Aware(f64),
@@ -40,7 +40,7 @@ impl DatetimeArg {
     }
 }
 
-/// Milliseconds since 1970 of a datetime; nothing, if the value is none. `what` names the argument.
+/// Returns milliseconds since 1970; `None` if the value is no datetime. `what` names the argument in errors.
 pub(crate) fn millis(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     match DatetimeArg::of(value)? {
         DatetimeArg::Aware(seconds) => Ok(Some((seconds * 1000.0).round() as i64)),

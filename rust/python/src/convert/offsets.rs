@@ -1,4 +1,4 @@
-//! Offsets by earliest, latest, or timestamp.
+//! Arguments and results of ListOffsets: offsets by position in the log or by timestamp.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use pyo3::types::{PyDict, PyType};
 use crate::convert::datetime;
 use crate::convert::errors;
 
-/// An offset that was looked up, and the record's timestamp.
+/// The offset and timestamp of a record, as ListOffsets returns them.
 ///
 /// Args:
-///     offset: the offset; -1 if no record fits.
-///     timestamp: the record's, in milliseconds since 1970.
-///     leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
+///     offset: the offset; -1 if no record matches.
+///     timestamp: the record's timestamp in milliseconds since 1970; -1 if unknown.
+///     leader_epoch: the leader epoch of the record. Default: -1, unknown.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OffsetAndTimestamp {
     /// The offset; -1 if no record matches.
     pub(crate) offset: i64,
-    /// The record's timestamp in milliseconds since 1970; -1 if none was looked up.
+    /// The record's timestamp in milliseconds since 1970; -1 if unknown.
     pub(crate) timestamp: i64,
     /// The leader epoch of the record; -1 if unknown.
     pub(crate) leader_epoch: i32,
@@ -48,7 +48,7 @@ impl OffsetAndTimestamp {
     }
 }
 
-/// What is asked for, by partition.
+/// Converts a mapping of partitions to offset specs.
 pub(crate) fn specs(wanted: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
     let mut names: HashMap<String, Arc<str>> = HashMap::new();
     let mut specs = Vec::new();
@@ -86,7 +86,7 @@ fn wrong(wanted: &Bound<'_, PyAny>) -> PyErr {
     errors::config(wanted.py(), message)
 }
 
-/// The answer as a dict by `(topic, partition)`.
+/// Returns offsets as a dict by `(topic, partition)`, in order.
 pub(crate) fn to_dict<'py>(
     py: Python<'py>,
     found: HashMap<TopicPartition, ottla_client::ListedOffset>,
@@ -105,8 +105,8 @@ pub(crate) fn to_dict<'py>(
     Ok(dict)
 }
 
-/// Whether only committed records count at an isolation level, by Kafka's name; without one, at that of
-/// the client's configuration.
+/// Returns whether an isolation level, by Kafka's name, is `read_committed`. Default: the client's
+/// `isolation.level`.
 pub(crate) fn read_committed(py: Python<'_>, client: &Client, level: Option<&str>) -> PyResult<bool> {
     match level {
         None => Ok(client.config().isolation_level == IsolationLevel::ReadCommitted),

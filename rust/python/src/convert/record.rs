@@ -1,4 +1,4 @@
-//! A record as Python has it: bytes and text, headers, timestamps.
+//! The arguments of `send` as a record: key and value, headers, timestamp.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use crate::convert::datetime;
 use crate::convert::errors;
 use crate::producer::serializers::{Place, Serializers};
 
-/// Headers: pairs of a name and bytes, text or None; or a mapping of such.
+/// Headers as pairs of a name and a value; the argument is a sequence of pairs or a mapping.
 #[derive(Default)]
 pub(crate) struct Headers(Vec<(BytesArg, Option<BytesArg>)>);
 
@@ -41,7 +41,7 @@ impl Headers {
     }
 }
 
-/// A record that holds on to what Python gave, so that it can wait without the GIL.
+/// A converted record that owns its bytes, so that it can wait without the GIL.
 pub(crate) struct OwnedRecord {
     pub(crate) key: Option<BytesArg>,
     pub(crate) value: Option<BytesArg>,
@@ -51,7 +51,7 @@ pub(crate) struct OwnedRecord {
     pub(crate) on_delivery: Option<Py<PyAny>>,
 }
 
-/// A record as it was given to `send`.
+/// The arguments of `send`.
 pub(crate) struct SendArgs<'a, 'py> {
     pub(crate) topic: &'a str,
     pub(crate) value: Option<&'a Bound<'py, PyAny>>,
@@ -67,7 +67,7 @@ impl OwnedRecord {
         Self::read(given, serializers, None, ottla_client::producer::now_millis)
     }
 
-    /// As the record at `index` of a batch, in which `now` is the same for all.
+    /// Converts the record at `index` of a batch; all records of a batch share one `now`.
     pub(crate) fn read(
         given: &SendArgs<'_, '_>,
         serializers: &Serializers,
@@ -89,12 +89,12 @@ impl OwnedRecord {
         })
     }
 
-    /// Key and value as bytes.
+    /// Returns key and value as bytes.
     pub(crate) fn as_slices(&self) -> [Option<&[u8]>; 2] {
         [&self.key, &self.value].map(|data| data.as_ref().map(BytesArg::as_slice))
     }
 
-    /// Sends it without waiting.
+    /// Sends the record without waiting.
     pub(crate) fn try_send(
         &self,
         core: &Producer,
@@ -104,7 +104,7 @@ impl OwnedRecord {
         core.try_send(target, self.partition, &self.as_record(&self.headers.as_headers()), room)
     }
 
-    /// Sends it after others, without waiting.
+    /// Appends the record to a batch, without waiting.
     pub(crate) fn append<'a>(&self, appender: &'a mut Appender<'_>) -> ottla_client::Result<Appended<'a>> {
         appender.send(self.partition, &self.as_record(&self.headers.as_headers()))
     }
@@ -119,7 +119,7 @@ impl OwnedRecord {
     }
 }
 
-/// A callback, if one was given.
+/// Checks that an `on_delivery` argument is callable.
 fn callback(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
     if given.is_callable() {
@@ -132,11 +132,11 @@ fn callback(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
 }
 
 fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
-    // The first is the common case, and cheap.
+    // The check for a dict is cheap and covers the common case.
     value.is_instance_of::<PyDict>() || value.cast::<PyMapping>().is_ok()
 }
 
-/// Milliseconds since 1970: an int, or a `datetime` with a time zone.
+/// Converts an int of milliseconds since 1970, or a `datetime` with a time zone.
 pub(crate) fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let wrong =
         || errors::config(value.py(), format!("timestamp is {value}: expected milliseconds since 1970"));

@@ -391,7 +391,7 @@ impl AsyncProducer {
 
     fn __repr__(&self) -> String {
         let Some(Parts { core, .. }) = self.parts.peek() else {
-            return "AsyncProducer(made in another process)".to_owned();
+            return "AsyncProducer(created in another process)".to_owned();
         };
         let servers = core.client().config().bootstrap_servers.join(",");
         format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered())

@@ -250,7 +250,7 @@ impl AsyncBatchDelivery {
     fn __repr__(&self) -> String {
         match self.runs.peek() {
             Some(runs) => repr("AsyncBatchDelivery", runs),
-            None => "AsyncBatchDelivery(made in another process)".to_owned(),
+            None => "AsyncBatchDelivery(created in another process)".to_owned(),
         }
     }
 }

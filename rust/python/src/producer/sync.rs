@@ -312,7 +312,9 @@ impl Producer {
     }
 
     fn __repr__(&self) -> String {
-        let Some(engine) = self.engine.peek() else { return "Producer(made in another process)".to_owned() };
+        let Some(engine) = self.engine.peek() else {
+            return "Producer(created in another process)".to_owned();
+        };
         let servers = engine.core.client().config().bootstrap_servers.join(",");
         format!("Producer(bootstrap={servers:?}, buffered_bytes={})", engine.core.buffered())
     }
