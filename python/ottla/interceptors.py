@@ -136,9 +136,8 @@ class _Chain:
             try:
                 record = _checked(one.on_send(record), record.topic if in_batch else None)
             except Exception:
-                _LOGGER.exception(
-                    "%s.on_send failed; the record is sent without it", type(one).__name__
-                )
+                name = type(one).__name__
+                _LOGGER.exception("%s.on_send failed; the record is sent unchanged", name)
         return _DeliveryCallback(self, record, on_delivery)
 
     def call(self, name: str, *arguments: Any) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def start(events: LogEvents) -> None:
-    """Start it; the engine does so once per process, with its runtime."""
+    """Start the thread; the core calls this once per process, with its runtime."""
     threading.Thread(target=_run, args=(events,), name="ottla-logging", daemon=True).start()
 
 

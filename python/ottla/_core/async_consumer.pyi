@@ -1,4 +1,4 @@
-"""The native futures behind ``ottla.AsyncConsumer``."""
+"""The operations of ``ottla.AsyncConsumer`` as native futures."""
 
 from asyncio import Future
 from collections.abc import Awaitable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The client and its twin for asyncio."""
+"""The blocking client and the asyncio client."""
 
 from asyncio import Future
 from collections.abc import Mapping, Sequence

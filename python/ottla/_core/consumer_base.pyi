@@ -1,4 +1,4 @@
-"""What both consumers share."""
+"""The methods that both consumers share."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -31,8 +31,8 @@ pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool)
         return Ok(Column::ALL.into_iter().filter(is_default).collect());
     };
     let find = |name: &String| {
-        let found = Column::ALL.into_iter().find(|column| column.name() == name);
-        found.ok_or_else(|| {
+        let column = Column::ALL.into_iter().find(|column| column.name() == name);
+        column.ok_or_else(|| {
             let known = Column::ALL.map(Column::name).join(", ");
             errors::config(py, format!("column {name:?} does not exist: there are {known}"))
         })

@@ -168,11 +168,11 @@ impl Admin {
     ) -> PyResult<BTreeMap<(String, i32), i64>> {
         let core = self.core.get()?;
         let timeout = self.timeout(timeout)?;
-        let found = wait_for(py, committed(core, &Member::none(group_id), None, false, timeout))?;
+        let offsets = wait_for(py, committed(core, &Member::none(group_id), None, false, timeout))?;
         let offset = |((topic, partition), at): ((Arc<str>, i32), Option<Committed>)| {
             Some(((topic.to_string(), partition), at?.offset))
         };
-        Ok(found.into_iter().filter_map(offset).collect())
+        Ok(offsets.into_iter().filter_map(offset).collect())
     }
 
     /// Close the connections, unless they belong to a shared client.

@@ -214,10 +214,10 @@ impl AsyncClient {
         timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
-        let wanted = offsets::specs(spec)?;
+        let specs = offsets::specs(spec)?;
         let read_committed = offsets::read_committed(py, &core, isolation_level)?;
-        let call = client_ops::list_offsets(core, wanted, read_committed, timeout);
-        start(py, call, |py, found| offsets::to_dict(py, found)?.into_py_any(py))
+        let call = client_ops::list_offsets(core, specs, read_committed, timeout);
+        start(py, call, |py, offsets| offsets::to_dict(py, offsets)?.into_py_any(py))
     }
 
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.

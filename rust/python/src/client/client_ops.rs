@@ -76,10 +76,10 @@ pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec
 
 /// Returns a topic; fails if it does not exist.
 pub(crate) async fn topic(client: Client, name: Arc<str>, timeout: Duration) -> Result<Arc<Topic>> {
-    let found = client.topics(std::slice::from_ref(&name), IfMissing::Fail, timeout).await?;
-    let lost =
+    let topics = client.topics(std::slice::from_ref(&name), IfMissing::Fail, timeout).await?;
+    let missing =
         || Error::new(Kind::Internal, "a topic was looked up but is missing from the result").topic(&name);
-    found.into_iter().next().ok_or_else(lost)
+    topics.into_iter().next().ok_or_else(missing)
 }
 
 /// Subscribes to changes; the subscription keeps metadata fresh, with `all_topics` that of all topics.
@@ -99,9 +99,9 @@ pub(crate) async fn events(
 /// Looks up offsets of partitions.
 pub(crate) async fn list_offsets(
     client: Client,
-    wanted: Vec<(TopicPartition, OffsetSpec)>,
+    specs: Vec<(TopicPartition, OffsetSpec)>,
     read_committed: bool,
     timeout: Duration,
 ) -> Result<HashMap<TopicPartition, ListedOffset>> {
-    client.list_offsets(wanted, read_committed, timeout).await
+    client.list_offsets(specs, read_committed, timeout).await
 }

@@ -228,11 +228,11 @@ impl Client {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let core = self.core()?;
-        let wanted = offsets::specs(spec)?;
+        let specs = offsets::specs(spec)?;
         let read_committed = offsets::read_committed(py, core, isolation_level)?;
         let timeout = self.timeout(timeout)?;
-        let found = wait_for(py, client_ops::list_offsets(core.clone(), wanted, read_committed, timeout))?;
-        offsets::to_dict(py, found)
+        let offsets = wait_for(py, client_ops::list_offsets(core.clone(), specs, read_committed, timeout))?;
+        offsets::to_dict(py, offsets)
     }
 
     /// Read ranges of offsets as Arrow batches; ``ottla.scan`` takes topics and times.
@@ -269,8 +269,8 @@ impl Client {
     ) -> PyResult<Scan> {
         let core = self.core()?;
         let columns = scan::columns(py, columns, include_headers)?;
-        for (name, given) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
-            if given == 0 {
+        for (name, value) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
+            if value == 0 {
                 return Err(errors::config(py, format!("{name} is 0: expected 1 or more")));
             }
         }

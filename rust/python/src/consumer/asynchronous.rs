@@ -297,7 +297,7 @@ impl AsyncConsumerBase {
         let timeout = handle.timeout(timeout)?;
         let partitions = this.as_super().get().partitions_or_assigned(partitions)?;
         let work = async move { handle.core.committed(partitions, timeout).await };
-        start(this.py(), work, |py, found| Ok(partitions::committed(py, found)?.into_any().unbind()))
+        start(this.py(), work, |py, offsets| Ok(partitions::committed(py, offsets)?.into_any().unbind()))
     }
 
     /// Look up the first record at or after a timestamp, by partition.
@@ -319,7 +319,9 @@ impl AsyncConsumerBase {
         timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let work = handle(this)?.list_offsets(offsets::specs(timestamps)?, timeout)?;
-        start(this.py(), work, |py, found| Ok(partitions::offsets_by_time(py, found)?.into_any().unbind()))
+        start(this.py(), work, |py, offsets| {
+            Ok(partitions::offsets_by_time(py, offsets)?.into_any().unbind())
+        })
     }
 
     /// Look up the first offset of partitions.
@@ -338,7 +340,7 @@ impl AsyncConsumerBase {
         timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Earliest, timeout)?;
-        start(this.py(), work, |py, found| Ok(partitions::offsets_only(py, found)?.into_any().unbind()))
+        start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
     /// Look up the end offset of partitions: the offset of the next record to be written.
@@ -359,7 +361,7 @@ impl AsyncConsumerBase {
         timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Latest, timeout)?;
-        start(this.py(), work, |py, found| Ok(partitions::offsets_only(py, found)?.into_any().unbind()))
+        start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
     fn _start_closing(this: &Bound<'_, Self>) -> PyResult<bool> {

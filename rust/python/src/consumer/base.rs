@@ -78,26 +78,33 @@ impl ConsumerBase {
     }
 
     /// Converts partition arguments; without any, returns all assigned partitions.
-    pub(super) fn partitions_or_assigned(&self, given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
-        if given.is_empty() { Ok(self.handle()?.core.assignment()) } else { partitions::arguments(given) }
+    pub(super) fn partitions_or_assigned(
+        &self,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<Vec<TopicPartition>> {
+        if arguments.is_empty() {
+            Ok(self.handle()?.core.assignment())
+        } else {
+            partitions::arguments(arguments)
+        }
     }
 
     /// Looks up offsets of the given partitions, or of all assigned ones.
     pub(super) fn list_offsets(
         &self,
-        given: &Bound<'_, PyTuple>,
+        arguments: &Bound<'_, PyTuple>,
         spec: OffsetSpec,
         timeout: Option<f64>,
     ) -> PyResult<impl Future<Output = Result<HashMap<TopicPartition, ListedOffset>, Error>> + Send + 'static>
     {
-        let partitions = self.partitions_or_assigned(given)?;
+        let partitions = self.partitions_or_assigned(arguments)?;
         self.handle()?.list_offsets(partitions::with_spec(partitions, spec), timeout)
     }
 
-    fn seek_to(&self, given: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
-        let partitions = partitions::arguments(given)?;
+    fn seek_to(&self, arguments: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
+        let partitions = partitions::arguments(arguments)?;
         let result = self.handle()?.core.seek_to(&partitions, spec);
-        result.map_err(|error| errors::raise(given.py(), &error))
+        result.map_err(|error| errors::raise(arguments.py(), &error))
     }
 }
 

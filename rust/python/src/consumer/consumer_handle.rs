@@ -171,9 +171,9 @@ impl ConsumerHandle {
     /// Works on the record buffer outside of its lock, since `work` may call Python.
     fn with_records<T>(&self, work: impl FnOnce(&mut RecordBuffer) -> T) -> T {
         let mut buffer = std::mem::take(&mut *self.records.lock());
-        let done = work(&mut buffer);
+        let result = work(&mut buffer);
         buffer.restore_to(&mut self.records.lock());
-        done
+        result
     }
 
     pub(super) fn pop_records(&self, py: Python<'_>, max_records: usize) -> PyResult<Vec<Py<Record>>> {
@@ -209,13 +209,13 @@ impl ConsumerHandle {
     /// Looks up offsets at the consumer's isolation level.
     pub(super) fn list_offsets(
         &self,
-        wanted: Vec<(TopicPartition, OffsetSpec)>,
+        specs: Vec<(TopicPartition, OffsetSpec)>,
         timeout: Option<f64>,
     ) -> PyResult<impl Future<Output = Result<HashMap<TopicPartition, ListedOffset>>> + Send + 'static> {
         let client = self.core.client();
         let timeout = self.timeout(timeout)?;
         let read_committed = client.config().isolation_level == IsolationLevel::ReadCommitted;
-        Ok(client_ops::list_offsets(client.clone(), wanted, read_committed, timeout))
+        Ok(client_ops::list_offsets(client.clone(), specs, read_committed, timeout))
     }
 
     /// Starts a commit without waiting for it; `callback` is called with an error or None, and the offsets.

@@ -36,10 +36,13 @@ pub(super) struct RecordContext<'a, 'py> {
 
 impl Deserializers {
     pub(super) fn new(key: Option<&Bound<'_, PyAny>>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let one = |field: &'static str, given: Option<&Bound<'_, PyAny>>| {
-            given.filter(|given| !given.is_none()).map(|given| Deserializer::new(field, given)).transpose()
+        let new = |field: &'static str, deserializer: Option<&Bound<'_, PyAny>>| {
+            deserializer
+                .filter(|deserializer| !deserializer.is_none())
+                .map(|deserializer| Deserializer::new(field, deserializer))
+                .transpose()
         };
-        Ok(Self { key: one("key", key)?, value: one("value", value)? })
+        Ok(Self { key: new("key", key)?, value: new("value", value)? })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -67,15 +70,15 @@ fn field(
 }
 
 impl Deserializer {
-    fn new(field: &'static str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let is_object = given.hasattr("deserialize")?;
-        let call = if is_object { given.getattr("deserialize")? } else { given.clone() };
+    fn new(field: &'static str, deserializer: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let is_object = deserializer.hasattr("deserialize")?;
+        let call = if is_object { deserializer.getattr("deserialize")? } else { deserializer.clone() };
         if !call.is_callable() {
-            let ty = given.get_type().name()?;
+            let ty = deserializer.get_type().name()?;
             let message = format!(
                 "{field}_deserializer is of type {ty}: expected a callable, or an object with deserialize(topic, data, headers); see ottla.deserializers"
             );
-            return Err(errors::config(given.py(), message));
+            return Err(errors::config(deserializer.py(), message));
         }
         Ok(Self { field, call: call.unbind(), is_object })
     }

@@ -65,9 +65,9 @@ impl From<Committed> for OffsetAndMetadata {
 }
 
 impl From<&OffsetAndMetadata> for Committed {
-    fn from(given: &OffsetAndMetadata) -> Self {
-        let leader_epoch = (given.leader_epoch >= 0).then_some(given.leader_epoch);
-        Self { offset: given.offset, leader_epoch, metadata: given.metadata.clone(), ..Self::default() }
+    fn from(offset: &OffsetAndMetadata) -> Self {
+        let leader_epoch = (offset.leader_epoch >= 0).then_some(offset.leader_epoch);
+        Self { offset: offset.offset, leader_epoch, metadata: offset.metadata.clone(), ..Self::default() }
     }
 }
 
@@ -141,19 +141,19 @@ fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
 }
 
 /// Converts a `(topic, partition)`.
-fn partition(given: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
-    let (topic, partition): (String, i32) = given.extract().map_err(|_| {
-        let shown = given.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
+fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
+    let (topic, partition): (String, i32) = argument.extract().map_err(|_| {
+        let shown = argument.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
         PyTypeError::new_err(format!("{shown} is not a partition: expected (topic, partition)"))
     })?;
     Ok((topic.into(), partition))
 }
 
 /// Converts partitions without duplicates; equal topic names share memory.
-pub(super) fn partitions(given: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
+pub(super) fn partitions(argument: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
     let mut names: HashMap<Arc<str>, Arc<str>> = HashMap::new();
     let mut all = Vec::new();
-    for item in given.try_iter()? {
+    for item in argument.try_iter()? {
         let (topic, partition) = partition(&item?)?;
         let topic = Arc::clone(names.entry(Arc::clone(&topic)).or_insert(topic));
         all.push((topic, partition));
@@ -164,25 +164,25 @@ pub(super) fn partitions(given: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartitio
 }
 
 /// Converts partitions that were passed as positional arguments.
-pub(super) fn arguments(given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
-    partitions(given.as_any())
+pub(super) fn arguments(argument: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
+    partitions(argument.as_any())
 }
 
 /// Converts offsets to commit: by partition, as numbers or `OffsetAndMetadata`; or the offset after a record.
 pub(super) fn offsets(
-    given: Option<&Bound<'_, PyAny>>,
+    argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<HashMap<TopicPartition, Committed>>> {
-    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
-    if let Ok(record) = given.cast::<Record>() {
-        return Ok(Some(HashMap::from([record.get().position_after(given.py())?])));
+    let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(None) };
+    if let Ok(record) = argument.cast::<Record>() {
+        return Ok(Some(HashMap::from([record.get().position_after(argument.py())?])));
     }
-    if !given.hasattr(intern!(given.py(), "items"))? {
-        let ty = given.get_type().name()?;
+    if !argument.hasattr(intern!(argument.py(), "items"))? {
+        let ty = argument.get_type().name()?;
         let message = format!("offsets is of type {ty}: expected a record, or offsets by partition");
         return Err(PyTypeError::new_err(message));
     }
     let mut offsets = HashMap::new();
-    for item in given.call_method0("items")?.try_iter()? {
+    for item in argument.call_method0("items")?.try_iter()? {
         let (key, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
         let committed = match offset.cast::<OffsetAndMetadata>() {
             Ok(offset) => Committed::from(offset.get()),
@@ -190,7 +190,7 @@ pub(super) fn offsets(
                 let number: i64 = offset.extract().map_err(|_| {
                     PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
                 })?;
-                check_offset(given.py(), number)?;
+                check_offset(argument.py(), number)?;
                 Committed { offset: number, ..Committed::default() }
             }
         };
@@ -207,14 +207,14 @@ pub(super) fn to_list<'py>(py: Python<'py>, partitions: &[TopicPartition]) -> Py
 /// Returns a dict by `(topic, partition)`, in order.
 pub(super) fn to_dict<'py, T>(
     py: Python<'py>,
-    found: impl IntoIterator<Item = (TopicPartition, T)>,
-    mut value: impl FnMut(T) -> PyResult<Py<PyAny>>,
+    values: impl IntoIterator<Item = (TopicPartition, T)>,
+    mut to_value: impl FnMut(T) -> PyResult<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut values: Vec<_> = values.into_iter().collect();
+    values.sort_by(|a, b| a.0.cmp(&b.0));
     let dict = PyDict::new(py);
-    for ((topic, partition), found) in found {
-        dict.set_item((&*topic, partition), value(found)?)?;
+    for ((topic, partition), item) in values {
+        dict.set_item((&*topic, partition), to_value(item)?)?;
     }
     Ok(dict)
 }
@@ -222,9 +222,9 @@ pub(super) fn to_dict<'py, T>(
 /// Returns committed offsets by partition; None for a partition without one.
 pub(super) fn committed<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, Option<Committed>>,
+    offsets: HashMap<TopicPartition, Option<Committed>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    to_dict(py, found, |committed| match committed {
+    to_dict(py, offsets, |committed| match committed {
         Some(committed) => Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any),
         None => Ok(py.None()),
     })
@@ -241,17 +241,17 @@ pub(super) fn with_spec(
 /// Returns offsets as numbers, by partition.
 pub(super) fn offsets_only<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, ListedOffset>,
+    offsets: HashMap<TopicPartition, ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    to_dict(py, found, |listed| Ok(listed.offset.into_pyobject(py)?.into_any().unbind()))
+    to_dict(py, offsets, |listed| Ok(listed.offset.into_pyobject(py)?.into_any().unbind()))
 }
 
 /// Returns offsets with timestamps, by partition; None for a partition without a matching record.
 pub(super) fn offsets_by_time<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, ListedOffset>,
+    offsets: HashMap<TopicPartition, ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    to_dict(py, found, |listed| {
+    to_dict(py, offsets, |listed| {
         if listed.offset < 0 {
             return Ok(py.None());
         }

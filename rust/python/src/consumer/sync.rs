@@ -302,8 +302,8 @@ impl Consumer {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, handle) = (this.py(), handle(this)?);
-        let wanted = offsets::specs(timestamps)?;
-        partitions::offsets_by_time(py, wait_for(py, handle.list_offsets(wanted, timeout)?)?)
+        let specs = offsets::specs(timestamps)?;
+        partitions::offsets_by_time(py, wait_for(py, handle.list_offsets(specs, timeout)?)?)
     }
 
     /// Look up the first offset of partitions.

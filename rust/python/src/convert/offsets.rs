@@ -49,52 +49,52 @@ impl OffsetAndTimestamp {
 }
 
 /// Converts a mapping of partitions to offset specs.
-pub(crate) fn specs(wanted: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
+pub(crate) fn specs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
     let mut names: HashMap<String, Arc<str>> = HashMap::new();
     let mut specs = Vec::new();
-    for item in wanted.call_method0("items")?.try_iter()? {
-        let ((topic, partition), wanted): ((String, i32), Bound<'_, PyAny>) = item?.extract()?;
+    for item in argument.call_method0("items")?.try_iter()? {
+        let ((topic, partition), value): ((String, i32), Bound<'_, PyAny>) = item?.extract()?;
         let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
-        specs.push(((Arc::clone(topic), partition), spec(&wanted)?));
+        specs.push(((Arc::clone(topic), partition), spec(&value)?));
     }
     Ok(specs)
 }
 
-fn spec(wanted: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
-    if let Ok(name) = wanted.extract::<String>() {
+fn spec(value: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
+    if let Ok(name) = value.extract::<String>() {
         return match name.as_str() {
             "earliest" => Ok(OffsetSpec::Earliest),
             "latest" => Ok(OffsetSpec::Latest),
             "max_timestamp" => Ok(OffsetSpec::MaxTimestamp),
-            _ => Err(wrong(wanted)),
+            _ => Err(invalid_spec(value)),
         };
     }
-    let millis = match datetime::millis("offset", wanted)? {
+    let millis = match datetime::millis("offset", value)? {
         Some(millis) => Ok(millis),
-        None => wanted.extract::<i64>(),
+        None => value.extract::<i64>(),
     };
     match millis {
         Ok(millis) if millis >= 0 => Ok(OffsetSpec::Timestamp(millis)),
-        _ => Err(wrong(wanted)),
+        _ => Err(invalid_spec(value)),
     }
 }
 
-fn wrong(wanted: &Bound<'_, PyAny>) -> PyErr {
+fn invalid_spec(value: &Bound<'_, PyAny>) -> PyErr {
     let message = format!(
-        "offset {wanted}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
+        "offset {value}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
     );
-    errors::config(wanted.py(), message)
+    errors::config(value.py(), message)
 }
 
 /// Returns offsets as a dict by `(topic, partition)`, in order.
 pub(crate) fn to_dict<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, ottla_client::ListedOffset>,
+    offsets: HashMap<TopicPartition, ottla_client::ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut offsets: Vec<_> = offsets.into_iter().collect();
+    offsets.sort_by(|a, b| a.0.cmp(&b.0));
     let dict = PyDict::new(py);
-    for ((topic, partition), listed) in found {
+    for ((topic, partition), listed) in offsets {
         let value = OffsetAndTimestamp {
             offset: listed.offset,
             timestamp: listed.timestamp,

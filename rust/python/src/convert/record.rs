@@ -63,18 +63,18 @@ pub(crate) struct SendArgs<'a, 'py> {
 }
 
 impl OwnedRecord {
-    pub(crate) fn new(given: &SendArgs<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
-        Self::read(given, serializers, None, ottla_client::producer::now_millis)
+    pub(crate) fn new(args: &SendArgs<'_, '_>, serializers: &Serializers) -> PyResult<Self> {
+        Self::read(args, serializers, None, ottla_client::producer::now_millis)
     }
 
     /// Converts the record at `index` of a batch; all records of a batch share one `now`.
     pub(crate) fn read(
-        given: &SendArgs<'_, '_>,
+        args: &SendArgs<'_, '_>,
         serializers: &Serializers,
         index: Option<usize>,
         now: impl FnOnce() -> i64,
     ) -> PyResult<Self> {
-        let SendArgs { topic, value, key, headers, timestamp, partition, on_delivery } = *given;
+        let SendArgs { topic, value, key, headers, timestamp, partition, on_delivery } = *args;
         let place = Place { topic, headers, index };
         Ok(Self {
             timestamp: match timestamp.filter(|timestamp| !timestamp.is_none()) {
@@ -120,12 +120,12 @@ impl OwnedRecord {
 }
 
 /// Checks that an `on_delivery` argument is callable.
-fn callback(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
-    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
-    if given.is_callable() {
-        return Ok(Some(given.clone().unbind()));
+fn callback(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+    let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(None) };
+    if argument.is_callable() {
+        return Ok(Some(argument.clone().unbind()));
     }
-    let ty = given.get_type().name()?;
+    let ty = argument.get_type().name()?;
     Err(PyTypeError::new_err(format!(
         "on_delivery is of type {ty}; expected a callable that takes an error or None, and the metadata"
     )))
