@@ -97,7 +97,7 @@ lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	$(STEP) 'mypy, stubtest'
 	@$(PY) -m mypy
-	@$(PY) -m mypy.stubtest ottla._core
+	@$(PY) tools/check_stubs.py
 
 # Runs before anything is compiled.
 formatted: .venv/dev.stamp
@@ -137,7 +137,7 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: $(QUICK) .venv/dev.stamp ## configuration.md, config_types.py, the stub's docstrings, crates' docs
+docs: $(QUICK) .venv/dev.stamp ## configuration.md, config_types.py, the stubs' docstrings, crates' docs
 	@$(PY) tools/config_table.py
 	@$(PY) tools/config_types.py
 	@$(PY) tools/stub_docstrings.py

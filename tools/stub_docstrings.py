@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the docstrings of ottla._core, the binary, into its stub, python/ottla/_core.pyi.
+"""Copies the docstrings of the extension module ottla._core into its stubs, python/ottla/_core/.
 
-Their one source are the doc comments in rust/python/src: PyO3 makes them the binary's docstrings,
-and editors show those of the stub. `make docs` calls this; with `--check` it only says whether the
-stub is current, as a test does. Invariant: nothing but docstrings changes, and a second run changes
-nothing.
+Their source is the doc comments in rust/python/src: PyO3 compiles these into the extension, and
+editors show the docstrings of the stubs. `make docs` runs this; with `--check` it only reports
+whether the stubs are current. Invariant: only docstrings change, and a second run changes nothing.
 """
 
 from __future__ import annotations
@@ -18,55 +17,61 @@ from pathlib import Path
 
 from ottla import _core
 
-STUB = Path(__file__).resolve().parent.parent / "python" / "ottla" / "_core.pyi"
+STUBS = Path(__file__).resolve().parent.parent / "python" / "ottla" / "_core"
 
 _Documented = ast.ClassDef | ast.FunctionDef
 
 
-def stub() -> str:
-    """Return the stub's text with the binary's docstrings, formatted by ruff."""
-    text = STUB.read_text()
+def documented_stubs() -> dict[Path, str]:
+    """Return the text of each stub with the extension's docstrings, formatted by ruff."""
+    return {path: _documented_stub(path) for path in sorted(STUBS.glob("*.pyi"))}
+
+
+def _documented_stub(path: Path) -> str:
+    text = path.read_text()
     lines = text.splitlines(keepends=True)
-    # From the end on, so that what comes before stays where it is.
-    for node, found in sorted(_documented(ast.parse(text)), key=lambda pair: -pair[0].lineno):
-        _replace(lines, node, found)
-    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"]
+    # Last node first: a replacement does not move the lines above it.
+    nodes = sorted(_declarations(ast.parse(text)), key=lambda pair: -pair[0].lineno)
+    for node, docstring in nodes:
+        _replace(lines, node, docstring)
+    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(path), "-"]
     done = subprocess.run(  # noqa: S603 - the command is all ours
         ruff, input="".join(lines), capture_output=True, text=True, check=True
     )
     return done.stdout
 
 
-def _documented(module: ast.Module) -> Iterator[tuple[_Documented, str | None]]:
-    """Return what the stub declares and users see, each with the binary's docstring."""
+def _declarations(module: ast.Module) -> Iterator[tuple[_Documented, str | None]]:
+    """Yield each class, method and function of a stub, and its docstring in the extension."""
     for node in module.body:
         if not isinstance(node, _Documented):
             continue
-        found = getattr(_core, node.name)
-        yield node, found.__doc__
+        declared = getattr(_core, node.name)
+        yield node, declared.__doc__
         if isinstance(node, ast.ClassDef):
             for member in node.body:
                 if isinstance(member, ast.FunctionDef):
-                    public = not member.name.startswith("_")
-                    yield member, vars(found)[member.name].__doc__ if public else None
+                    is_public = not member.name.startswith("_")
+                    yield member, vars(declared)[member.name].__doc__ if is_public else None
 
 
-def _replace(lines: list[str], node: _Documented, found: str | None) -> None:
-    """Put a docstring where one is, or in place of ``...``, or before a class's members."""
+def _replace(lines: list[str], node: _Documented, docstring: str | None) -> None:
+    """Replace a docstring or ``...``, or insert a docstring above a class's members."""
     first = node.body[0]
     if isinstance(first, ast.Expr):
-        at, end = first.lineno - 1, first.end_lineno
-        # Columns are counted in bytes.
-        before = lines[at].encode()[: first.col_offset].decode().rstrip(" ")
-    elif found is not None:
+        start, end = first.lineno - 1, first.end_lineno
+        # The AST counts columns in bytes.
+        before = lines[start].encode()[: first.col_offset].decode().rstrip(" ")
+    elif docstring is not None:
         decorators = getattr(first, "decorator_list", [])
-        at = end = min(line.lineno for line in [first, *decorators]) - 1
+        start = end = min(line.lineno for line in [first, *decorators]) - 1
         before = ""
     else:
         return
-    body = "..." if found is None else _quoted(found, " " * (node.col_offset + 4))
-    indented = f"{' ' * (node.col_offset + 4)}{body}\n"
-    lines[at:end] = [f"{before}\n{indented}" if before else indented]
+    indent = " " * (node.col_offset + 4)
+    body = "..." if docstring is None else _quoted(docstring, indent)
+    indented = f"{indent}{body}\n"
+    lines[start:end] = [f"{before}\n{indented}" if before else indented]
 
 
 def _quoted(docstring: str, indent: str) -> str:
@@ -77,14 +82,16 @@ def _quoted(docstring: str, indent: str) -> str:
 
 
 def main() -> int:
-    """Write the stub, or check it, and return the exit code."""
-    current = stub()
-    if "--check" not in sys.argv[1:]:
-        STUB.write_text(current)
-    elif STUB.read_text() != current:
-        print(f"{STUB}: the docstrings are not those of the binary: run make docs", file=sys.stderr)
-        return 1
-    return 0
+    """Write the stubs, or check them, and return the exit code."""
+    exit_code = 0
+    for path, text in documented_stubs().items():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text)
+        elif path.read_text() != text:
+            message = f"{path}: its docstrings differ from the extension's: run make docs"
+            print(message, file=sys.stderr)
+            exit_code = 1
+    return exit_code
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """ottla: a topology-aware Apache Kafka client.
 
 ``Client`` looks up metadata and offsets, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a
-bounded part of a topic as Arrow, ``Admin`` changes topics and the offsets of groups.
-``AsyncClient``, ``AsyncProducer`` and ``AsyncConsumer`` are the same for asyncio.
+bounded part of a topic as Arrow, and ``Admin`` manages topics and the offsets of groups.
+``AsyncClient``, ``AsyncProducer`` and ``AsyncConsumer`` are their counterparts for asyncio.
 ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and writes in PySpark, and
 ``diagnose`` checks connections.
 
-Nothing starts at import. Objects that were made before a fork raise ``ClosedError`` in the child,
-where new ones work. Invariant: what not every program needs is loaded when it is first used, above
-all asyncio and the doctor, because Spark imports this in several short-lived processes.
+Importing starts nothing. Objects that were created before a fork raise ``ClosedError`` in the
+child, where new ones work. Invariant: asyncio, the doctor and other parts that not every
+application needs are imported on first use, because Spark imports this in many short-lived
+processes.
 """
 
 import logging
@@ -109,7 +110,7 @@ __all__ = [
     "testing",
 ]
 
-if not TYPE_CHECKING:  # it would make every name one that exists
+if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__, __dir__ = load_later(
         __name__,
         {
@@ -136,5 +137,5 @@ if not TYPE_CHECKING:  # it would make every name one that exists
         },
     )
 
-# A library leaves it to the program what to do with its log.
+# The application decides how to handle the log of a library.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -1,4 +1,4 @@
-"""``python -m ottla``: the command line, as ``ottla`` is."""
+"""``python -m ottla``: the command line, like ``ottla``."""
 
 import sys
 

@@ -1,10 +1,10 @@
 """Custom partition assignors for consumers of classic groups.
 
 ``ottla.Consumer(..., partition_assignment_strategy=[MyAssignor(), "range"])`` takes objects and the
-names of Kafka's own assignors (``range``, ``roundrobin``, ``sticky``, ``cooperative-sticky``), the
-preferred first. Members agree on an assignor by its name, so all of them must offer one of the same
-name; the group's leader runs it. An exception in it, or an invalid assignment, is a ``ConfigError``
-of the leader's poll.
+names of Kafka's own assignors (``range``, ``roundrobin``, ``sticky``, ``cooperative-sticky``), in
+order of preference. The members of a group must share an assignor of the same name; the group's
+leader runs it. An exception in it or an invalid assignment raises a ``ConfigError`` from the
+leader's poll.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ __all__ = ["Assignor", "MemberSubscription"]
 
 
 class Assignor(Protocol):
-    """Divides the partitions of topics among the members of a group.
+    """Assigns the partitions of topics to the members of a group.
 
-    Its methods are called on threads of the engine. It may also have:
+    Its methods are called on threads of the core. It may also have:
 
     - ``cooperative``: true if members keep reading their partitions during a rebalance (KIP-429). A
       partition that moves is then assigned only after its owner has given it up. It takes effect
       if all assignors of a member are cooperative;
     - ``user_data(topics)``: returns bytes that the member sends to the leader's assignor, or None;
-    - ``on_assignment(partitions, generation)``: called with the partitions of this member.
+    - ``on_assignment(partitions, generation)``: called with this member's new assignment.
     """
 
     @property
     def name(self) -> str:
-        """The assignor's name, by which members agree on it."""
+        """The assignor's name in the group protocol."""
 
     def assign(
         self,
@@ -42,12 +42,12 @@ class Assignor(Protocol):
         """Assign the partitions to the members.
 
         Args:
-            topics: the existing topics that a member subscribes to: by topic and partition, the
-                racks of its replicas.
+            topics: the existing topics that any member subscribes to: the racks of the replicas, by
+                topic and partition.
             members: the group's members.
 
         Returns:
-            The partitions of each member, by member id, as topic and number. A member that is
-            missing gets none. Assigning a partition twice, or to a member that does not subscribe
-            to its topic, is an error.
+            The partitions of each member as topic and number, by member id. A missing member gets
+            none. Assigning a partition twice, or to a member that does not subscribe to its topic,
+            is an error.
         """

@@ -1,7 +1,7 @@
 """The thread that calls a producer's ``on_delivery`` and its deliveries' done callbacks.
 
-It is a daemon, and all of its frames are Python's while a callback runs: the interpreter may end at
-any time without waiting for one that blocks.
+It is a daemon with only Python frames on its stack while a callback runs, so the interpreter can
+exit at any time without waiting for a callback that blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def start(reports: DeliveryReports) -> None:
-    """Start it; a producer does so with the first record that has a callback."""
+    """Start the thread; a producer calls this for its first record with a callback."""
     threading.Thread(target=_run, args=(reports,), name="ottla-delivery", daemon=True).start()
 
 
@@ -23,10 +23,10 @@ def _run(reports: DeliveryReports) -> None:
     for callback, arguments, is_done_callback in reports:
         try:
             callback(*arguments)
-        except BaseException as raised:  # that of on_delivery is raised again by flush() or close()
+        except BaseException as raised:  # flush() or close() raises that of on_delivery
             name = "a done callback" if is_done_callback else "on_delivery"
             if is_done_callback or not reports.raised(raised):
-                # One is waiting to be raised already.
+                # A done callback, or flush() has another exception to raise already.
                 logging.getLogger("ottla.producer").exception("%s raised", name)
-        # Nothing of a record is kept alive until the next one comes.
+        # Do not keep the record alive while waiting for the next.
         del callback, arguments

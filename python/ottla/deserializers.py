@@ -1,8 +1,8 @@
-"""Deserializers for ``key_deserializer`` and ``value_deserializer``: they turn bytes into objects.
+"""Deserializers for ``key_deserializer`` and ``value_deserializer``: from bytes to objects.
 
 A deserializer is a callable that takes the bytes, or an object with ``deserialize(topic, data,
-headers)``. It returns the record's key or value. A null key or value is None, and not deserialized.
-An exception in a deserializer becomes a ``SerializationError``.
+headers)``. It returns the record's key or value. A null key or value is None, without a call of the
+deserializer. An exception in a deserializer raises a ``SerializationError``.
 
     ottla.Consumer("kafka:9092", value_deserializer=deserializers.json)
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     T_co = TypeVar("T_co", covariant=True, default=Any)
-else:  # the default came with Python 3.13
+else:  # TypeVar has defaults since Python 3.13
     from typing import TypeVar
 
     T_co = TypeVar("T_co", covariant=True)
@@ -26,7 +26,7 @@ __all__ = ["Deserializer", "bytes", "int", "int32", "json", "str"]
 
 
 class Deserializer(Protocol[T_co]):
-    """A deserializer that uses the topic or the headers, too."""
+    """A deserializer that also gets the topic and the headers."""
 
     def deserialize(
         self,
@@ -47,7 +47,7 @@ class Deserializer(Protocol[T_co]):
 
 
 def str(data: builtins.bytes) -> builtins.str:  # noqa: A001 - used as deserializers.str
-    """Deserialize UTF-8 as text.
+    """Deserialize UTF-8 to a string.
 
     Raises:
         UnicodeDecodeError: the bytes are not UTF-8.
@@ -56,7 +56,7 @@ def str(data: builtins.bytes) -> builtins.str:  # noqa: A001 - used as deseriali
 
 
 def bytes(data: builtins.bytes) -> builtins.bytes:  # noqa: A001
-    """Pass bytes on as they are."""
+    """Return the bytes unchanged."""
     return data
 
 
@@ -70,19 +70,19 @@ def json(data: builtins.bytes) -> Any:
 
 
 def int(data: builtins.bytes) -> builtins.int:  # noqa: A001
-    """Deserialize eight bytes, signed and big-endian, as from Java's ``LongSerializer``.
+    """Deserialize eight bytes, signed and big-endian, as Java's ``LongDeserializer`` does.
 
     Raises:
-        ValueError: there are not eight bytes.
+        ValueError: the length is not 8 bytes.
     """
     return _integer(data, 8)
 
 
 def int32(data: builtins.bytes) -> builtins.int:
-    """Deserialize four bytes, signed and big-endian, as from Java's ``IntegerSerializer``.
+    """Deserialize four bytes, signed and big-endian, as Java's ``IntegerDeserializer`` does.
 
     Raises:
-        ValueError: there are not four bytes.
+        ValueError: the length is not 4 bytes.
     """
     return _integer(data, 4)
 

@@ -1,4 +1,4 @@
-"""Interceptors of a producer: they see each record, and may change it before it is sent.
+"""Interceptors of producers: they see each record and may change it before it is sent.
 
     class Traced(ProducerInterceptor):
         def on_send(self, record):
@@ -7,8 +7,8 @@
     ottla.Producer("kafka:9092", interceptors=[Traced()])
 
 As with Java's ``ProducerInterceptor``, they run before serializers and the partitioner, and each
-gets what the previous one returned. An exception in one is logged by ``ottla.producer`` and has no
-other effect.
+gets the record that the previous one returned. An exception in an interceptor is logged by
+``ottla.producer`` and has no other effect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOGGER = logging.getLogger("ottla.producer")
 
 @dataclass(frozen=True)
 class ProducerRecord:
-    """A record as passed to ``send``; ``dataclasses.replace`` makes a changed copy.
+    """A record as passed to ``send``; ``dataclasses.replace`` returns a changed copy.
 
     Attributes:
         topic: the topic.
@@ -50,12 +50,12 @@ class ProducerRecord:
 
 
 class ProducerInterceptor:
-    """The base of interceptors; override the methods that you need."""
+    """The base class of interceptors; override the methods that you need."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """Return the record to send instead; ``send`` calls it on the caller's thread.
+        """Return the record to send instead; called by ``send``, on the caller's thread.
 
-        ``send_batch`` calls it for each record before it sends the first.
+        ``send_batch`` calls it for every record before it sends the first.
 
         Args:
             record: the record as the previous interceptor returned it.
@@ -66,32 +66,32 @@ class ProducerInterceptor:
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: BaseException | None) -> None:
-        """Take note that a record was acknowledged or failed; called once for each record.
+        """Observe that a record was acknowledged or failed; called once for each record.
 
         It is called before the record's ``on_delivery`` and on the same thread, or by ``send`` if
         ``send`` itself raises.
 
         Args:
             metadata: where the record was written; the partition is -1 if none was chosen.
-            error: why the record failed, or None. If ``send`` raised, it is that exception, which
-                need not be a ``KafkaError``: a ``TypeError``, for example.
+            error: the error if the record failed, else None. If ``send`` raised, it is that
+                exception, which need not be a ``KafkaError``: a ``TypeError``, for example.
         """
 
     def close(self) -> None:
-        """Release resources; called when the producer was closed."""
+        """Release resources; called after the producer was closed."""
 
 
-def _checked(made: object, topic: str | None) -> ProducerRecord:
-    """What an interceptor made, if it can be sent; to this topic, in a batch."""
-    if not isinstance(made, ProducerRecord):
-        raise TypeError(f"expected a ProducerRecord, not {type(made).__name__}")
-    if topic not in (None, made.topic):
+def _checked(returned: object, topic: str | None) -> ProducerRecord:
+    """Return an interceptor's record if it is valid; in a batch, ``topic`` must be unchanged."""
+    if not isinstance(returned, ProducerRecord):
+        raise TypeError(f"expected a ProducerRecord, not {type(returned).__name__}")
+    if topic not in (None, returned.topic):
         raise ValueError("the topic cannot be changed in send_batch")
-    return made
+    return returned
 
 
-class _Told:
-    """Who is told of one record: the interceptors, and then the program."""
+class _DeliveryCallback:
+    """The delivery callback of one record: calls the interceptors, then ``on_delivery``."""
 
     def __init__(
         self, chain: _Chain, record: ProducerRecord, on_delivery: Callable[..., object] | None
@@ -106,12 +106,12 @@ class _Told:
             self._on_delivery(error, metadata)
 
     def refused(self, error: BaseException | None, metadata: RecordMetadata) -> None:
-        """Tell the interceptors alone: whoever has sent the record is told by an exception."""
+        """Call only the interceptors, for a record whose error ``send`` raises."""
         self._chain.call("on_acknowledgement", metadata, error)
 
 
 class _Chain:
-    """A producer's interceptors, called by the core."""
+    """A producer's interceptors, called by the core in order."""
 
     def __init__(self, interceptors: Iterable[ProducerInterceptor]) -> None:
         self._all = list(interceptors)
@@ -130,17 +130,18 @@ class _Chain:
         on_delivery: Callable[..., object] | None,
         *,
         in_batch: bool,
-    ) -> _Told:
-        """What they make of a record, and who is told of it."""
+    ) -> _DeliveryCallback:
+        """Return the intercepted record and its delivery callback."""
         for one in self._all:
             try:
                 record = _checked(one.on_send(record), record.topic if in_batch else None)
             except Exception:
-                _LOGGER.exception("%s.on_send failed; its record goes on", type(one).__name__)
-        return _Told(self, record, on_delivery)
+                name = type(one).__name__
+                _LOGGER.exception("%s.on_send failed; the record is sent unchanged", name)
+        return _DeliveryCallback(self, record, on_delivery)
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a method of all."""
+        """Call a method of every interceptor, and log exceptions."""
         for one in self._all:
             try:
                 getattr(one, name)(*arguments)
@@ -148,7 +149,7 @@ class _Chain:
                 _LOGGER.exception("%s.%s failed", type(one).__name__, name)
 
     def close(self) -> None:
-        """Tell all that the producer was closed; once."""
+        """Close all interceptors, once."""
         if not self._closed:
             self._closed = True
             self.call("close")

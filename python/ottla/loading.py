@@ -1,8 +1,8 @@
-"""Names of a package that are loaded when they are first used (PEP 562).
+"""Lazy imports: names of a package that are imported on first use (PEP 562).
 
-Invariants: a name that was used once is an attribute of its package like any other. ``dir()`` shows
-``__all__`` and what every module has, nothing else. A part of the package whose extra is missing
-hinders no other part: ``help()`` and ``import *`` pass it by.
+Invariants: after its first use, a name is an ordinary attribute of its package. ``dir()`` shows
+``__all__`` and the dunder attributes of every module, nothing else. A missing extra affects only
+the part that needs it: ``help()`` and ``import *`` skip that part.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import ModuleType
 
-# What a package has besides because of this module.
+# Attributes that this module adds to a package.
 _OWN = {"__getattr__", "__dir__"}
 
 
 class _Unavailable(ModuleType):
-    """Stands for a module whose extra is missing: using a name of it raises the error."""
+    """A placeholder for a module whose extra is missing: using its names raises the error."""
 
     def __init__(self, name: str, error: ModuleNotFoundError) -> None:
         super().__init__(name, str(error))
@@ -36,13 +36,13 @@ def load_later(
     *,
     extra: str | None = None,
 ) -> tuple[Callable[[str], object], Callable[[], Iterable[str]]]:
-    """Make a package's ``__getattr__`` and ``__dir__``.
+    """Return a package's ``__getattr__`` and ``__dir__``.
 
     Args:
-        package: the package's name; it has an ``__all__``.
-        names: the module of the package that has each name.
-        modules: modules of the package, which are names themselves.
-        extra: the extra that the package needs; a module that is missing is reported with it.
+        package: the package's name; it must have an ``__all__``.
+        names: the submodule that defines each name.
+        modules: submodules that are names themselves.
+        extra: the extra that the package needs, which the error for a missing module names.
     """
     namespace = vars(sys.modules[package])
 

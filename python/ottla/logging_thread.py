@@ -1,7 +1,7 @@
-"""The thread that hands the engine's events to Python's loggers.
+"""The thread that passes the core's log events to Python's loggers.
 
-It is a daemon, and all of its frames are Python's while a handler runs: the interpreter may end at
-any time without waiting for a handler that blocks.
+It is a daemon with only Python frames on its stack while a handler runs, so the interpreter can
+exit at any time without waiting for a handler that blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def start(events: LogEvents) -> None:
-    """Start it; the engine does so once per process, with its runtime."""
+    """Start the thread; the core calls this once per process, with its runtime."""
     threading.Thread(target=_run, args=(events,), name="ottla-logging", daemon=True).start()
 
 
@@ -26,7 +26,7 @@ def _run(events: LogEvents) -> None:
         try:
             if logger.isEnabledFor(level):
                 logger.handle(logger.makeRecord(name, level, path, line, message, (), None))
-        except Exception:  # noqa: BLE001 - a handler of the program, which may raise anything
-            # As logging itself does about handlers that fail.
+        except Exception:  # noqa: BLE001 - an application's handler may raise anything
+            # As `logging` itself does for handlers that fail.
             if logging.raiseExceptions:
                 traceback.print_exc()

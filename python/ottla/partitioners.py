@@ -2,8 +2,8 @@
 
 ``ottla.Producer(..., partitioner=...)`` and ``AsyncProducer`` take the name of a partitioner of the
 Java client or of librdkafka, a ``Partitioner`` or a ``BatchPartitioner``. ``send`` and
-``send_batch`` raise what it raises; a number that is no partition of the topic is a
-``ConfigError``. With asyncio it is called on the loop's thread.
+``send_batch`` raise its exceptions, and a ``ConfigError`` if it returns a partition that the topic
+does not have. With asyncio it is called on the loop's thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Partitioner(Protocol):
-    """A function that chooses the partition of a record that names none."""
+    """A function that chooses the partition of a record without an explicit one."""
 
     def __call__(
         self, topic: str, key: bytes | None, value: bytes | None, partitions: int, /
@@ -43,8 +43,8 @@ class Partitioner(Protocol):
 class BatchPartitioner(Protocol):
     """An object that chooses the partitions of many records at once.
 
-    ``send_batch`` calls it once for each chunk of an Arrow array or table, and once for a list.
-    ``send`` calls it with one key, unless the object is callable, too.
+    ``send_batch`` calls it once for each chunk of an Arrow array or table, or once for a list.
+    ``send`` calls it with one key, unless the object is also callable.
     """
 
     def partition_batch(self, topic: str, keys: Array, partitions: int, /) -> Any:

@@ -1,6 +1,6 @@
 """``scan``: a bounded read of a topic as an Arrow stream.
 
-The offsets are settled when it is called: what is written later is not read, and the stream ends.
+The call looks up the range of offsets, so the stream does not include records written later.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from ottla.config_types import ClientConfig
 
-# Where a scan starts or ends: "earliest", "latest", a time, an offset for all partitions, or an
-# offset by partition.
+# A bound of a scan: "earliest", "latest", a time, an offset for all partitions, or offsets by
+# partition.
 Bound = str | int | datetime | Mapping[int, int]
 
 
@@ -40,30 +40,29 @@ def scan(
 ) -> Scan:
     """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
 
-    The offsets are looked up at once: records that are written later are not read. Partitions are
-    read in parallel from their leaders; rows of one partition keep their order.
+    The call looks up the offsets: records written later are not read. Partitions are read in
+    parallel from their leaders; rows of one partition keep their order.
 
     Args:
-        topics: the topic, or several.
-        bootstrap: addresses as ``host:port``, a mapping that is the configuration, or a
-            ``Client``.
-        config: configuration by Kafka's dotted names; keyword arguments are the same names with
-            underscores, and win. See ``Client``.
+        topics: a topic, or several.
+        bootstrap: addresses as ``host:port``, the configuration as a mapping, or a ``Client``.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. See ``Client``.
         start: where to start: ``"earliest"``, ``"latest"``, a ``datetime`` with a time zone (the
             first record at or after it), an offset, or offsets by partition. Default: the earliest
             record.
         end: where to end, exclusive, in the same forms. Default: the end of the log; with
             ``isolation.level=read_committed``, the last stable offset.
         partitions: the partitions to read. Default: all.
-        columns: the columns, in that order: any of ``key``, ``value``, ``topic``, ``partition``,
+        columns: the columns, in this order: any of ``key``, ``value``, ``topic``, ``partition``,
             ``offset``, ``timestamp``, ``timestampType`` and ``headers``. Fewer columns are faster.
             Default: all but ``headers``.
         include_headers: whether to add ``headers`` to the default columns.
         max_rows: the maximum number of rows in a batch.
-        target_bytes: bytes of keys, values and headers after which a batch ends.
-        fail_on_data_loss: whether to raise if records of the range are gone. Otherwise they are
+        target_bytes: the number of bytes of keys, values and headers that ends a batch.
+        fail_on_data_loss: whether to raise if records of the range were deleted. Otherwise they are
             skipped with a warning.
-        timeout: seconds for looking up topics and offsets, and seconds without progress after which
+        timeout: seconds to look up topics and offsets, and seconds without progress after which
             reading fails. Default: ``default.api.timeout.ms``, 60 s.
 
     Returns:
@@ -72,11 +71,11 @@ def scan(
 
     Raises:
         BootstrapError: no bootstrap server could be used.
-        ConfigError: an argument or a configuration key is wrong.
+        ConfigError: an argument or a configuration key is invalid.
         UnknownTopicError: a topic or a partition does not exist.
-        TimeoutError: topics or offsets could not be looked up in time. Iterating raises it, too, if
-            there is no progress in time.
-        DataLossError: records of the range are gone; raised by iterating, with
+        TimeoutError: topics or offsets could not be looked up in time. Iterating also raises it,
+            without progress in time.
+        DataLossError: records of the range were deleted; raised by iterating, with
             ``fail_on_data_loss``.
     """
     if isinstance(bootstrap, Client):
@@ -103,7 +102,7 @@ def scan(
 def _partitions(
     client: Client, topics: list[str], wanted: Iterable[int] | None, timeout: float | None
 ) -> list[tuple[str, int]]:
-    """Return the partitions to read, all of which exist."""
+    """Return the partitions to read; raise if one does not exist."""
     known = client.cluster(topics, timeout=timeout).topics
     if wanted is None:
         return [(topic, index) for topic in topics for index in known[topic].partitions]
@@ -123,34 +122,34 @@ def _offsets(
     client: Client,
     partitions: list[tuple[str, int]],
     bound: Bound,
-    what: str,
+    name: str,
     timeout: float | None,
 ) -> dict[tuple[str, int], int]:
-    """Return one end of the range as offsets."""
+    """Return a bound as an offset for each partition; ``name`` is the argument's."""
     if isinstance(bound, bool) or not isinstance(bound, (str, int, datetime, Mapping)):
         raise ConfigError(
-            f"{what}={bound!r}: expected 'earliest', 'latest', a datetime, an offset, "
+            f"{name}={bound!r}: expected 'earliest', 'latest', a datetime, an offset, "
             "or offsets by partition"
         )
     if isinstance(bound, int):
         if bound < 0:
-            raise ConfigError(f"{what}={bound}: an offset is 0 or more")
+            raise ConfigError(f"{name}={bound}: an offset is 0 or more")
         return dict.fromkeys(partitions, bound)
     if isinstance(bound, Mapping):
         missing = [index for _, index in partitions if index not in bound]
         if missing:
-            raise ConfigError(f"{what}: no offset is given for partition {missing[0]}")
+            raise ConfigError(f"{name}: no offset is given for partition {missing[0]}")
         return {(topic, index): bound[index] for topic, index in partitions}
     if isinstance(bound, str) and bound not in {"earliest", "latest"}:
-        raise ConfigError(f"{what}={bound!r}: expected 'earliest' or 'latest'")
+        raise ConfigError(f"{name}={bound!r}: expected 'earliest' or 'latest'")
     if isinstance(bound, datetime) and bound.utcoffset() is None:
-        # Told here, so that the argument is named; the client refuses it for any caller.
+        # The client refuses it, too, but cannot name the argument.
         raise ConfigError(
-            f"{what}={bound}: naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)"
+            f"{name}={bound}: naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)"
         )
     listed = client.list_offsets(dict.fromkeys(partitions, bound), timeout=timeout)
     offsets = {partition: found.offset for partition, found in listed.items()}
-    # No record is that late: the range starts, or ends, at the end.
+    # No record is that late: the bound is the end of the log.
     late: dict[tuple[str, int], str | int | datetime] = {
         p: "latest" for p, offset in offsets.items() if offset < 0
     }

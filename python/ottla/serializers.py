@@ -1,8 +1,8 @@
-"""Serializers for ``key_serializer`` and ``value_serializer``: they turn objects into bytes.
+"""Serializers for ``key_serializer`` and ``value_serializer``: from objects to bytes.
 
 A serializer is a callable that takes the key or value, or an object with ``serialize(topic, value,
-headers)``. It returns bytes, text (sent as UTF-8) or None. None, a tombstone, is not serialized.
-An exception in a serializer becomes a ``SerializationError``.
+headers)``. It returns bytes, a string (sent as UTF-8) or None. A None key or value is sent as null,
+without a call of the serializer. An exception in a serializer raises a ``SerializationError``.
 
     ottla.Producer("kafka:9092", key_serializer=serializers.str, value_serializer=serializers.json)
 """
@@ -18,7 +18,7 @@ __all__ = ["Serializer", "bytes", "int", "int32", "json", "str"]
 
 
 class Serializer(Protocol):
-    """A serializer that uses the topic or the headers, too."""
+    """A serializer that also gets the topic and the headers."""
 
     def serialize(
         self,
@@ -31,18 +31,18 @@ class Serializer(Protocol):
         Args:
             topic: the topic that the record is sent to.
             value: the key or the value; never None.
-            headers: the record's headers, as they were given.
+            headers: the record's headers, as passed to ``send``.
 
         Returns:
-            The bytes, text (sent as UTF-8), or None for a tombstone.
+            Bytes, a string (sent as UTF-8), or None for null.
         """
 
 
 def str(value: builtins.str) -> builtins.bytes:  # noqa: A001 - used as serializers.str
-    """Serialize text as UTF-8.
+    """Serialize a string as UTF-8.
 
     Raises:
-        TypeError: the value is not text.
+        TypeError: the value is not a string.
     """
     if not isinstance(value, builtins.str):
         raise TypeError(f"expected str, not {type(value).__name__}")
@@ -50,7 +50,7 @@ def str(value: builtins.str) -> builtins.bytes:  # noqa: A001 - used as serializ
 
 
 def bytes(value: builtins.bytes | bytearray | memoryview) -> builtins.bytes:  # noqa: A001
-    """Pass bytes on as they are.
+    """Return the value as bytes, unchanged.
 
     Raises:
         TypeError: the value is not bytes, ``bytearray`` or ``memoryview``.
@@ -64,7 +64,7 @@ def json(value: Any) -> builtins.bytes:
     """Serialize a value as compact JSON in UTF-8.
 
     Raises:
-        TypeError: the value has a type that JSON has no form for.
+        TypeError: the value has a type that JSON does not support.
         ValueError: the value contains NaN or infinity.
     """
     text = _json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -92,7 +92,7 @@ def int32(value: builtins.int) -> builtins.bytes:
 
 
 def _integer(value: Any, width: builtins.int) -> builtins.bytes:
-    # A bool is an int to Python, and a mistake here.
+    # A bool is an instance of int, but a mistake here.
     if not isinstance(value, builtins.int) or isinstance(value, bool):
         raise TypeError(f"expected int, not {type(value).__name__}")
     return builtins.int.to_bytes(value, width, "big", signed=True)

@@ -142,8 +142,8 @@ def poll_until_it_raises(consumer: Any) -> None:
 
 def test_what_is_no_assignor_is_refused(kind: Any) -> None:
     for wrong, words in [
-        ([object()], "of type object is no assignor"),
-        (3, "of type int is no assignor"),
+        ([object()], "of type object is not an assignor"),
+        (3, "of type int is not an assignor"),
         ([EvenAndOdd(None), "rnage"], 'there is no assignor "rnage"'),
     ]:
         with pytest.raises(errors.ConfigError, match=words):

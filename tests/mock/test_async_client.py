@@ -245,10 +245,10 @@ if not child:
     try:
         asyncio.run(use(client))
     except ottla.errors.ClosedError as error:
-        assert "forked from it: make a new one here" in str(error)
+        assert "forked from it: create a new one here" in str(error)
     else:
         os._exit(1)
-    assert repr(client) == "AsyncClient(made in another process)"
+    assert repr(client) == "AsyncClient(created in another process)"
     assert asyncio.run(use(ottla.AsyncClient(bootstrap))) == "t"
     os._exit(5)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5

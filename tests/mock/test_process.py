@@ -120,7 +120,7 @@ def refuses(call):
     try:
         call()
     except ottla.errors.ClosedError as error:
-        assert "forked from it: make a new one here" in str(error), error
+        assert "forked from it: create a new one here" in str(error), error
     else:
         raise AssertionError("did not refuse")
 

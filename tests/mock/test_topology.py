@@ -83,11 +83,11 @@ def test_events_of_all_topics_tell_of_those_to_come() -> None:
 def test_connections_tell_their_lane_round_trip_and_phase() -> None:
     with MockCluster(brokers=1) as cluster, ottla.Client(cluster.bootstrap) as client:
         (connection,) = client.connections()
-        assert (connection.lane, connection.state, connection.phase) == ("data", "connected", None)
+        assert (connection.role, connection.state, connection.phase) == ("data", "connected", None)
         assert connection.round_trip_time is not None
         assert 0 < connection.round_trip_time < 5
         assert connection.throttled_for is None
-        assert re.search(r"lane=.data.", repr(connection))
+        assert re.search(r"role=.data.", repr(connection))
 
 
 def test_metrics_have_the_names_that_their_type_says_and_count() -> None:

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""What users write by mistake: type checkers in strict mode report each line that says so.
+"""Mistakes: type checkers in strict mode must report each line with a `mistake` comment.
 
-Never run. `tests/unit/test_typing.py` reads it without its first line, which is for the check of
-the whole repository.
+Never run. `tests/unit/test_typing.py` reads it without its first line, which exempts this file from
+the check of the whole repository.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ def configuration(bootstrap: str) -> None:
     ottla.Consumer(bootstrap, enable_auto_commit="no")  # mistake: neither true nor false
     ottla.Consumer(bootstrap, groupid="g")  # mistake: a misspelt key
     ottla.AsyncConsumer(bootstrap, auto_offset_reset=0)  # mistake: an offset, not a policy
-    ottla.AsyncProducer(bootstrap, acks=2)  # mistake: brokers know 0, 1 and all
+    ottla.AsyncProducer(bootstrap, acks=2)  # mistake: only 0, 1 and all exist
     ottla.Client(bootstrap, security_protocol="TLS")  # mistake: Kafka says SSL
     ottla.AsyncClient(bootstrap, client_id=5)  # mistake: a number as a name
     ottla.Admin(bootstrap, batch_size=5)  # mistake: a key of producers
     ottla.scan("t", bootstrap, isolation_level="committed")  # mistake: read_committed
     ottla.scan("t", bootstrap, start=1.5)  # mistake: no offset is a fraction
-    ottla.diagnose(bootstrap, topics=["t"])  # mistake: it takes one topic
+    ottla.diagnose(bootstrap, topics=["t"])  # mistake: the argument is one topic
 
 
 def producing(producer: ottla.Producer) -> None:
@@ -38,8 +38,8 @@ def producing(producer: ottla.Producer) -> None:
     producer.send("t", b"v", on_delivery=delivered)  # mistake: the error may be None
     producer.send("t", b"v").result().offset + 1  # mistake: None with acks=0
     producer.send("t", b"v").result("5")  # mistake: seconds are a number
-    ottla.Producer("a:9092", value_serializer="json")  # mistake: a name is no serializer
-    ottla.Producer("a:9092", value_serializer=len)  # mistake: it returns no bytes
+    ottla.Producer("a:9092", value_serializer="json")  # mistake: a string is not a serializer
+    ottla.Producer("a:9092", value_serializer=len)  # mistake: it does not return bytes
 
 
 def delivered(error: errors.KafkaError, where: ottla.RecordMetadata) -> None:
@@ -64,28 +64,28 @@ def consuming(consumer: ottla.Consumer) -> None:
 
 def deserializing(bootstrap: str) -> None:
     consumer = ottla.Consumer(bootstrap, value_deserializer=deserializers.int)
-    text: str | None = next(consumer).value  # mistake: it makes numbers
+    text: str | None = next(consumer).value  # mistake: the deserializer returns numbers
     keys: ottla.Consumer[str, int] = consumer  # mistake: its keys are bytes
     ottla.Consumer(bootstrap, key_deserializer=str.upper)  # mistake: it takes bytes
     print(text, keys)
 
 
 async def waiting(client: ottla.AsyncClient, producer: ottla.Producer) -> None:
-    (await producer.send("t", b"v")).result()  # mistake: it is the metadata already
+    (await producer.send("t", b"v")).result()  # mistake: awaiting returns the metadata
     producer.send("t", b"v").add_done_callback(len)  # mistake: it is called with the delivery
-    await producer.flush()  # mistake: nor is this
-    client.list_topics().sort()  # mistake: a future is no list
-    async with ottla.Client("a:9092"):  # mistake: it is not asyncio's
+    await producer.flush()  # mistake: flush() is not awaitable
+    client.list_topics().sort()  # mistake: a future is not a list
+    async with ottla.Client("a:9092"):  # mistake: Client is not for asyncio
         pass
-    for _ in await client.events():  # mistake: they come asynchronously
+    for _ in await client.events():  # mistake: AsyncEvents needs async for
         pass
     async with ottla.AsyncConsumer("a:9092") as consumer:
         (await consumer.poll())[0].value.decode()  # mistake: a tombstone has no value
-        consumer.poll().append(5)  # mistake: a coroutine is no list
+        consumer.poll().append(5)  # mistake: a coroutine is not a list
 
 
 def reading(client: ottla.Client) -> None:
-    client.cluster("orders").generation = 5  # mistake: it does not change
-    client.list_offsets({("a", 0): 1.5})  # mistake: a name or milliseconds
-    client.leader("a", 0) + 1  # mistake: there may be none
+    client.cluster("orders").generation = 5  # mistake: a snapshot does not change
+    client.list_offsets({("a", 0): 1.5})  # mistake: a spec is a name or milliseconds
+    client.leader("a", 0) + 1  # mistake: there may be no leader
     Fault.disconnect("never")  # mistake: before or after

@@ -1,6 +1,6 @@
-"""What users write, and type checkers in strict mode accept; never run.
+"""Correct usage, which type checkers accept in strict mode; never run.
 
-What they have to report is in mistakes.py.
+The mistakes that they must report are in mistakes.py.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def consuming(bootstrap: str) -> None:
 
 
 class Order:
-    """What the deserializer of the next function makes."""
+    """The result of a deserializer in `typed_records`."""
 
     def __init__(self, data: bytes) -> None:
         self.amount = len(data)
@@ -86,7 +86,7 @@ class Upper:
         return data.decode().upper()
 
 
-def of_its_own_types(bootstrap: str) -> list[ottla.Record[str | None, Order | None]]:
+def typed_records(bootstrap: str) -> list[ottla.Record[str | None, Order | None]]:
     consumer = ottla.Consumer(
         bootstrap, group_id="g", key_deserializer=Upper(), value_deserializer=Order
     )

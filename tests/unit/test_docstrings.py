@@ -1,4 +1,4 @@
-"""Everything public has a docstring of its own: what `help()`, Jupyter and IPython show."""
+"""Every public item has its own docstring, for `help()`, Jupyter and IPython."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MODULES = [
     "ottla.testing",
 ]
 
-# What classes have of the interpreter's making, or of Spark's.
+# The kinds of class members that need a docstring.
 FUNCTIONS = (
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -42,7 +42,7 @@ FUNCTIONS = (
 
 
 def public(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
-    """The module, its names, and the members of those that are classes."""
+    """Yield the module, its public names, and the members of its classes."""
     yield module.__name__, module
     for name in module.__all__:
         found = getattr(module, name)
@@ -54,7 +54,7 @@ def public(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def members(name: str, cls: type) -> Iterator[tuple[str, Any]]:
-    """The members that a class has from ottla, inherited ones included."""
+    """Yield the members that ottla defines, inherited ones included."""
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] != "ottla":
             continue
@@ -63,25 +63,25 @@ def members(name: str, cls: type) -> Iterator[tuple[str, Any]]:
                 yield f"{name}.{member}", found
 
 
-EVERYTHING = {
+PUBLIC_ITEMS = {
     name: found for module in MODULES for name, found in public(importlib.import_module(module))
 }
 
 
-@pytest.mark.parametrize("name", sorted(EVERYTHING))
-def test_it_has_a_docstring_of_its_own(name: str) -> None:
-    found = EVERYTHING[name]
+@pytest.mark.parametrize("name", sorted(PUBLIC_ITEMS))
+def test_has_its_own_docstring(name: str) -> None:
+    found = PUBLIC_ITEMS[name]
     docstring = found.__dict__.get("__doc__") if isinstance(found, type) else found.__doc__
     assert docstring, f"{name} has no docstring"
-    # That of a dataclass is its signature, unless it has another.
+    # A dataclass without a docstring gets its signature as one.
     assert not docstring.startswith(f"{name.rpartition('.')[2]}(")
     first, *rest = inspect.cleandoc(docstring).splitlines()
     assert first.strip(), "the first line is empty"
-    assert not rest or not rest[0], "the first sentence is not on a line of its own"
+    assert not rest or not rest[0], "the first line is not followed by a blank line"
     assert first[-1] in ".)", f"the first line is not a sentence: {first!r}"
 
 
-def test_everything_is_looked_at() -> None:
+def test_all_kinds_of_items_are_checked() -> None:
     for name in (
         "ottla.Client.cluster",
         "ottla.Record.offset",
@@ -97,20 +97,20 @@ def test_everything_is_looked_at() -> None:
         "ottla.spark.OttlaDataSource.reader",
         "ottla.spark.udf.leader_for",
     ):
-        assert name in EVERYTHING
+        assert name in PUBLIC_ITEMS
 
 
 @pytest.mark.parametrize("kind", [ottla.Metrics, ottla.ProducerMetrics, ottla.TopicMetrics])
-def test_metrics_are_described_one_by_one(kind: Any) -> None:
+def test_every_metric_is_described(kind: Any) -> None:
     keys = list(get_type_hints(kind))
-    if kind is ottla.ProducerMetrics:  # it refers to Metrics for those
+    if kind is ottla.ProducerMetrics:  # its docstring refers to Metrics for the shared keys
         keys = [key for key in keys if key not in get_type_hints(ottla.Metrics)]
     described = inspect.cleandoc(kind.__doc__).partition("\nKeys:\n")[2].splitlines()
     assert sorted(line.strip().partition(":")[0] for line in described) == sorted(keys)
 
 
 def arguments(docstring: str) -> set[str]:
-    """The names in the section Args."""
+    """Return the names in the Args section."""
     section = inspect.cleandoc(docstring).partition("\nArgs:\n")[2].split("\n\n")[0]
     return {
         name
@@ -120,12 +120,12 @@ def arguments(docstring: str) -> set[str]:
     }
 
 
-CALLABLE = sorted(n for n, f in EVERYTHING.items() if inspect.isroutine(f) or isinstance(f, type))
+CALLABLE = sorted(n for n, f in PUBLIC_ITEMS.items() if inspect.isroutine(f) or isinstance(f, type))
 
 
 @pytest.mark.parametrize("name", CALLABLE)
-def test_its_arguments_are_described(name: str) -> None:
-    found = EVERYTHING[name]
+def test_either_all_arguments_are_described_or_none(name: str) -> None:
+    found = PUBLIC_ITEMS[name]
     described = arguments(found.__doc__)
     if not described:
         return

@@ -35,7 +35,7 @@ def test_everything_can_be_printed(mock_cluster: MockCluster) -> None:
         next(scan): r"RecordBatch\(num_rows=2, columns=\[.*\]\)",
         client.connections()[
             0
-        ]: r"ConnectionStatus\(broker=\d, lane=.data., address=.*, state=.connected.\)",
+        ]: r"ConnectionStatus\(broker=\d, role=.data., address=.*, state=.connected.\)",
         mock_cluster: r"MockCluster\(bootstrap=.*\)",
         Fault.move_leader(2): r"Fault.move_leader\(2\)",
     }

@@ -1,7 +1,7 @@
-"""mypy and pyright, both strict, accept what is right and report every planted mistake.
+"""mypy and pyright in strict mode accept correct usage and report every planted mistake.
 
-pyright also reads the snippets of the documentation. Invariant: both read copies outside of the
-repository, with ottla as an installed package, so that its own configuration changes nothing.
+pyright also checks the snippets of the documentation. Invariant: both check copies outside of the
+repository, with ottla as an installed package, so that this repository's settings do not apply.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Report = dict[int, str]
 
 
 def mypy(path: Path) -> Report:
-    """Return what mypy reports of a file, by line."""
+    """Return mypy's messages about a file, by line."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mypy", "--strict", "--python-version=3.10"),
@@ -46,7 +46,7 @@ def mypy(path: Path) -> Report:
 
 
 def run_pyright(directory: Path, mode: str) -> list[tuple[str, int, str]]:
-    """Return the file, line and message of each error in a directory, found by basedpyright."""
+    """Return file, line and message of each error that basedpyright finds in a directory."""
     configuration = {
         "typeCheckingMode": mode,
         "pythonVersion": "3.10",
@@ -74,18 +74,18 @@ def run_pyright(directory: Path, mode: str) -> list[tuple[str, int, str]]:
 
 
 def pyright(path: Path) -> Report:
-    """Return what pyright reports of a file in its strict mode, by line."""
+    """Return pyright's messages about a file in strict mode, by line."""
     return {line: message for _, line, message in run_pyright(path.parent, "strict")}
 
 
 @pytest.fixture(params=[mypy, pyright], ids=["mypy", "pyright"])
 def check(request: pytest.FixtureRequest) -> Callable[[Path], Report]:
-    """A type checker."""
+    """Return a type checker."""
     checker: Callable[[Path], Report] = request.param
     return checker
 
 
-def test_what_is_right_is_accepted(check: Callable[[Path], Report], tmp_path: Path) -> None:
+def test_correct_usage_is_accepted(check: Callable[[Path], Report], tmp_path: Path) -> None:
     program = (PROGRAMS / "usage.py").read_text(encoding="utf-8")
     assert "type: ignore" not in program
     path = tmp_path / "usage.py"
@@ -93,9 +93,7 @@ def test_what_is_right_is_accepted(check: Callable[[Path], Report], tmp_path: Pa
     assert check(path) == {}
 
 
-def test_every_mistake_is_reported_and_nothing_else(
-    check: Callable[[Path], Report], tmp_path: Path
-) -> None:
+def test_only_the_mistakes_are_reported(check: Callable[[Path], Report], tmp_path: Path) -> None:
     first, program = (PROGRAMS / "mistakes.py").read_text(encoding="utf-8").split("\n", 1)
     assert first == "# mypy: ignore-errors"
     path = tmp_path / "mistakes.py"
@@ -113,8 +111,8 @@ def test_every_mistake_is_reported_and_nothing_else(
 SESSION = "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate()"
 
 
-def test_names_and_keywords_of_every_snippet_exist(tmp_path: Path) -> None:
-    """Those for Spark and for secured listeners included, which few machines can run."""
+def test_all_names_and_keywords_in_snippets_exist(tmp_path: Path) -> None:
+    """Covers also the snippets for Spark and secured listeners, which few machines can run."""
     pages: dict[str, str] = {}
     for snippet in snippets("python"):
         name = re.sub(r"\W", "_", snippet.id) + ".py"
@@ -125,7 +123,7 @@ def test_names_and_keywords_of_every_snippet_exist(tmp_path: Path) -> None:
     wrong = [
         f"{pages[name]}:{line}: {message}"
         for name, line, message in run_pyright(tmp_path, "basic")
-        # The first makes its functions when it is imported; the second is not installed here.
+        # pyarrow.compute defines its functions at import; the other is not installed here.
         if not re.search(r"pyarrow\.compute|aws_msk_iam_sasl_signer", message)
     ]
     assert not wrong

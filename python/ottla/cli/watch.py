@@ -136,7 +136,7 @@ def view(watch: Watch, events: deque[str]) -> list[Table]:
     rows = [
         [
             str(connection.broker),
-            connection.lane,
+            connection.role,
             connection.address,
             connection.state if connection.phase is None else connection.phase,
             str(connection.in_flight),
@@ -145,7 +145,7 @@ def view(watch: Watch, events: deque[str]) -> list[Table]:
         ]
         for connection in watch.client.connections()
     ]
-    header = ["broker", "lane", "connected to", "state", "in flight", "ms", "last error"]
+    header = ["broker", "role", "connected to", "state", "in flight", "ms", "last error"]
     errors = [f"the metadata cannot be refreshed: {watch.error}"] if watch.error else []
     return [
         brokers,

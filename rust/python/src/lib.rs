@@ -1,7 +1,8 @@
-//! The Python module `ottla._core`: convert, release the GIL, call, convert back.
+//! The Python module `ottla._core`: each call converts its arguments, releases the GIL, calls the
+//! core and converts the result.
 //!
-//! One file per noun. Nothing starts at import: no thread, no runtime; the first client makes the
-//! process's runtime (`runtime.rs`). The typed face of all this is `python/ottla/_core.pyi`.
+//! One file per noun. Importing it starts no thread and no runtime; the first client creates the
+//! process's runtime (`runtime.rs`). Its type stubs are in `python/ottla/_core/`.
 
 mod asyncio;
 mod client;
@@ -20,7 +21,7 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    runtime::notice_forks(module.py())?;
+    runtime::register_fork_hooks(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<client::admin::Admin>()?;
     module.add_class::<convert::record_batch::RecordBatch>()?;
@@ -31,7 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::batch_delivery::BatchDelivery>()?;
     module.add_class::<producer::callbacks::DeliveryReports>()?;
     module.add_class::<client::sync::Client>()?;
-    module.add_class::<client::sync::ConnectionStatus>()?;
+    module.add_class::<client::connection_status::ConnectionStatus>()?;
     module.add_class::<client::cluster::Broker>()?;
     module.add_class::<client::cluster::Cluster>()?;
     module.add_class::<client::cluster::Partition>()?;

@@ -1,9 +1,9 @@
-//! What the engine tells, to Python's `logging`: an event with the target `ottla.connection` goes to
-//! the logger of that name.
+//! Log events of the core, forwarded to Python's `logging`: the target `ottla.connection` is the
+//! logger of that name.
 //!
-//! Invariants: no thread of the engine ever waits for the GIL: events go through a bounded queue to
-//! a thread that does, and what does not fit is dropped and counted. An event below its logger's
-//! level costs an atomic load. Nothing is taken from a lock that a fork could have left locked.
+//! Invariants: no thread of the core ever waits for the GIL. Events go through a bounded queue to a
+//! Python thread; those that do not fit are dropped and counted. An event below its logger's level
+//! costs one atomic load. No lock is used that a fork could leave locked.
 
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -19,14 +19,14 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Events on their way to Python.
-const QUEUE: usize = 1024;
-/// How old the copies of Python's levels may be when a call comes by.
-const LEVELS_AGE: Duration = Duration::from_secs(1);
-/// How long the interpreter's end waits for the last events.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// The maximum number of events that Python has not logged yet.
+const QUEUE_CAPACITY: usize = 1024;
+/// The age from which a call refreshes the copies of Python's levels.
+const LEVELS_MAX_AGE: Duration = Duration::from_secs(1);
+/// How long the interpreter's exit waits for the last events.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The loggers there are; what belongs to none of the others is the first one's.
+/// All loggers; an event with any other target goes to the first.
 const LOGGERS: [&str; 10] = [
     "ottla",
     "ottla.client",
@@ -40,59 +40,60 @@ const LOGGERS: [&str; 10] = [
     "ottla.retry",
 ];
 
-/// Python's level of each logger; 30, WARNING, until it was asked.
+/// Python's level of each logger; 30 (WARNING) until it was first copied.
 static LEVELS: [AtomicU8; LOGGERS.len()] = [const { AtomicU8::new(30) }; LOGGERS.len()];
-/// The interpreter is about to end and has waited long enough.
+/// Whether the interpreter is exiting and logs no more events.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 /// When the levels were last copied, in milliseconds since `STARTED`.
-static COPIED: AtomicU64 = AtomicU64::new(0);
+static LEVELS_COPIED_AT: AtomicU64 = AtomicU64::new(0);
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
-static QUEUE_OF: ArcSwapOption<Queue> = ArcSwapOption::const_empty();
+static CURRENT_QUEUE: ArcSwapOption<Queue> = ArcSwapOption::const_empty();
 
-/// The way to the thread that belongs to a process.
+/// The queue to a process's logging thread.
 struct Queue {
     pid: u32,
-    sender: SyncSender<Message>,
+    sender: SyncSender<QueueItem>,
 }
 
-enum Message {
+enum QueueItem {
     Event(LogEvent),
-    /// Everything before this was handed over; tell so, and end.
+    /// The end of the queue: the thread acknowledges it, and with it everything before.
     End(SyncSender<()>),
 }
 
-/// Starts to pass events on, in this process.
+/// Starts forwarding events in this process.
 pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
     let pid = std::process::id();
-    if QUEUE_OF.load().as_ref().is_some_and(|queue| queue.pid == pid) {
+    if CURRENT_QUEUE.load().as_ref().is_some_and(|queue| queue.pid == pid) {
         return Ok(());
     }
     copy_levels(py)?;
-    // Only the first one in a process is accepted, and they are all the same.
-    let _ = tracing::subscriber::set_global_default(ToPython);
-    let (sender, receiver) = sync_channel(QUEUE);
-    // A thread of Python's: it spends its time in other people's handlers, and may be in one of
-    // them when the interpreter ends.
+    // Only the first subscriber of a process is accepted; all of them are equal.
+    let _ = tracing::subscriber::set_global_default(PythonSubscriber);
+    let (sender, receiver) = sync_channel(QUEUE_CAPACITY);
+    // A Python thread: it may be inside an application's handler when the interpreter exits.
     let events = LogEvents { receiver: parking_lot::Mutex::new(receiver) };
     py.import("ottla.logging_thread")?.call_method1("start", (events,))?;
-    // After a fork, what was there before is the parent's: taking it down could wait for its threads.
-    std::mem::forget(QUEUE_OF.swap(Some(Arc::new(Queue { pid, sender }))));
+    // After a fork, the previous queue is the parent's: dropping it could wait for the parent's threads.
+    std::mem::forget(CURRENT_QUEUE.swap(Some(Arc::new(Queue { pid, sender }))));
     Ok(())
 }
 
-/// Hands over what is left. The interpreter is about to end, and with it every thread that waits
-/// for the GIL.
+/// Waits until queued events are logged: the interpreter is about to exit, which ends every thread
+/// that waits for the GIL.
 pub(crate) fn stop(py: Python<'_>) {
-    let Some(queue) = QUEUE_OF.swap(None).filter(|queue| queue.pid == std::process::id()) else { return };
+    let Some(queue) = CURRENT_QUEUE.swap(None).filter(|queue| queue.pid == std::process::id()) else {
+        return;
+    };
     let (done, ended) = sync_channel(1);
     py.detach(move || {
-        let deadline = Instant::now() + LAST_WORDS;
-        let mut end = Message::End(done);
-        while let Err(TrySendError::Full(back)) = queue.sender.try_send(end)
+        let deadline = Instant::now() + FLUSH_TIMEOUT;
+        let mut end = QueueItem::End(done);
+        while let Err(TrySendError::Full(unsent)) = queue.sender.try_send(end)
             && Instant::now() < deadline
         {
-            end = back;
+            end = unsent;
             std::thread::sleep(Duration::from_millis(1));
         }
         let _ = ended.recv_timeout(deadline.saturating_duration_since(Instant::now()));
@@ -100,24 +101,24 @@ pub(crate) fn stop(py: Python<'_>) {
     STOPPED.store(true, Ordering::Release);
 }
 
-/// Looks at Python's levels again if that is due: there is no way to be told of a change.
-pub(crate) fn look_at_levels(py: Python<'_>) {
+/// Refreshes the copies of Python's levels if they are old: Python does not report changes.
+pub(crate) fn refresh_levels(py: Python<'_>) {
     let now = STARTED.elapsed().as_millis() as u64;
-    let copied = COPIED.load(Ordering::Relaxed);
-    if now.saturating_sub(copied) >= LEVELS_AGE.as_millis() as u64 && copy_levels(py).is_err() {
-        // A program that broke its `logging` keeps the levels it had.
-        COPIED.store(now, Ordering::Relaxed);
+    let copied_at = LEVELS_COPIED_AT.load(Ordering::Relaxed);
+    if now.saturating_sub(copied_at) >= LEVELS_MAX_AGE.as_millis() as u64 && copy_levels(py).is_err() {
+        // An application that broke its `logging` keeps its last levels.
+        LEVELS_COPIED_AT.store(now, Ordering::Relaxed);
     }
 }
 
 fn copy_levels(py: Python<'_>) -> PyResult<()> {
-    COPIED.store(STARTED.elapsed().as_millis() as u64, Ordering::Relaxed);
+    LEVELS_COPIED_AT.store(STARTED.elapsed().as_millis() as u64, Ordering::Relaxed);
     let get_logger = py.import("logging")?.getattr("getLogger")?;
     let mut changed = false;
-    for (name, copy) in LOGGERS.iter().zip(&LEVELS) {
+    for (name, stored) in LOGGERS.iter().zip(&LEVELS) {
         let level: i64 = get_logger.call1((*name,))?.call_method0("getEffectiveLevel")?.extract()?;
         let level = level.clamp(0, 255) as u8;
-        changed |= copy.swap(level, Ordering::Relaxed) != level;
+        changed |= stored.swap(level, Ordering::Relaxed) != level;
     }
     if changed {
         tracing::callsite::rebuild_interest_cache();
@@ -125,12 +126,13 @@ fn copy_levels(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// The engine's log events, for the thread that hands them to Python's loggers.
+/// The core's log events, for the thread that passes them to Python's loggers.
 ///
-/// Iterating waits for the next one and never ends: logger, level, file, line and message.
+/// Iterating waits for the next event and never ends. An event is a tuple of logger, level, file,
+/// line and message.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct LogEvents {
-    receiver: parking_lot::Mutex<Receiver<Message>>,
+    receiver: parking_lot::Mutex<Receiver<QueueItem>>,
 }
 
 /// Logger, level, file, line and message.
@@ -144,13 +146,13 @@ impl LogEvents {
 
     fn __next__(&self, py: Python<'_>) -> LogEvent {
         if STOPPED.load(Ordering::Acquire) {
-            py.detach(stay);
+            py.detach(park_forever);
         }
         match DROPPED.swap(0, Ordering::Relaxed) {
             0 => py.detach(|| self.wait()),
             dropped => {
-                let words = format!("{dropped} log records were dropped: Python could not keep up");
-                (LOGGERS[0], 30, file!(), line!(), words)
+                let message = format!("{dropped} log records were dropped: Python could not keep up");
+                (LOGGERS[0], 30, file!(), line!(), message)
             }
         }
     }
@@ -160,33 +162,34 @@ impl LogEvents {
     fn wait(&self) -> LogEvent {
         if let Ok(message) = self.receiver.lock().recv() {
             match message {
-                Message::Event(event) => return event,
-                Message::End(done) => {
+                QueueItem::Event(event) => return event,
+                QueueItem::End(done) => {
                     let _ = done.try_send(());
                 }
             }
         }
-        stay()
+        park_forever()
     }
 }
 
-/// Python ends a thread that comes back to it now by unwinding its frames, of which some are Rust's.
-fn stay() -> ! {
+/// Never returns: Python would now end this thread by unwinding its frames, some of which are Rust's.
+fn park_forever() -> ! {
     loop {
         std::thread::park();
     }
 }
 
-struct ToPython;
+struct PythonSubscriber;
 
-impl Subscriber for ToPython {
+impl Subscriber for PythonSubscriber {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        // Asked again whenever the levels have changed.
+        // Called again whenever the levels change.
         if self.enabled(metadata) { Interest::always() } else { Interest::never() }
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let level = LEVELS.get(logger(metadata.target())).map_or(30, |level| level.load(Ordering::Relaxed));
+        let level =
+            LEVELS.get(logger_index(metadata.target())).map_or(30, |level| level.load(Ordering::Relaxed));
         metadata.is_event() && python_level(*metadata.level()) >= level
     }
 
@@ -203,24 +206,24 @@ impl Subscriber for ToPython {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let queue = QUEUE_OF.load();
+        let queue = CURRENT_QUEUE.load();
         let Some(queue) = queue.as_ref().filter(|queue| queue.pid == std::process::id()) else { return };
         let metadata = event.metadata();
-        let mut text = Text::default();
+        let mut text = EventText::default();
         event.record(&mut text);
-        let entry = (
-            LOGGERS.get(logger(metadata.target())).copied().unwrap_or_default(),
+        let log_event = (
+            LOGGERS.get(logger_index(metadata.target())).copied().unwrap_or_default(),
             python_level(*metadata.level()),
             metadata.file().unwrap_or_default(),
             metadata.line().unwrap_or_default(),
             text.message + &text.error + &text.fields,
         );
-        if queue.sender.try_send(Message::Event(entry)).is_err() {
+        if queue.sender.try_send(QueueItem::Event(log_event)).is_err() {
             DROPPED.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    // The engine has no spans.
+    // The core has no spans.
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }
@@ -234,7 +237,7 @@ impl Subscriber for ToPython {
     fn exit(&self, _: &Id) {}
 }
 
-fn logger(target: &str) -> usize {
+fn logger_index(target: &str) -> usize {
     let name = if target.starts_with("ottla_mock") { "ottla.mock" } else { target };
     LOGGERS.iter().position(|logger| *logger == name).unwrap_or(0)
 }
@@ -249,15 +252,15 @@ const fn python_level(level: Level) -> u8 {
     }
 }
 
-/// An event's message, its error behind a colon, and its other fields as `name=value`.
+/// An event as text: its message, its error after a colon, and its other fields as `name=value`.
 #[derive(Default)]
-struct Text {
+struct EventText {
     message: String,
     error: String,
     fields: String,
 }
 
-impl Visit for Text {
+impl Visit for EventText {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // Writing to a string does not fail.
         let _ = match field.name() {

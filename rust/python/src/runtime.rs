@@ -1,11 +1,11 @@
-//! The process's runtime, and waiting on it without the GIL.
+//! The process's tokio runtime, and blocking on it without the GIL.
 //!
-//! Invariants: the runtime belongs to a process id; a forked child, in which its threads do not
-//! exist, never touches it and makes its own. What was made before the fork refuses with a clear
-//! error and is leaked rather than torn down. Every wait lets other Python threads run, and on the
-//! main thread, where Python handles them, looks for signals, so that Ctrl-C ends it within 100 ms.
-//! A thread that still waits when the interpreter ends never comes back to it: up to 3.13, Python
-//! ends such a thread by unwinding its frames, and what that does to Rust's is not defined.
+//! Invariants: the runtime belongs to one process. Its threads do not exist in a forked child, so the
+//! child never touches it and creates its own; objects made before the fork raise a clear error there
+//! and are leaked instead of torn down. Every wait lets other Python threads run. On the main thread,
+//! where Python handles signals, it also checks for them, so that Ctrl-C ends it within 100 ms. A
+//! thread that still waits when the interpreter exits never returns to it: up to 3.13, Python ends such
+//! a thread by unwinding its frames, which is undefined behaviour for Rust's frames.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -22,18 +22,18 @@ use crate::convert::errors;
 use crate::logging;
 use crate::producer::exit;
 
-/// How often a wait looks for signals.
+/// How often a wait checks for signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
-/// The longest wait: far beyond any use, and no sum of times overflows with it.
+/// The longest timeout: small enough that adding it to an instant does not overflow.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// The interpreter is about to end: set by `atexit`, before its threads are cut off.
+/// Whether the interpreter is exiting; set by `atexit`, before Python ends its threads.
 static EXITING: AtomicBool = AtomicBool::new(false);
 
-/// The id of this process, or 0 while Python forks, when it is asked of the system each time.
+/// The id of this process; 0 while Python forks, when each caller asks the system instead.
 static PID: AtomicU32 = AtomicU32::new(0);
 
-/// The id of this process: a system call for each record would be a good part of its cost.
+/// Returns the id of this process, cached: a system call per record would be a large part of its cost.
 pub(crate) fn pid() -> u32 {
     match PID.load(Ordering::Acquire) {
         0 => std::process::id(),
@@ -41,65 +41,65 @@ pub(crate) fn pid() -> u32 {
     }
 }
 
-/// Has Python tell when the process forks.
-pub(crate) fn notice_forks(py: Python<'_>) -> PyResult<()> {
-    let remember = |pid: fn() -> u32| {
+/// Registers hooks that keep [`pid`] correct across forks.
+pub(crate) fn register_fork_hooks(py: Python<'_>) -> PyResult<()> {
+    let store_pid = |pid: fn() -> u32| {
         PyCFunction::new_closure(py, None, None, move |_, _| PID.store(pid(), Ordering::Release))
     };
     let hooks = PyDict::new(py);
-    hooks.set_item("before", remember(|| 0)?)?;
-    hooks.set_item("after_in_parent", remember(std::process::id)?)?;
-    hooks.set_item("after_in_child", remember(std::process::id)?)?;
+    hooks.set_item("before", store_pid(|| 0)?)?;
+    hooks.set_item("after_in_parent", store_pid(std::process::id)?)?;
+    hooks.set_item("after_in_child", store_pid(std::process::id)?)?;
     py.import("os")?.call_method("register_at_fork", (), Some(&hooks))?;
     PID.store(std::process::id(), Ordering::Release);
     Ok(())
 }
 
 thread_local! {
-    /// The process, and whether this is its main thread: after a fork it may be another one.
+    /// The process id, and whether this thread is that process's main thread; a fork can change it.
     static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }
 
-struct OfProcess {
+struct ProcessRuntime {
     pid: u32,
     runtime: Arc<Runtime>,
 }
 
-static CURRENT: ArcSwapOption<OfProcess> = ArcSwapOption::const_empty();
+static PROCESS_RUNTIME: ArcSwapOption<ProcessRuntime> = ArcSwapOption::const_empty();
 
-/// The runtime of this process, made at its first use.
+/// Returns the runtime of this process, which the first call creates.
 pub(crate) fn runtime() -> PyResult<Arc<Runtime>> {
     let pid = pid();
-    let current = CURRENT.load_full();
+    let current = PROCESS_RUNTIME.load_full();
     if let Some(current) = &current
         && current.pid == pid
     {
         return Ok(Arc::clone(&current.runtime));
     }
-    Python::attach(|py| notice_exit(py).and_then(|()| logging::start(py)))?;
-    let made = tokio::runtime::Builder::new_multi_thread()
-        // A client waits more than it computes, and Spark runs a worker process per core.
+    Python::attach(|py| register_exit_hook(py).and_then(|()| logging::start(py)))?;
+    let new = tokio::runtime::Builder::new_multi_thread()
+        // A client mostly waits, and Spark runs one worker process per core.
         .worker_threads(2)
-        // Made when they are needed, and gone soon after: each kind of call has a bound of its own.
+        // Threads are started on demand and end when idle; each kind of call has a limit of its own.
         .max_blocking_threads(512)
         .thread_name("ottla")
         .enable_all()
         .build()?;
-    let made = Arc::new(OfProcess { pid, runtime: Arc::new(made) });
-    let before = CURRENT.compare_and_swap(&current, Some(Arc::clone(&made)));
-    match (&*before, &current) {
-        // Another thread was quicker.
+    let new = Arc::new(ProcessRuntime { pid, runtime: Arc::new(new) });
+    let previous = PROCESS_RUNTIME.compare_and_swap(&current, Some(Arc::clone(&new)));
+    match (&*previous, &current) {
+        // Another thread created it first.
         (Some(winner), _) if winner.pid == pid => Ok(Arc::clone(&winner.runtime)),
         _ => {
-            // The parent's runtime: its threads are not here to be joined.
+            // The parent's runtime: its threads do not exist in this process and cannot be joined.
             std::mem::forget(current);
-            Ok(Arc::clone(&made.runtime))
+            Ok(Arc::clone(&new.runtime))
         }
     }
 }
 
-/// Has Python tell when it is about to end: what is unsent is written first.
-fn notice_exit(py: Python<'_>) -> PyResult<()> {
+/// Registers a hook that writes unsent records before the interpreter exits.
+fn register_exit_hook(py: Python<'_>) -> PyResult<()> {
     let exiting = PyCFunction::new_closure(py, None, None, |arguments, _| {
         let ended = exit::close_all(arguments.py());
         logging::stop(arguments.py());
@@ -112,7 +112,7 @@ fn notice_exit(py: Python<'_>) -> PyResult<()> {
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let pid = pid();
     match IS_MAIN.get() {
-        Some((of, is_main)) if of == pid => Ok(is_main),
+        Some((known_pid, is_main)) if known_pid == pid => Ok(is_main),
         _ => {
             let threading = py.import("threading")?;
             let main = threading.call_method0("main_thread")?.getattr("ident")?;
@@ -123,63 +123,63 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     }
 }
 
-/// The error for what belongs to the process `pid`, if this is another one.
+/// Fails unless this process is `pid`, the one that an object belongs to.
 pub(crate) fn check_process(pid: u32) -> PyResult<()> {
     let current = self::pid();
     if pid == current {
         return Ok(());
     }
     Err(errors::closed(&format!(
-        "this object was made in process {pid}, and this is process {current}, forked from it: make a new one here"
+        "this object was created in process {pid}, and this is process {current}, forked from it: create a new one here"
     )))
 }
 
-/// Something that belongs to the process in which it was made.
-pub(crate) struct Owned<T> {
+/// A value that may be used and dropped only in the process that created it.
+pub(crate) struct ProcessLocal<T> {
     pid: u32,
     value: Option<T>,
 }
 
-impl<T> Owned<T> {
+impl<T> ProcessLocal<T> {
     pub(crate) fn new(value: T) -> Self {
         Self { pid: pid(), value: Some(value) }
     }
 
-    /// The value, unless this is a forked child or it was taken.
+    /// Returns the value; fails in a forked child.
     pub(crate) fn get(&self) -> PyResult<&T> {
         check_process(self.pid)?;
         self.value.as_ref().ok_or_else(|| errors::closed("this object was closed"))
     }
 
-    /// As [`Owned::get`], to change it.
+    /// Returns the value for a change; fails in a forked child.
     pub(crate) fn get_mut(&mut self) -> PyResult<&mut T> {
         check_process(self.pid)?;
         self.value.as_mut().ok_or_else(|| errors::closed("this object was closed"))
     }
 
-    /// The value for a `repr`, which never raises.
+    /// Returns the value for a `repr`, which never raises.
     pub(crate) fn peek(&self) -> Option<&T> {
         self.value.as_ref().filter(|_| self.pid == pid())
     }
 }
 
-impl<T> Drop for Owned<T> {
+impl<T> Drop for ProcessLocal<T> {
     fn drop(&mut self) {
-        // Tearing down the parent's state would wait for threads that this process has not got.
+        // Dropping the parent's state would wait for threads that this process does not have.
         if self.pid != pid() {
             std::mem::forget(self.value.take());
         }
     }
 }
 
-/// Waits for a future: without the GIL, and looking for signals.
+/// Blocks on a future without the GIL, and checks for signals.
 pub(crate) fn wait<F: Future + Send>(py: Python<'_>, future: F) -> PyResult<F::Output>
 where
     F::Output: Send,
 {
     let runtime = runtime()?;
     let is_main = is_main_thread(py)?;
-    logging::look_at_levels(py);
+    logging::refresh_levels(py);
     py.detach(|| {
         let output = runtime.block_on(async {
             tokio::pin!(future);
@@ -198,7 +198,7 @@ where
     })
 }
 
-/// As [`wait`], for results of the client.
+/// Blocks on a future of the client, and converts its error.
 pub(crate) fn wait_for<T: Send>(
     py: Python<'_>,
     future: impl Future<Output = ottla_client::Result<T>> + Send,
@@ -206,7 +206,7 @@ pub(crate) fn wait_for<T: Send>(
     wait(py, future)?.map_err(|error| errors::raise(py, &error))
 }
 
-/// A time-out in seconds, as Python gives it.
+/// Converts a timeout in seconds.
 pub(crate) fn seconds(timeout: Option<f64>, default: Duration) -> PyResult<Duration> {
     match timeout {
         None => Ok(default.min(FOREVER)),
@@ -214,8 +214,8 @@ pub(crate) fn seconds(timeout: Option<f64>, default: Duration) -> PyResult<Durat
             Ok(Duration::try_from_secs_f64(seconds).map_or(FOREVER, |timeout| timeout.min(FOREVER)))
         }
         Some(seconds) => {
-            let words = format!("timeout is {seconds}: expected seconds, 0 or more");
-            Err(Python::attach(|py| errors::config(py, words)))
+            let message = format!("timeout is {seconds}: expected seconds, 0 or more");
+            Err(Python::attach(|py| errors::config(py, message)))
         }
     }
 }

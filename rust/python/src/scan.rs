@@ -1,7 +1,6 @@
-//! `Scan`: a bounded read as a stream of Arrow batches.
+//! `Scan`: a read of ranges of offsets, as a stream of Arrow batches.
 //!
-//! Chunks are fetched by the runtime's tasks while earlier ones are decoded here, on the thread
-//! that asks for them and without the GIL.
+//! The runtime's tasks fetch chunks while the calling thread decodes earlier ones, without the GIL.
 
 use std::sync::Arc;
 
@@ -19,54 +18,56 @@ use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::convert::errors;
 use crate::convert::record_batch::{RecordBatch, as_struct_field, undecodable};
-use crate::runtime::{Owned, wait};
+use crate::runtime::{ProcessLocal, wait};
 
-/// Bytes of record batches in one answer: large answers cost little a record, and memory is
-/// bounded by a few of them.
+/// The maximum size of a fetch response in bytes: large responses cost little CPU per record, and
+/// memory is bounded by a few of them.
 pub(crate) const FETCH_BYTES: i32 = 8 << 20;
 
-/// The columns that were asked for, in that order.
+/// Returns the requested columns in order; by default all, with `headers` only on request.
 pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool) -> PyResult<Vec<Column>> {
     let Some(names) = names else {
-        let wanted = |column: &Column| headers || *column != Column::Headers;
-        return Ok(Column::ALL.into_iter().filter(wanted).collect());
+        let is_default = |column: &Column| headers || *column != Column::Headers;
+        return Ok(Column::ALL.into_iter().filter(is_default).collect());
     };
     let find = |name: &String| {
-        let found = Column::ALL.into_iter().find(|column| column.name() == name);
-        found.ok_or_else(|| {
+        let column = Column::ALL.into_iter().find(|column| column.name() == name);
+        column.ok_or_else(|| {
             let known = Column::ALL.map(Column::name).join(", ");
             errors::config(py, format!("column {name:?} does not exist: there are {known}"))
         })
     };
     let columns: Vec<Column> = names.iter().map(find).collect::<PyResult<_>>()?;
     match columns.iter().enumerate().find(|(at, column)| columns[..*at].contains(column)) {
-        Some((_, twice)) => Err(errors::config(py, format!("columns: {:?} is there twice", twice.name()))),
+        Some((_, duplicate)) => {
+            Err(errors::config(py, format!("columns: {:?} is listed twice", duplicate.name())))
+        }
         None if columns.is_empty() => Err(errors::config(py, "columns is empty: name at least one")),
         None => Ok(columns),
     }
 }
 
-/// The scan and its decoder: what moves into an exported stream.
-struct Stream {
+/// The core's scan and its decoder; an exported Arrow stream takes it over.
+struct BatchStream {
     core: Core,
     decoder: ArrowDecoder,
     read_committed: bool,
-    /// There may be no end: what has come is given out before the wait for more.
+    /// Whether the scan follows the log: available rows are returned before it waits for more.
     follow: bool,
-    /// All chunks have come.
-    drained: bool,
-    /// What has ended it: who reads on would miss records otherwise.
-    failed: Option<Error>,
+    /// Whether all chunks were decoded.
+    is_drained: bool,
+    /// The error that ended the scan; reading on after it would miss records.
+    error: Option<Error>,
 }
 
-impl Stream {
-    /// The next batch of rows; `None` at the end. After an error there is nothing but that error.
+impl BatchStream {
+    /// Returns the next batch of rows; `None` at the end. After an error, returns that error again.
     async fn next(&mut self) -> ottla_client::Result<Option<ArrowBatch>> {
-        if let Some(error) = &self.failed {
+        if let Some(error) = &self.error {
             return Err(error.clone());
         }
         let next = self.decode_next().await;
-        self.failed = next.as_ref().err().cloned();
+        self.error = next.as_ref().err().cloned();
         next
     }
 
@@ -75,26 +76,26 @@ impl Stream {
             if let Some(decoded) = self.decoder.pop() {
                 return Ok(Some(decoded.batch));
             }
-            if self.drained {
+            if self.is_drained {
                 return Ok(None);
             }
             match self.core.next().await {
                 Some(chunk) => {
                     self.decode(&chunk?)?;
                     if self.follow {
-                        self.give_out()?;
+                        self.flush_available()?;
                     }
                 }
                 None => {
-                    self.drained = true;
+                    self.is_drained = true;
                     self.flush()?;
                 }
             }
         }
     }
 
-    /// Finishes a batch of all that has come.
-    fn give_out(&mut self) -> ottla_client::Result<()> {
+    /// Finishes a batch from the chunks that are available.
+    fn flush_available(&mut self) -> ottla_client::Result<()> {
         while self.decoder.ready_count() == 0
             && let Some(chunk) = self.core.ready()
         {
@@ -107,14 +108,14 @@ impl Stream {
         self.decoder.flush().map_err(|cause| Error::new(Kind::Protocol, cause.to_string()))
     }
 
-    /// The next batch of rows, waited for; what was skipped on the way is logged.
+    /// Waits for the next batch of rows, and logs the gaps that were skipped before it.
     fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
         let next = wait(py, self.next());
         for gap in self.core.take_gaps() {
             let (topic, partition) = &gap.partition;
             let logger = py.import("logging")?.call_method1("getLogger", ("ottla.fetch",))?;
-            let words = "%s-%d: the records from offset %d to %d are gone and were skipped";
-            logger.call_method1("warning", (words, &**topic, *partition, gap.from, gap.to))?;
+            let message = "%s-%d: the records from offset %d to %d are gone and were skipped";
+            logger.call_method1("warning", (message, &**topic, *partition, gap.from, gap.to))?;
         }
         next?.map_err(|error| errors::raise(py, &error))
     }
@@ -124,7 +125,7 @@ impl Stream {
         let range = OffsetRange { topic, partition: *partition, start: chunk.start, end: chunk.end };
         let mut aborted =
             self.read_committed.then(|| AbortedTransactions::new(chunk.aborted.iter().copied()));
-        // The scan has checked the CRCs, where a bad one can still be fetched again.
+        // The core's scan has checked the CRCs already: it can fetch a corrupt batch again.
         let options = PushOptions { check_crcs: false, aborted: aborted.as_mut() };
         let pushed = self.decoder.push(&chunk.records, &range, options);
         pushed.map(drop).map_err(|error| undecodable(error).at(topic, *partition))
@@ -139,11 +140,11 @@ impl Stream {
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Scan {
     schema: SchemaRef,
-    stream: Mutex<Option<Owned<Stream>>>,
+    stream: Mutex<Option<ProcessLocal<BatchStream>>>,
 }
 
 impl Scan {
-    /// Starts reading; the caller has entered the runtime.
+    /// Starts reading. The caller must have entered the runtime.
     pub(crate) fn start(
         client: Client,
         ranges: Vec<Range>,
@@ -161,21 +162,21 @@ impl Scan {
         let schema = decoder.schema();
         let follow = ranges.iter().any(|range| range.end == FOLLOW);
         let core = Core::start(client, ranges, options);
-        let stream = Stream {
+        let stream = BatchStream {
             core,
             decoder,
             read_committed: options.read_committed,
             follow,
-            drained: false,
-            failed: None,
+            is_drained: false,
+            error: None,
         };
-        Ok(Self { schema, stream: Mutex::new(Some(Owned::new(stream))) })
+        Ok(Self { schema, stream: Mutex::new(Some(ProcessLocal::new(stream))) })
     }
 
-    fn take(&self) -> PyResult<Owned<Stream>> {
+    fn take(&self) -> PyResult<ProcessLocal<BatchStream>> {
         let taken = self.stream.lock().take();
         taken.ok_or_else(|| {
-            errors::closed("this scan was closed, or is being read elsewhere: a scan can be read once")
+            errors::closed("this scan was closed, or another reader uses it: a scan can be read once")
         })
     }
 }
@@ -193,7 +194,7 @@ impl Scan {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        // Out of its place while it is read: a second reader is told so instead of waiting.
+        // Taken out while it is read: a second reader gets an error instead of waiting.
         let mut owned = self.take()?;
         let next = owned.get_mut().and_then(|stream| stream.next_batch(py));
         *self.stream.lock() = Some(owned);
@@ -210,7 +211,7 @@ impl Scan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let exported = Exported { field: as_struct_field(&self.schema), stream: self.take()? };
+        let exported = ArrowStreamExport { field: as_struct_field(&self.schema), stream: self.take()? };
         Ok(to_stream_pycapsule(py, Box::new(exported), requested_schema)?)
     }
 
@@ -233,47 +234,47 @@ impl Scan {
     }
 }
 
-/// The scan as Arrow's stream interface reads it.
-struct Exported {
+/// A scan as an Arrow C stream.
+struct ArrowStreamExport {
     field: FieldRef,
-    stream: Owned<Stream>,
+    stream: ProcessLocal<BatchStream>,
 }
 
-impl Iterator for Exported {
+impl Iterator for ArrowStreamExport {
     type Item = Result<ArrayRef, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Whoever reads may hold the GIL or not; attaching first makes letting go right for both.
+        // The reader may or may not hold the GIL; attaching first makes detaching right for both.
         let batch = Python::try_attach(|py| {
             let next = self.stream.get_mut().and_then(|stream| stream.next_batch(py));
             next.map_err(|error| {
-                // The stream interface carries words only.
-                let words = error.to_string();
-                // The interrupt itself is put back, for Python to raise as soon as it runs again;
-                // last, since otherwise it would be raised, and lost, in the making of the words.
+                // The stream interface carries text only.
+                let message = error.to_string();
+                // Signal the interrupt again, for Python to raise as soon as it runs; after
+                // `to_string`, which would otherwise raise and lose it.
                 if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                    interrupt(py);
+                    simulate_interrupt(py);
                 }
-                words
+                message
             })
         });
         match batch {
             Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
-            Some(Err(words)) => Some(Err(ArrowError::ExternalError(words.into()))),
+            Some(Err(message)) => Some(Err(ArrowError::ExternalError(message.into()))),
             None => Some(Err(ArrowError::CDataInterface("the interpreter is shutting down".to_owned()))),
         }
     }
 }
 
-/// As if Ctrl-C had been pressed now.
-fn interrupt(py: Python<'_>) {
+/// Acts as if Ctrl-C was pressed now.
+fn simulate_interrupt(py: Python<'_>) {
     let interrupted = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
     if let Err(error) = interrupted {
         error.write_unraisable(py, None);
     }
 }
 
-impl ArrayReader for Exported {
+impl ArrayReader for ArrowStreamExport {
     fn field(&self) -> FieldRef {
         Arc::clone(&self.field)
     }

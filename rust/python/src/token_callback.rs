@@ -15,7 +15,7 @@ use ottla_client::{Error, Kind, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-use crate::convert::datetime::{self, Moment};
+use crate::convert::datetime::{self, DatetimeArg};
 use crate::convert::errors;
 
 /// The configuration key that names a callable.
@@ -112,7 +112,7 @@ fn call(py: Python<'_>, key: &str, callable: &Py<PyAny>) -> Result<Token> {
         callable.bind(py).call0().map_err(|error| token_error(key, format_args!("it raised {error}")))?;
     if let Ok(parts) = returned.cast::<PyTuple>()
         && let Ok(expiry) = parts.get_item(1)
-        && matches!(Moment::of(&expiry), Ok(Moment::Naive))
+        && matches!(DatetimeArg::of(&expiry), Ok(DatetimeArg::Naive))
     {
         return Err(token_error(key, format_args!("it returned the expiry {expiry}: {}", datetime::NAIVE)));
     }

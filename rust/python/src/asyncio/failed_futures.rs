@@ -1,7 +1,7 @@
-//! Futures of asyncio that have got an error: whether the program has looked at it.
+//! asyncio futures that failed, until the application retrieves their errors.
 //!
-//! Invariant: at most [`MAX`] of them are kept, until the producer is closed; of others that nobody looks at,
-//! asyncio itself says so when they are collected.
+//! Invariant: at most [`MAX`] futures are kept, until the producer is closed. asyncio reports the
+//! errors of all others itself, when it collects their futures.
 
 use ottla_client::Error;
 use ottla_client::producer::UnobservedFailure;
@@ -11,56 +11,56 @@ use pyo3::prelude::*;
 
 const MAX: usize = 10_000;
 
-struct Failed {
+struct FailedFuture {
     future: Py<PyAny>,
     error: Error,
-    reported: bool,
+    is_reported: bool,
 }
 
-impl Failed {
+impl FailedFuture {
     fn failure(&self) -> UnobservedFailure {
         UnobservedFailure { error: self.error.clone(), count: 1 }
     }
 }
 
 #[derive(Default)]
-pub(crate) struct FailedFutures(Mutex<Vec<Failed>>);
+pub(crate) struct FailedFutures(Mutex<Vec<FailedFuture>>);
 
 impl FailedFutures {
     pub(crate) fn push(&self, future: Py<PyAny>, error: Error) {
         let mut failed = self.0.lock();
         if failed.len() < MAX {
-            failed.push(Failed { future, error, reported: false });
+            failed.push(FailedFuture { future, error, is_reported: false });
         }
     }
 
-    /// Logs failures that nobody has looked at, once each; on the loop's thread.
+    /// Logs each failure that was not retrieved, once; must be called on the loop's thread.
     pub(crate) fn warn(&self, py: Python<'_>) {
-        let mut failed = self.take(py);
-        let unreported = failed.iter().filter(|failed| !failed.reported).map(Failed::failure);
+        let mut failed = self.take_unretrieved(py);
+        let unreported = failed.iter().filter(|failed| !failed.is_reported).map(FailedFuture::failure);
         UnobservedFailure::grouped(unreported).iter().for_each(UnobservedFailure::warn);
-        failed.iter_mut().for_each(|failed| failed.reported = true);
+        failed.iter_mut().for_each(|failed| failed.is_reported = true);
         self.0.lock().extend(failed);
     }
 
-    /// Takes out all that nobody has looked at: the first, and how many there are. asyncio says nothing of
-    /// them any more.
+    /// Removes all failures that were not retrieved, and returns the first and their number. asyncio no
+    /// longer reports them.
     pub(crate) fn take_all(&self, py: Python<'_>) -> Option<UnobservedFailure> {
-        let failed = self.take(py);
+        let failed = self.take_unretrieved(py);
         UnobservedFailure::total(failed.into_iter().map(|failed| {
-            // An attribute of asyncio's own futures; others have nothing to be told.
+            // Only asyncio's own futures have this attribute; others report nothing.
             let _ = failed.future.setattr(py, intern!(py, "_log_traceback"), false);
             failed.failure()
         }))
     }
 
-    /// Takes out those that nobody has looked at, and drops the others. Without the lock, since this calls
-    /// Python.
-    fn take(&self, py: Python<'_>) -> Vec<Failed> {
+    /// Removes all failures, and returns those that were not retrieved. Works outside of the lock, since it
+    /// calls Python.
+    fn take_unretrieved(&self, py: Python<'_>) -> Vec<FailedFuture> {
         let mut failed = std::mem::take(&mut *self.0.lock());
         failed.retain(|failed| {
-            let unseen = failed.future.getattr(py, intern!(py, "_log_traceback"));
-            unseen.and_then(|unseen| unseen.is_truthy(py)).unwrap_or(false)
+            let unretrieved = failed.future.getattr(py, intern!(py, "_log_traceback"));
+            unretrieved.and_then(|unretrieved| unretrieved.is_truthy(py)).unwrap_or(false)
         });
         failed
     }

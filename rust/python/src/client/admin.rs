@@ -1,4 +1,4 @@
-//! `Admin`: changing the cluster.
+//! `Admin`: topics and the offsets of groups.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use ottla_client::consumer::offsets::{CommittedOffset, commit, committed};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::sync::Client;
+use crate::client::client_arg::resolve_connected_client;
 use crate::convert::errors;
-use crate::runtime::{Owned, seconds, wait_for};
+use crate::runtime::{ProcessLocal, seconds, wait_for};
 
-/// Creates and deletes topics, and reads and stores the offsets of groups.
+/// A client that creates and deletes topics, and reads and alters the offsets of groups.
 ///
 /// Use it in a ``with`` block, or ``close()`` it.
 ///
 /// Args:
 ///     bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
-///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
-///         underscores, and win. See ``Client``.
-///     timeout: seconds in which the cluster must be found, as for ``Client``.
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+///         underscores and take precedence. See ``Client``.
+///     timeout: seconds to find the cluster, as for ``Client``.
 ///
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
 ///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-///     ConfigError: a key or a value is wrong, or a client was given together with configuration.
+///     ConfigError: a key or a value is invalid, or a client is combined with configuration.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Admin {
-    core: Owned<Core>,
-    /// The client was made for this object and goes with it.
+    core: ProcessLocal<Core>,
+    /// Whether the client was created for this object and is closed with it.
     own_client: bool,
 }
 
@@ -53,8 +53,8 @@ impl Admin {
         timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (core, own_client) = Client::given_or_connected(py, "Admin", bootstrap, config, timeout, kwargs)?;
-        Ok(Self { core: Owned::new(core), own_client })
+        let (core, own_client) = resolve_connected_client(py, "Admin", bootstrap, config, timeout, kwargs)?;
+        Ok(Self { core: ProcessLocal::new(core), own_client })
     }
 
     /// Create a topic, and wait until all its partitions have leaders.
@@ -109,7 +109,7 @@ impl Admin {
         wait_for(py, self.core.get()?.delete_topics(&[name], self.timeout(timeout)?))
     }
 
-    /// Store offsets for a group without members; the group is created if it does not exist.
+    /// Set the committed offsets of a group without members; creates the group if needed.
     ///
     /// Args:
     ///     group_id: the group (``group.id``).
@@ -130,17 +130,17 @@ impl Admin {
     ) -> PyResult<()> {
         let core = self.core.get()?;
         let timeout = self.timeout(timeout)?;
-        let wanted: HashMap<_, _> = offsets
+        let offsets: HashMap<_, _> = offsets
             .into_iter()
             .map(|((topic, partition), offset)| {
-                let to = CommittedOffset { offset, ..CommittedOffset::default() };
-                ((Arc::<str>::from(topic), partition), to)
+                let committed = CommittedOffset { offset, ..CommittedOffset::default() };
+                ((Arc::<str>::from(topic), partition), committed)
             })
             .collect();
-        let outcomes =
-            wait_for(py, commit(core, &ConsumerGroupMetadata::without_member(group_id), wanted, timeout))?;
+        let results =
+            wait_for(py, commit(core, &ConsumerGroupMetadata::without_member(group_id), offsets, timeout))?;
         let mut failed: Vec<_> =
-            outcomes.into_iter().filter_map(|(at, outcome)| Some((at, outcome.err()?))).collect();
+            results.into_iter().filter_map(|(at, result)| Some((at, result.err()?))).collect();
         failed.sort_by(|a, b| a.0.cmp(&b.0));
         match failed.first() {
             Some((_, error)) => Err(errors::raise(py, error)),
@@ -169,17 +169,17 @@ impl Admin {
     ) -> PyResult<BTreeMap<(String, i32), i64>> {
         let core = self.core.get()?;
         let timeout = self.timeout(timeout)?;
-        let found = wait_for(
+        let offsets = wait_for(
             py,
             committed(core, &ConsumerGroupMetadata::without_member(group_id), None, false, timeout),
         )?;
         let offset = |((topic, partition), at): ((Arc<str>, i32), Option<CommittedOffset>)| {
             Some(((topic.to_string(), partition), at?.offset))
         };
-        Ok(found.into_iter().filter_map(offset).collect())
+        Ok(offsets.into_iter().filter_map(offset).collect())
     }
 
-    /// Close the connections, unless they belong to a client that was given.
+    /// Close the connections, unless they belong to a shared client.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.get()?;
         if self.own_client {

@@ -1,6 +1,6 @@
-//! `AsyncClient` and `AsyncEvents`: the twins of `Client` and `Events` for asyncio, over the same calls.
+//! `AsyncClient` and `AsyncEvents`: `Client` and `Events` for asyncio, over the same `client_ops`.
 //!
-//! Invariant: an event is taken only when it is handed out, so that a wait that is cancelled loses none.
+//! Invariant: an event is removed only when it is delivered, so that a cancelled wait loses none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,38 +15,38 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use crate::asyncio::start;
-use crate::client::client_ops::{self, Wanted};
-use crate::client::cluster;
-use crate::client::cluster::Cluster;
-use crate::client::events::{Event, KeptFresh};
+use crate::asyncio::{FutureResult, start};
+use crate::client::client_ops::{self, SnapshotRequest};
+use crate::client::cluster::{self, Cluster};
+use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::events::{Event, EventSubscription};
+use crate::client::metrics::metrics;
 use crate::client::sync as sync_client;
-use crate::client::sync::ConnectionStatus;
 use crate::config;
 use crate::convert::errors;
 use crate::convert::offsets;
-use crate::runtime::{Owned, seconds};
+use crate::runtime::{ProcessLocal, seconds};
 
 /// A client of one Kafka cluster for asyncio; it mirrors ``Client``.
 ///
-/// Methods that block there return a native future of the running loop here, without a thread that
-/// waits; cancelling the future cancels the request. One client may be used from several loops.
+/// Methods that block there return a native future of the running loop here and use no thread.
+/// Cancelling the future cancels the request. Several loops may use one client.
 ///
-/// Making a client does not connect: ``async with`` does, or ``connect()``, or the first call.
+/// Creating a client does not connect it: ``async with``, ``connect()`` or the first call does.
 ///
 /// Args:
-///     bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+///     bootstrap: addresses as ``host:port``, as a string or a list (``bootstrap.servers``); one
 ///         that responds is enough.
-///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
-///         underscores, and win. See ``Client``.
-///     timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
-///         are tried again. Default: ``default.api.timeout.ms``, 60 s.
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+///         underscores and take precedence. See ``Client``.
+///     timeout: seconds for ``connect()`` to find the cluster, in which servers that fail are tried
+///         again. Default: ``default.api.timeout.ms``, 60 s.
 ///
 /// Raises:
-///     ConfigError: a key or a value is wrong.
+///     ConfigError: a key or a value is invalid.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncClient {
-    core: Owned<Core>,
+    core: ProcessLocal<Core>,
     /// For connecting.
     timeout: Duration,
 }
@@ -57,7 +57,7 @@ impl AsyncClient {
         if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }
     }
 
-    /// A core of one's own for a call, and the call's time.
+    /// Returns a core to move into a call's future, and the call's timeout.
     fn call(&self, timeout: Option<f64>) -> PyResult<(Core, Duration)> {
         let core = self.core()?;
         Ok((core.clone(), seconds(timeout, core.config().default_api_timeout)?))
@@ -78,16 +78,16 @@ impl AsyncClient {
         let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
         let timeout = seconds(timeout, config.default_api_timeout)?;
         let core = Core::new(config, environment).map_err(|error| errors::raise(py, &error))?;
-        Ok(Self { core: Owned::new(core), timeout })
+        Ok(Self { core: ProcessLocal::new(core), timeout })
     }
 
-    /// Find the cluster, unless it was found before.
+    /// Connect to the cluster, unless it is connected already.
     ///
     /// Raises:
     ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
     ///     BootstrapError: no bootstrap server could be used; the message lists each with its
     ///         cause.
-    fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn connect<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
         let (core, timeout) = (self.core()?.clone(), self.timeout);
         start(py, async move { core.find_cluster(timeout).await }, |py, ()| Ok(py.None()))
     }
@@ -95,9 +95,9 @@ impl AsyncClient {
     /// Return a snapshot of the cluster's metadata.
     ///
     /// Args:
-    ///     topics: topics that it must contain. Those that are not known yet are looked up.
-    ///     all_topics: whether to look up all topics of the cluster, this once.
-    ///     refresh: whether to ask the cluster even if everything is known.
+    ///     topics: topics that the snapshot must contain. Unknown topics are looked up.
+    ///     all_topics: whether to look up all topics of the cluster, for this call only.
+    ///     refresh: whether to request new metadata even if everything is cached.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Raises:
@@ -111,10 +111,10 @@ impl AsyncClient {
         all_topics: bool,
         refresh: bool,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
-        let wanted = Wanted::new(topics, all_topics, refresh);
-        start(py, client_ops::cluster(core, wanted, timeout), |py, snapshot| {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        start(py, client_ops::cluster(core, request, timeout), |py, snapshot| {
             Cluster::from(snapshot).into_py_any(py)
         })
     }
@@ -127,35 +127,28 @@ impl AsyncClient {
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn list_topics<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
         list_topics(py, self.core()?, timeout)
     }
 
-    /// Return the partitions of a topic by index.
+    /// Return the partitions of a topic, by number.
     ///
     /// Args:
-    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     topic: the topic's name. A topic that does not exist is not created.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///     A dict whose keys are the partitions' numbers, starting at 0.
     ///
     /// Raises:
-    ///     UnknownTopicError: the topic does not exist; known within 5 s.
-    ///     TimeoutError: no broker has answered in time.
+    ///     UnknownTopicError: the topic does not exist; raised within 5 s.
+    ///     TimeoutError: no broker responded in time.
     #[pyo3(signature = (topic, *, timeout=None))]
-    fn partitions_for<'py>(
-        &self,
-        py: Python<'py>,
-        topic: &str,
-        timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn partitions_for<'py>(&self, py: Python<'py>, topic: &str, timeout: Option<f64>) -> FutureResult<'py> {
         partitions_for(py, self.core()?, topic, timeout)
     }
 
-    /// Return the id of a partition's leader, without waiting.
-    ///
-    /// It is that of the metadata at hand; no request is sent.
+    /// Return the id of a partition's leader from cached metadata, without waiting.
     ///
     /// Args:
     ///     topic: the topic's name.
@@ -167,45 +160,40 @@ impl AsyncClient {
         Ok(self.core()?.leader(topic, partition))
     }
 
-    /// Return the changes from now on: ``async for event in await client.events(): ...``.
+    /// Subscribe to changes: ``async for event in await client.events(): ...``.
     ///
     /// While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
-    /// (5 s), so that an idle client notices changes, too.
+    /// (5 s), so that an idle client notices changes.
     ///
     /// Args:
-    ///     all_topics: whether to include all topics, new ones too, instead of those that this
-    ///         client uses. Topics that exist already cause no events.
+    ///     all_topics: whether to include all topics, new ones too, instead of only those that this
+    ///         client uses. Existing topics cause no events.
     ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
     ///
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
-    fn events<'py>(
-        &self,
-        py: Python<'py>,
-        all_topics: bool,
-        timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn events<'py>(&self, py: Python<'py>, all_topics: bool, timeout: Option<f64>) -> FutureResult<'py> {
         events(py, self.core()?, all_topics, timeout)
     }
 
     /// Return the state of each connection, by broker, without waiting.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.core()?))
+        Ok(connections(self.core()?))
     }
 
     /// Return the client's metrics, by the Java client's names, without waiting.
     ///
     /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.core()?.metrics())
+        metrics(py, self.core()?.metrics())
     }
 
-    /// Return offsets of partitions (Kafka's ListOffsets).
+    /// Look up offsets of partitions (Kafka's ListOffsets).
     ///
     /// Args:
     ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-    ///         ``"max_timestamp"``, or milliseconds since 1970; see ``Client.list_offsets``.
+    ///         ``"max_timestamp"``, or a timestamp; see ``Client.list_offsets``.
     ///     isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
     ///         ``isolation.level``.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -214,7 +202,7 @@ impl AsyncClient {
     ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
     ///
     /// Raises:
-    ///     ConfigError: an entry of ``spec`` or the isolation level is wrong.
+    ///     ConfigError: an entry of ``spec`` or the isolation level is invalid.
     ///     UnknownTopicError: a topic or a partition does not exist.
     ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
@@ -224,22 +212,21 @@ impl AsyncClient {
         spec: &Bound<'py, PyAny>,
         isolation_level: Option<&str>,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
-        let wanted = offsets::specs(spec)?;
-        let read_committed = sync_client::read_committed(py, &core, isolation_level)?;
-        let call = client_ops::list_offsets(core, wanted, read_committed, timeout);
-        start(py, call, |py, found| offsets::to_dict(py, found)?.into_py_any(py))
+        let specs = offsets::specs(spec)?;
+        let read_committed = offsets::read_committed(py, &core, isolation_level)?;
+        let call = client_ops::list_offsets(core, specs, read_committed, timeout);
+        start(py, call, |py, offsets| offsets::to_dict(py, offsets)?.into_py_any(py))
     }
 
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
     ///
     /// Args:
-    ///     timeout: has no effect; producers and consumers have the same argument.
+    ///     timeout: ignored; for symmetry with producers and consumers.
     #[pyo3(signature = (timeout=None))]
-    fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        // Nothing of a client needs time to close; the argument is for symmetry with producers.
-        let _ = timeout;
+    fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+        let _ = timeout; // closing a client never waits
         let core = self.core.get()?.clone();
         start(
             py,
@@ -251,7 +238,7 @@ impl AsyncClient {
         )
     }
 
-    fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn __aenter__<'py>(this: &Bound<'py, Self>) -> FutureResult<'py> {
         let py = this.py();
         let client = this.get();
         let (core, timeout) = (client.core()?.clone(), client.timeout);
@@ -260,7 +247,7 @@ impl AsyncClient {
     }
 
     #[pyo3(signature = (*_args))]
-    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'py, PyAny>) -> FutureResult<'py> {
         self.close(py, None)
     }
 
@@ -269,48 +256,48 @@ impl AsyncClient {
     }
 }
 
-/// The changes of the cluster and of the client's connections, for asyncio.
+/// Changes of the cluster and of the client's connections, for asyncio.
 ///
 /// ``async for`` waits for the next event and ends when the client is closed. At most 1,024 unread
-/// events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
-/// delivered. Cancelling a wait loses no event. If several tasks wait, each gets different events.
+/// events are buffered; then the oldest are dropped, and an event of kind ``missed`` reports it.
+/// Cancelling a wait loses no event. Several tasks may wait; each event goes to one of them.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncEvents {
-    source: Owned<Arc<Mutex<Source>>>,
-    _kept_fresh: KeptFresh,
+    source: ProcessLocal<Arc<Mutex<EventSource>>>,
+    _subscription: EventSubscription,
 }
 
-struct Source {
+struct EventSource {
     receiver: Receiver<CoreEvent>,
-    /// What has come and was not handed out yet; the last one stays.
-    come: Option<CoreEvent>,
+    /// An event that was received and not delivered yet; `Closed`, the last one, stays.
+    buffered: Option<CoreEvent>,
 }
 
 impl AsyncEvents {
-    fn new(receiver: Receiver<CoreEvent>, kept_fresh: KeptFresh) -> Self {
-        let source = Source { receiver, come: None };
-        Self { source: Owned::new(Arc::new(Mutex::new(source))), _kept_fresh: kept_fresh }
+    fn new(receiver: Receiver<CoreEvent>, subscription: EventSubscription) -> Self {
+        let source = EventSource { receiver, buffered: None };
+        Self { source: ProcessLocal::new(Arc::new(Mutex::new(source))), _subscription: subscription }
     }
 
-    /// A future of the next event, handed to `give`: nothing, if none comes in time.
-    fn take<'py>(
+    /// Returns a future of what `to_value` makes of the next event, or of `None` if none comes in time.
+    fn next_with<'py>(
         &self,
         py: Python<'py>,
         timeout: Option<f64>,
-        give: impl FnOnce(Python<'_>, Option<CoreEvent>) -> PyResult<Py<PyAny>> + Send + 'static,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        to_value: impl FnOnce(Python<'_>, Option<CoreEvent>) -> PyResult<Py<PyAny>> + Send + 'static,
+    ) -> FutureResult<'py> {
         let timeout = seconds(timeout, Duration::MAX)?;
-        let come = come(Arc::clone(self.source.get()?));
-        let work = async move { Ok(tokio::time::timeout(timeout, come).await.ok()) };
-        start(py, work, |py, source| give(py, source.and_then(|mut source| source.hand_out())))
+        let event = wait_for_event(Arc::clone(self.source.get()?));
+        let work = async move { Ok(tokio::time::timeout(timeout, event).await.ok()) };
+        start(py, work, |py, source| to_value(py, source.and_then(|mut source| source.take_buffered())))
     }
 }
 
-/// Waits for an event, and holds the source until it is handed out, or nobody wants it any more.
-async fn come(source: Arc<Mutex<Source>>) -> OwnedMutexGuard<Source> {
+/// Waits for an event, and locks the source until the event is delivered or the wait is cancelled.
+async fn wait_for_event(source: Arc<Mutex<EventSource>>) -> OwnedMutexGuard<EventSource> {
     let mut source = source.lock_owned().await;
-    if source.come.is_none() {
-        source.come = Some(match source.receiver.recv().await {
+    if source.buffered.is_none() {
+        source.buffered = Some(match source.receiver.recv().await {
             Ok(event) => event,
             Err(RecvError::Lagged(missed)) => CoreEvent::Missed(missed),
             Err(RecvError::Closed) => CoreEvent::Closed,
@@ -319,11 +306,11 @@ async fn come(source: Arc<Mutex<Source>>) -> OwnedMutexGuard<Source> {
     source
 }
 
-impl Source {
-    fn hand_out(&mut self) -> Option<CoreEvent> {
-        match &self.come {
+impl EventSource {
+    fn take_buffered(&mut self) -> Option<CoreEvent> {
+        match &self.buffered {
             Some(CoreEvent::Closed) => Some(CoreEvent::Closed),
-            _ => self.come.take(),
+            _ => self.buffered.take(),
         }
     }
 }
@@ -333,7 +320,7 @@ impl AsyncEvents {
     /// Return the next event.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
     ///     The event, or None if none came in time.
@@ -341,8 +328,8 @@ impl AsyncEvents {
     /// Raises:
     ///     ClosedError: the client was closed.
     #[pyo3(signature = (timeout=None))]
-    fn next<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        self.take(py, timeout, |py, event| match event {
+    fn next<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+        self.next_with(py, timeout, |py, event| match event {
             Some(CoreEvent::Closed) => Err(errors::closed("the client was closed: there are no more events")),
             Some(event) => Event::from(&event).into_py_any(py),
             None => Ok(py.None()),
@@ -353,46 +340,42 @@ impl AsyncEvents {
         this
     }
 
-    fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.take(py, None, |py, event| match event {
+    fn __anext__<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
+        self.next_with(py, None, |py, event| match event {
             Some(CoreEvent::Closed) | None => Err(PyStopAsyncIteration::new_err(())),
             Some(event) => Event::from(&event).into_py_any(py),
         })
     }
 }
 
-/// The partitions of a topic that exists, by index.
+/// Returns the partitions of an existing topic, by number.
 pub(crate) fn partitions_for<'py>(
     py: Python<'py>,
     core: &Core,
     topic: &str,
     timeout: Option<f64>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> FutureResult<'py> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
     start(py, client_ops::topic(core.clone(), topic.into(), timeout), |py, topic| {
         cluster::partitions(py, &topic)?.into_py_any(py)
     })
 }
 
-/// The names of all topics.
-pub(crate) fn list_topics<'py>(
-    py: Python<'py>,
-    core: &Core,
-    timeout: Option<f64>,
-) -> PyResult<Bound<'py, PyAny>> {
+/// Returns the names of all topics, in alphabetical order.
+pub(crate) fn list_topics<'py>(py: Python<'py>, core: &Core, timeout: Option<f64>) -> FutureResult<'py> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
     start(py, client_ops::list_topics(core.clone(), timeout), |py, names| names.into_py_any(py))
 }
 
-/// The changes from now on.
+/// Subscribes to changes of the cluster and of the connections.
 pub(crate) fn events<'py>(
     py: Python<'py>,
     core: &Core,
     all_topics: bool,
     timeout: Option<f64>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> FutureResult<'py> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    start(py, client_ops::events(core.clone(), all_topics, timeout), |py, (receiver, kept_fresh)| {
-        AsyncEvents::new(receiver, kept_fresh).into_py_any(py)
+    start(py, client_ops::events(core.clone(), all_topics, timeout), |py, (receiver, subscription)| {
+        AsyncEvents::new(receiver, subscription).into_py_any(py)
     })
 }

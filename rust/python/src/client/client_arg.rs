@@ -1,4 +1,5 @@
-//! The client that a producer or a consumer works on: one that was given, or one of its own.
+//! The `bootstrap` argument of producers, consumers and admins: a client to share, or addresses for a
+//! new one.
 
 use std::time::Duration;
 
@@ -10,27 +11,29 @@ use crate::client::asynchronous::AsyncClient;
 use crate::client::sync::Client;
 use crate::config;
 use crate::convert::errors;
+use crate::runtime::{seconds, wait_for};
 
-/// The core of the client that was given in place of addresses, or one that is not connected yet; and
-/// whether it is new.
-pub(crate) fn given_or_new(
+/// Returns the shared client's core, or a new core that is not connected yet; and whether it is new.
+/// `class` names the caller in errors.
+pub(crate) fn resolve_client(
     py: Python<'_>,
-    what: &str,
+    class: &str,
     bootstrap: Option<&Bound<'_, PyAny>>,
     config: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Core, bool)> {
-    let given = match bootstrap {
-        Some(given) if given.is_instance_of::<Client>() => Some(given.cast::<Client>()?.get().core()?),
-        Some(given) if given.is_instance_of::<AsyncClient>() => {
-            Some(given.cast::<AsyncClient>()?.get().core()?)
+    let shared = match bootstrap {
+        Some(client) if client.is_instance_of::<Client>() => Some(client.cast::<Client>()?.get().core()?),
+        Some(client) if client.is_instance_of::<AsyncClient>() => {
+            Some(client.cast::<AsyncClient>()?.get().core()?)
         }
         _ => None,
     };
-    match given {
+    match shared {
         Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
-            let words = format!("{what} on a client takes its configuration from it: configure the client");
-            Err(errors::config(py, words))
+            let message =
+                format!("{class} on a shared client takes its configuration from it: configure the client");
+            Err(errors::config(py, message))
         }
         Some(client) => Ok((client.clone(), false)),
         None => {
@@ -41,8 +44,26 @@ pub(crate) fn given_or_new(
     }
 }
 
-/// Finds the cluster, if the client is new. One that was given has found it, or will when it is asked
-/// to.
-pub(crate) async fn connect(client: Core, is_new: bool, timeout: Duration) -> ottla_client::Result<()> {
+/// Connects a new client. A shared client is connected already, or connects with its first call.
+pub(crate) async fn connect_if_new(
+    client: Core,
+    is_new: bool,
+    timeout: Duration,
+) -> ottla_client::Result<()> {
     if is_new { client.find_cluster(timeout).await } else { Ok(()) }
+}
+
+/// Returns the shared client's core, or a new core that is connected; and whether it is new.
+pub(crate) fn resolve_connected_client(
+    py: Python<'_>,
+    class: &str,
+    bootstrap: Option<&Bound<'_, PyAny>>,
+    config: Option<&Bound<'_, PyAny>>,
+    timeout: Option<f64>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(Core, bool)> {
+    let (core, is_new) = resolve_client(py, class, bootstrap, config, kwargs)?;
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    wait_for(py, connect_if_new(core.clone(), is_new, timeout))?;
+    Ok((core, is_new))
 }

@@ -1,4 +1,4 @@
-//! What a client is asked, each as a future: `Client` waits for it, `AsyncClient` hands it to asyncio.
+//! A client's operations as futures: `Client` blocks on them, `AsyncClient` returns them to asyncio.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,45 +9,49 @@ use ottla_client::{Client, Error, IfMissing, Kind, ListedOffset, OffsetSpec, Res
 use ottla_protocol::ErrorCode;
 use tokio::sync::broadcast::Receiver;
 
-use crate::client::events::KeptFresh;
+use crate::client::events::EventSubscription;
 
-/// What is to be in a snapshot.
-pub(crate) struct Wanted {
+/// The arguments of `cluster()`: what a snapshot must contain.
+pub(crate) struct SnapshotRequest {
     topics: Option<Vec<Arc<str>>>,
     all_topics: bool,
     refresh: bool,
 }
 
-impl Wanted {
+impl SnapshotRequest {
     pub(crate) fn new(topics: Option<Vec<String>>, all_topics: bool, refresh: bool) -> Self {
         let topics = topics.map(|topics| topics.iter().map(|topic| topic.as_str().into()).collect());
         Self { topics, all_topics, refresh }
     }
 }
 
-/// The snapshot at hand, if it has all that is wanted.
-pub(crate) fn known(client: &Client, wanted: &Wanted) -> Option<Arc<Snapshot>> {
+/// Returns the cached snapshot if it fulfils the request.
+pub(crate) fn cached_snapshot(client: &Client, request: &SnapshotRequest) -> Option<Arc<Snapshot>> {
     let snapshot = client.snapshot();
     let exists = |name: &Arc<str>| snapshot.topic(name).is_some_and(|topic| topic.error == ErrorCode::None);
-    let there = match &wanted.topics {
+    let is_known = match &request.topics {
         Some(names) => names.iter().all(exists),
         None => snapshot.generation > 0,
     };
-    (there && !wanted.all_topics && !wanted.refresh).then_some(snapshot)
+    (is_known && !request.all_topics && !request.refresh).then_some(snapshot)
 }
 
-/// A snapshot that has what is wanted.
-pub(crate) async fn cluster(client: Client, mut wanted: Wanted, timeout: Duration) -> Result<Arc<Snapshot>> {
-    if std::mem::take(&mut wanted.all_topics) {
-        let snapshot = refresh(&client, "asking for all topics", TopicSelector::All, timeout).await?;
-        if wanted.topics.is_none() {
+/// Returns a snapshot that fulfils the request.
+pub(crate) async fn cluster(
+    client: Client,
+    mut request: SnapshotRequest,
+    timeout: Duration,
+) -> Result<Arc<Snapshot>> {
+    if std::mem::take(&mut request.all_topics) {
+        let snapshot = refresh(&client, "looking up all topics", TopicSelector::All, timeout).await?;
+        if request.topics.is_none() {
             return Ok(snapshot);
         }
     }
-    if let Some(snapshot) = known(&client, &wanted) {
+    if let Some(snapshot) = cached_snapshot(&client, &request) {
         return Ok(snapshot);
     }
-    match &wanted.topics {
+    match &request.topics {
         Some(names) => {
             refresh(&client, "looking up topics", TopicSelector::Topics(names), timeout).await?;
             client.topics(names, IfMissing::Fail, timeout).await?;
@@ -66,7 +70,7 @@ async fn refresh(
     client.retrying(what, timeout, || client.refresh(client.snapshot().generation, selector)).await
 }
 
-/// The names of all topics, in order.
+/// Returns the names of all topics, in alphabetical order.
 pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec<String>> {
     let snapshot = refresh(&client, "listing topics", TopicSelector::All, timeout).await?;
     let existing = snapshot.topics().filter(|topic| topic.error == ErrorCode::None);
@@ -75,33 +79,34 @@ pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec
     Ok(names)
 }
 
-/// A topic that exists.
+/// Returns a topic; fails if it does not exist.
 pub(crate) async fn topic(client: Client, name: Arc<str>, timeout: Duration) -> Result<Arc<Topic>> {
-    let found = client.topics(std::slice::from_ref(&name), IfMissing::Fail, timeout).await?;
-    let lost = || Error::new(Kind::Internal, "a topic was found and is not there").topic(&name);
-    found.into_iter().next().ok_or_else(lost)
+    let topics = client.topics(std::slice::from_ref(&name), IfMissing::Fail, timeout).await?;
+    let missing =
+        || Error::new(Kind::Internal, "a topic was looked up but is missing from the result").topic(&name);
+    topics.into_iter().next().ok_or_else(missing)
 }
 
-/// What changes from now on; with the pattern, for as long as it lives, of all topics.
+/// Subscribes to changes; the subscription keeps metadata fresh, with `all_topics` that of all topics.
 pub(crate) async fn events(
     client: Client,
     all_topics: bool,
     timeout: Duration,
-) -> Result<(Receiver<Event>, KeptFresh)> {
+) -> Result<(Receiver<Event>, EventSubscription)> {
     let pattern = all_topics.then(Pattern::all);
     if let Some(pattern) = &pattern {
-        refresh(&client, "asking for all topics", TopicSelector::Matching(pattern), timeout).await?;
+        refresh(&client, "looking up all topics", TopicSelector::Matching(pattern), timeout).await?;
     }
-    let kept_fresh = KeptFresh { _topics: pattern, _subscription: client.subscribe_events() };
-    Ok((client.events(), kept_fresh))
+    let subscription = EventSubscription { _topics: pattern, _core: client.subscribe_events() };
+    Ok((client.events(), subscription))
 }
 
-/// Offsets of partitions.
+/// Looks up offsets of partitions.
 pub(crate) async fn list_offsets(
     client: Client,
-    wanted: Vec<(TopicPartition, OffsetSpec)>,
+    specs: Vec<(TopicPartition, OffsetSpec)>,
     read_committed: bool,
     timeout: Duration,
 ) -> Result<HashMap<TopicPartition, ListedOffset>> {
-    client.list_offsets(wanted, read_committed, timeout).await
+    client.list_offsets(specs, read_committed, timeout).await
 }

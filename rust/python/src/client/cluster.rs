@@ -1,4 +1,4 @@
-//! `Cluster` and what is in it: a snapshot of the metadata as plain, frozen Python objects.
+//! `Cluster`, `Broker`, `Topic` and `Partition`: a metadata snapshot as frozen Python objects.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub(crate) struct Partition {
     isr: Vec<i32>,
     /// The ids of the brokers whose replicas are offline.
     offline_replicas: Vec<i32>,
-    /// Kafka's name of the partition's error, as ``LEADER_NOT_AVAILABLE``, or None.
+    /// Kafka's name of the partition's error, such as ``LEADER_NOT_AVAILABLE``, or None.
     error: Option<&'static str>,
 }
 
@@ -82,7 +82,7 @@ impl Topic {
         &self.0.name
     }
 
-    /// The topic's id (KIP-516) as text; None if the brokers do not give ids.
+    /// The topic's id (KIP-516) as a string; None if the brokers do not support topic ids.
     #[getter]
     fn id(&self) -> Option<String> {
         (!self.0.id.is_zero()).then(|| self.0.id.to_string())
@@ -94,7 +94,7 @@ impl Topic {
         self.0.is_internal
     }
 
-    /// Kafka's name of the topic's error, as ``UNKNOWN_TOPIC_OR_PARTITION``, or None.
+    /// Kafka's name of the topic's error, such as ``UNKNOWN_TOPIC_OR_PARTITION``, or None.
     #[getter]
     fn error(&self) -> Option<&'static str> {
         error_name(self.0.error)
@@ -111,7 +111,7 @@ impl Topic {
     }
 }
 
-/// A topic's partitions by index.
+/// Returns a topic's partitions by number.
 pub(crate) fn partitions<'py>(py: Python<'py>, topic: &CoreTopic) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for partition in &topic.partitions {
@@ -133,13 +133,13 @@ fn error_name(code: ErrorCode) -> Option<&'static str> {
     (code != ErrorCode::None).then(|| code.name())
 }
 
-/// A snapshot of the cluster's metadata; it never changes.
+/// An immutable snapshot of the cluster's metadata.
 ///
-/// ``Client.cluster()`` returns a newer one.
+/// ``Client.cluster()`` returns the current one.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Cluster {
     snapshot: Arc<Snapshot>,
-    /// Made when it is first asked for: there may be 20,000.
+    /// Created on first use: a cluster may have 20,000 topics.
     topics: PyOnceLock<Py<PyMappingProxy>>,
 }
 
@@ -151,7 +151,7 @@ impl From<Arc<Snapshot>> for Cluster {
 
 #[pymethods]
 impl Cluster {
-    /// The cluster's id (``cluster.id``); None if it is not known.
+    /// The cluster's id (``cluster.id``); None if unknown.
     #[getter]
     fn cluster_id(&self) -> Option<&str> {
         self.snapshot.cluster_id.as_deref()
@@ -173,7 +173,7 @@ impl Cluster {
         Ok(dict)
     }
 
-    /// The topics that the client knows, by name and in order, as a read-only mapping.
+    /// The topics that the client knows: a read-only mapping by name, in alphabetical order.
     #[getter]
     fn topics(&self, py: Python<'_>) -> PyResult<Py<PyMappingProxy>> {
         let topics = self.topics.get_or_try_init(py, || -> PyResult<_> {

@@ -1,17 +1,17 @@
-//! `Events`: what changes in the cluster and on the way to it, as it happens.
+//! `Event` and `Events`: changes of the cluster and of the connections to it.
 
 use std::time::Duration;
 
-use ottla_client::EventSubscription;
+use ottla_client::EventSubscription as CoreSubscription;
 use ottla_client::metadata::{Event as Core, Pattern};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::timeout as within;
+use tokio::time;
 
 use crate::convert::errors;
-use crate::runtime::{Owned, seconds, wait};
+use crate::runtime::{ProcessLocal, seconds, wait};
 
 /// A change of the cluster, or of a connection to it.
 ///
@@ -38,7 +38,7 @@ pub(crate) struct Event {
     leader_epoch: Option<i32>,
     /// Why a connection was lost.
     cause: Option<String>,
-    /// The event as a sentence.
+    /// A sentence that describes the event.
     message: String,
 }
 
@@ -67,7 +67,7 @@ impl From<&Core> for Event {
             cause: None,
             message: event.to_string(),
         };
-        // -1 is Kafka's way to say none.
+        // Kafka uses -1 for none.
         let id = |id: i32| (id >= 0).then_some(i64::from(id));
         let count = |count: usize| i64::try_from(count).ok();
         match event {
@@ -117,40 +117,39 @@ impl From<&Core> for Event {
     }
 }
 
-/// What the client's metadata is kept fresh for while somebody listens.
-pub(crate) struct KeptFresh {
-    /// Which topics besides those that the client uses.
+/// Keeps the client's metadata fresh for as long as it exists.
+pub(crate) struct EventSubscription {
+    /// The topics to track besides those that the client uses.
     pub(crate) _topics: Option<Pattern>,
-    pub(crate) _subscription: EventSubscription,
+    pub(crate) _core: CoreSubscription,
 }
 
-/// The changes of the cluster and of the client's connections, from the call of ``events()`` on.
+/// Changes of the cluster and of the client's connections since the call of ``events()``.
 ///
 /// Iterating waits for the next event and ends when the client is closed. At most 1,024 unread
-/// events are buffered; if more come, the oldest are dropped and an event of kind ``missed`` is
-/// delivered.
+/// events are buffered; then the oldest are dropped, and an event of kind ``missed`` reports it.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Events {
-    receiver: Mutex<Option<Owned<Receiver<Core>>>>,
-    _kept_fresh: KeptFresh,
+    receiver: Mutex<Option<ProcessLocal<Receiver<Core>>>>,
+    _subscription: EventSubscription,
 }
 
 impl Events {
-    pub(crate) fn new(receiver: Receiver<Core>, kept_fresh: KeptFresh) -> Self {
-        Self { receiver: Mutex::new(Some(Owned::new(receiver))), _kept_fresh: kept_fresh }
+    pub(crate) fn new(receiver: Receiver<Core>, subscription: EventSubscription) -> Self {
+        Self { receiver: Mutex::new(Some(ProcessLocal::new(receiver))), _subscription: subscription }
     }
 
-    /// The next event, `None` if none comes in time; after the last one an error.
-    fn take(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<Core>> {
-        let taken = self.receiver.lock().take();
-        let mut owned = taken.ok_or_else(|| {
-            errors::closed("these events have ended, or another thread is waiting for the next one")
+    /// Receives the next event, or `None` if none comes in time; fails after the last event.
+    fn recv(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<Core>> {
+        let receiver = self.receiver.lock().take();
+        let mut owned = receiver.ok_or_else(|| {
+            errors::closed("the client was closed, or another thread is waiting for the next event")
         })?;
-        let outcome = match owned.get_mut() {
-            Ok(receiver) => wait(py, async { within(timeout, receiver.recv()).await }),
+        let received = match owned.get_mut() {
+            Ok(receiver) => wait(py, async { time::timeout(timeout, receiver.recv()).await }),
             Err(error) => Err(error),
         };
-        let event = match &outcome {
+        let event = match &received {
             Ok(Ok(Ok(event))) => Some(event.clone()),
             Ok(Ok(Err(RecvError::Lagged(missed)))) => Some(Core::Missed(*missed)),
             Ok(Ok(Err(RecvError::Closed))) => Some(Core::Closed),
@@ -159,7 +158,7 @@ impl Events {
         if !matches!(event, Some(Core::Closed)) {
             *self.receiver.lock() = Some(owned);
         }
-        outcome?.map_or(Ok(None), |_| Ok(event))
+        received?.map_or(Ok(None), |_| Ok(event))
     }
 }
 
@@ -168,7 +167,7 @@ impl Events {
     /// Return the next event.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: without limit.
+    ///     timeout: seconds to wait. Default: no limit.
     ///
     /// Returns:
     ///     The event, or None if none came in time.
@@ -177,7 +176,7 @@ impl Events {
     ///     ClosedError: the client was closed, or another thread waits for the next event.
     #[pyo3(signature = (timeout=None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Event>> {
-        let event = self.take(py, seconds(timeout, Duration::MAX)?)?;
+        let event = self.recv(py, seconds(timeout, Duration::MAX)?)?;
         if matches!(event, Some(Core::Closed)) {
             return Err(errors::closed("the client was closed: there are no more events"));
         }
@@ -193,7 +192,7 @@ impl Events {
             return Ok(None);
         }
         loop {
-            match self.take(py, seconds(None, Duration::MAX)?)? {
+            match self.recv(py, seconds(None, Duration::MAX)?)? {
                 Some(Core::Closed) => return Ok(None),
                 Some(event) => return Ok(Some(Event::from(&event))),
                 None => {}

@@ -1,89 +1,27 @@
-//! `Client`: the cluster, its topology, offsets, scans.
+//! `Client`: metadata, offsets, events and scans, for threads.
+//!
+//! Its free functions serve the same methods of `Producer` and `Consumer`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::connection::{ConnectionRole, ConnectionState, Status};
+use ottla_client::Client as Core;
 use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
-use ottla_client::metrics::Metric;
-use ottla_client::producer::Producer;
-use ottla_client::{Client as Core, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::client_arg::{connect, given_or_new};
-use crate::client::client_ops::{self, Wanted};
-use crate::client::cluster;
-use crate::client::cluster::Cluster;
+use crate::client::client_ops::{self, SnapshotRequest};
+use crate::client::cluster::{self, Cluster};
+use crate::client::connection_status::{ConnectionStatus, connections};
 use crate::client::events::Events;
+use crate::client::metrics::metrics;
 use crate::config;
 use crate::convert::errors;
 use crate::convert::offsets;
-use crate::runtime::{Owned, runtime, seconds, wait_for};
+use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
 use crate::scan;
 use crate::scan::Scan;
-
-/// The state of a connection at the time of the call.
-///
-/// A client has at most two connections to a broker: one for data, and one for the groups and
-/// transactions that the broker coordinates. Consumers on a shared client have connections of their
-/// own.
-#[pyclass(frozen, get_all, module = "ottla")]
-pub(crate) struct ConnectionStatus {
-    /// The broker's id.
-    broker: i32,
-    /// What the connection is for: ``data``, or ``coordinator`` for groups and transactions.
-    lane: &'static str,
-    /// The broker's address as ``host:port``.
-    address: String,
-    /// ``connected``, ``connecting``, ``backing_off`` after a failure, or ``disconnected``.
-    state: &'static str,
-    /// The step that is under way while ``connecting``, such as ``DNS`` or ``TLS``.
-    phase: Option<String>,
-    /// The number of requests that have no response yet.
-    in_flight: usize,
-    /// The smoothed round-trip time in seconds, without fetches; None if unknown.
-    round_trip_time: Option<f64>,
-    /// The rest of the broker's throttle time in seconds (KIP-219), or None.
-    throttled_for: Option<f64>,
-    /// The message of the last failure; None if there was none.
-    last_error: Option<String>,
-}
-
-impl From<Status> for ConnectionStatus {
-    fn from(status: Status) -> Self {
-        Self {
-            broker: status.broker,
-            lane: match status.role {
-                ConnectionRole::Data => "data",
-                ConnectionRole::Coordinator => "coordinator",
-            },
-            address: status.address,
-            state: match status.state {
-                ConnectionState::Connected => "connected",
-                ConnectionState::Connecting => "connecting",
-                ConnectionState::BackingOff => "backing_off",
-                ConnectionState::Disconnected => "disconnected",
-            },
-            phase: status.phase.map(|phase| phase.to_string()),
-            in_flight: status.in_flight,
-            round_trip_time: status.round_trip.map(|time| time.as_secs_f64()),
-            throttled_for: status.throttled_for.map(|time| time.as_secs_f64()),
-            last_error: status.last_error.map(|error| error.to_string()),
-        }
-    }
-}
-
-#[pymethods]
-impl ConnectionStatus {
-    fn __repr__(&self) -> String {
-        format!(
-            "ConnectionStatus(broker={}, lane={:?}, address={:?}, state={:?})",
-            self.broker, self.lane, self.address, self.state
-        )
-    }
-}
 
 /// A client of one Kafka cluster: metadata, offsets, events and scans.
 ///
@@ -91,35 +29,35 @@ impl ConnectionStatus {
 /// admins can share it.
 ///
 /// Args:
-///     bootstrap: addresses as ``host:port``, in one text or a list (``bootstrap.servers``); one
+///     bootstrap: addresses as ``host:port``, as a string or a list (``bootstrap.servers``); one
 ///         that responds is enough.
-///     config: configuration by Kafka's dotted names; keyword arguments are the same names with
-///         underscores, and win. ``sasl_oauth_token`` is a callable for OAUTHBEARER (KIP-255). It
-///         returns a token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in
-///         seconds since 1970 or as an aware ``datetime``, the extensions as a dict. It is called
-///         on a thread of its own whenever a new token is needed.
-///     timeout: seconds in which the cluster must be found; until then, servers that fail are tried
-///         again. Default: ``default.api.timeout.ms``, 60 s.
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+///         underscores and take precedence. ``sasl_oauth_token`` is a callable for OAUTHBEARER
+///         (KIP-255), called on a thread of its own whenever a new token is needed. It returns a
+///         token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
+///         since 1970 or as an aware ``datetime``, the extensions as a dict.
+///     timeout: seconds to find the cluster, in which servers that fail are tried again. Default:
+///         ``default.api.timeout.ms``, 60 s.
 ///     connect: whether to connect now. Otherwise the first call connects.
 ///
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
 ///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-///     ConfigError: a key or a value is wrong.
+///     ConfigError: a key or a value is invalid.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Client {
-    core: Owned<Core>,
+    core: ProcessLocal<Core>,
 }
 
 impl Client {
-    /// The core, unless the client was closed.
+    /// Returns the core, unless the client was closed.
     pub(crate) fn core(&self) -> PyResult<&Core> {
         let core = self.core.get()?;
         if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }
     }
 
-    /// Connects a new core.
-    pub(crate) fn connect_core(
+    /// Creates a core, and connects it if `connect` is set.
+    fn new_core(
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
@@ -135,22 +73,6 @@ impl Client {
             Core::new(config, environment).map_err(|error| errors::raise(py, &error))
         }?;
         Ok(core)
-    }
-
-    /// The core of a client that was given in place of addresses, or a new one that is connected; and
-    /// whether it is new.
-    pub(crate) fn given_or_connected(
-        py: Python<'_>,
-        what: &str,
-        bootstrap: Option<&Bound<'_, PyAny>>,
-        config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Core, bool)> {
-        let (core, is_new) = given_or_new(py, what, bootstrap, config, kwargs)?;
-        let timeout = seconds(timeout, core.config().default_api_timeout)?;
-        wait_for(py, connect(core.clone(), is_new, timeout))?;
-        Ok((core, is_new))
     }
 
     fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
@@ -170,17 +92,17 @@ impl Client {
         connect: bool,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let core = Self::connect_core(py, bootstrap, config, timeout, connect, kwargs)?;
-        Ok(Self { core: Owned::new(core) })
+        let core = Self::new_core(py, bootstrap, config, timeout, connect, kwargs)?;
+        Ok(Self { core: ProcessLocal::new(core) })
     }
 
     /// Return a snapshot of the cluster's metadata.
     ///
     /// Args:
-    ///     topics: topics that it must contain. Those that are not known yet are looked up, and are
-    ///         refreshed until they have not been used for ``metadata.max.idle.ms`` (5 minutes).
-    ///     all_topics: whether to look up all topics of the cluster, this once.
-    ///     refresh: whether to ask the cluster even if everything is known.
+    ///     topics: topics that the snapshot must contain. Unknown topics are looked up, and
+    ///         refreshed until they were unused for ``metadata.max.idle.ms`` (5 minutes).
+    ///     all_topics: whether to look up all topics of the cluster, for this call only.
+    ///     refresh: whether to request new metadata even if everything is cached.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Raises:
@@ -196,10 +118,10 @@ impl Client {
         timeout: Option<f64>,
     ) -> PyResult<Cluster> {
         let core = self.core()?;
-        let wanted = Wanted::new(topics, all_topics, refresh);
-        let snapshot = match client_ops::known(core, &wanted) {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        let snapshot = match client_ops::cached_snapshot(core, &request) {
             Some(snapshot) => snapshot,
-            None => wait_for(py, client_ops::cluster(core.clone(), wanted, self.timeout(timeout)?))?,
+            None => wait_for(py, client_ops::cluster(core.clone(), request, self.timeout(timeout)?))?,
         };
         Ok(Cluster::from(snapshot))
     }
@@ -216,18 +138,18 @@ impl Client {
         list_topics(py, self.core()?, timeout)
     }
 
-    /// Return the partitions of a topic by index.
+    /// Return the partitions of a topic, by number.
     ///
     /// Args:
-    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     topic: the topic's name. A topic that does not exist is not created.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     A dict whose keys are the partitions' numbers, from 0 on.
+    ///     A dict whose keys are the partitions' numbers, starting at 0.
     ///
     /// Raises:
-    ///     UnknownTopicError: the topic does not exist; known within 5 s.
-    ///     TimeoutError: no broker has answered in time.
+    ///     UnknownTopicError: the topic does not exist; raised within 5 s.
+    ///     TimeoutError: no broker responded in time.
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         &self,
@@ -238,9 +160,7 @@ impl Client {
         partitions_for(py, self.core()?, topic, timeout)
     }
 
-    /// Return the id of a partition's leader, without waiting.
-    ///
-    /// It is that of the metadata at hand; no request is sent.
+    /// Return the id of a partition's leader from cached metadata, without waiting.
     ///
     /// Args:
     ///     topic: the topic's name.
@@ -252,14 +172,14 @@ impl Client {
         Ok(self.core()?.leader(topic, partition))
     }
 
-    /// Return the changes of the cluster and of the connections, from now on.
+    /// Subscribe to changes of the cluster and of the connections.
     ///
     /// While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
-    /// (5 s), so that an idle client notices changes, too.
+    /// (5 s), so that an idle client notices changes.
     ///
     /// Args:
-    ///     all_topics: whether to include all topics, new ones too, instead of those that this
-    ///         client uses. Topics that exist already cause no events.
+    ///     all_topics: whether to include all topics, new ones too, instead of only those that this
+    ///         client uses. Existing topics cause no events.
     ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
     ///
     /// Raises:
@@ -281,12 +201,12 @@ impl Client {
         metrics(py, self.core()?.metrics())
     }
 
-    /// Return offsets of partitions (Kafka's ListOffsets).
+    /// Look up offsets of partitions (Kafka's ListOffsets).
     ///
     /// Args:
     ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-    ///         ``"max_timestamp"`` (KIP-734), or milliseconds since 1970 for the first record that
-    ///         is not older.
+    ///         ``"max_timestamp"`` (KIP-734), or a timestamp for the first record at or after it:
+    ///         milliseconds since 1970 or an aware ``datetime``.
     ///     isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
     ///         ``"latest"`` is the last stable offset: the end, or the first record of an open
     ///         transaction. Default: the client's ``isolation.level``.
@@ -296,7 +216,7 @@ impl Client {
     ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
     ///
     /// Raises:
-    ///     ConfigError: an entry of ``spec`` or the isolation level is wrong.
+    ///     ConfigError: an entry of ``spec`` or the isolation level is invalid.
     ///     UnknownTopicError: a topic or a partition does not exist.
     ///     TimeoutError: a leader did not respond in time.
     #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
@@ -308,33 +228,32 @@ impl Client {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let core = self.core()?;
-        let wanted = offsets::specs(spec)?;
-        let read_committed = read_committed(py, core, isolation_level)?;
+        let specs = offsets::specs(spec)?;
+        let read_committed = offsets::read_committed(py, core, isolation_level)?;
         let timeout = self.timeout(timeout)?;
-        let found = wait_for(py, client_ops::list_offsets(core.clone(), wanted, read_committed, timeout))?;
-        offsets::to_dict(py, found)
+        let offsets = wait_for(py, client_ops::list_offsets(core.clone(), specs, read_committed, timeout))?;
+        offsets::to_dict(py, offsets)
     }
 
-    /// Read ranges of offsets as Arrow batches; ``ottla.scan`` is the same by topic and time.
+    /// Read ranges of offsets as Arrow batches; ``ottla.scan`` takes topics and times.
     ///
     /// Args:
     ///     ranges: ``(topic, partition, start, end)``; ``end`` is exclusive. With an end of None,
     ///         the scan follows the log until it is closed.
-    ///     columns: the columns to read, in that order. Default: all, without ``headers``.
+    ///     columns: the columns to read, in this order. Default: all but ``headers``.
     ///     include_headers: whether to add ``headers`` to the default columns.
     ///     max_rows: the maximum number of rows in a batch.
-    ///     target_bytes: bytes of keys, values and headers after which a batch ends.
-    ///     fail_on_data_loss: whether to raise if records of a range are gone. Otherwise they are
-    ///         skipped with a warning.
-    ///     timeout: seconds without any progress after which the scan fails. Default:
+    ///     target_bytes: the number of bytes of keys, values and headers that ends a batch.
+    ///     fail_on_data_loss: whether to raise if records of a range were deleted. Otherwise
+    ///         they are skipped with a warning.
+    ///     timeout: seconds without progress after which the scan fails. Default:
     ///         ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     A scan, which reads in the background from now on; errors of reading are raised by
-    ///     iterating over it.
+    ///     A scan, which starts reading in the background. Iterating over it raises read errors.
     ///
     /// Raises:
-    ///     ConfigError: a range, a column or a limit is wrong.
+    ///     ConfigError: a range, a column or a limit is invalid.
     #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn scan(
@@ -350,8 +269,8 @@ impl Client {
     ) -> PyResult<Scan> {
         let core = self.core()?;
         let columns = scan::columns(py, columns, include_headers)?;
-        for (name, given) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
-            if given == 0 {
+        for (name, value) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
+            if value == 0 {
                 return Err(errors::config(py, format!("{name} is 0: expected 1 or more")));
             }
         }
@@ -360,10 +279,10 @@ impl Client {
             .into_iter()
             .map(|(topic, partition, start, end)| {
                 if start < 0 {
-                    let words = format!(
+                    let message = format!(
                         "{topic}-{partition}: the range starts at {start}; expected an offset, 0 or more"
                     );
-                    return Err(errors::config(py, words));
+                    return Err(errors::config(py, message));
                 }
                 let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
                 Ok(Range { partition: (Arc::clone(topic), partition), start, end: end.unwrap_or(FOLLOW) })
@@ -373,7 +292,7 @@ impl Client {
         let options = ScanOptions {
             fail_on_data_loss,
             read_committed: config.isolation_level == ottla_client::config::IsolationLevel::ReadCommitted,
-            // Large answers cost the least CPU a record; the whole answer is bounded all the same.
+            // Large responses cost the least CPU per record; their size is still bounded.
             max_bytes: config.fetch_max_bytes.min(scan::FETCH_BYTES),
             timeout: self.timeout(timeout)?,
         };
@@ -385,11 +304,10 @@ impl Client {
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
     ///
     /// Args:
-    ///     timeout: has no effect; producers and consumers have the same argument.
+    ///     timeout: ignored; for symmetry with producers and consumers.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        // Nothing of a client needs time to close; the argument is for symmetry with producers.
-        let _ = timeout;
+        let _ = timeout; // closing a client never waits
         let core = self.core.get()?;
         py.detach(|| core.close());
         Ok(())
@@ -409,12 +327,7 @@ impl Client {
     }
 }
 
-/// The state of each connection, by broker.
-pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
-    core.connections().into_iter().map(ConnectionStatus::from).collect()
-}
-
-/// The partitions of a topic that exists, by index.
+/// Returns the partitions of an existing topic, by number.
 pub(crate) fn partitions_for<'py>(
     py: Python<'py>,
     core: &Core,
@@ -425,13 +338,13 @@ pub(crate) fn partitions_for<'py>(
     cluster::partitions(py, &*wait_for(py, client_ops::topic(core.clone(), topic.into(), timeout))?)
 }
 
-/// The names of all topics.
+/// Returns the names of all topics, in alphabetical order.
 pub(crate) fn list_topics(py: Python<'_>, core: &Core, timeout: Option<f64>) -> PyResult<Vec<String>> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
     wait_for(py, client_ops::list_topics(core.clone(), timeout))
 }
 
-/// The changes from now on.
+/// Subscribes to changes of the cluster and of the connections.
 pub(crate) fn events(
     py: Python<'_>,
     core: &Core,
@@ -439,31 +352,13 @@ pub(crate) fn events(
     timeout: Option<f64>,
 ) -> PyResult<Events> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    let (receiver, kept_fresh) = wait_for(py, client_ops::events(core.clone(), all_topics, timeout))?;
-    Ok(Events::new(receiver, kept_fresh))
+    let (receiver, subscription) = wait_for(py, client_ops::events(core.clone(), all_topics, timeout))?;
+    Ok(Events::new(receiver, subscription))
 }
 
-/// What was counted and measured, by name.
-pub(crate) fn metrics(py: Python<'_>, all: Vec<Metric>) -> PyResult<Bound<'_, PyDict>> {
-    let dict = PyDict::new(py);
-    for metric in all {
-        dict.set_item(metric.name, metric.value)?;
-    }
-    Ok(dict)
-}
-
-/// The same of a producer's topics.
-pub(crate) fn topic_metrics<'py>(py: Python<'py>, core: &Producer) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (topic, all) in core.topic_metrics() {
-        dict.set_item(&*topic, metrics(py, all)?)?;
-    }
-    Ok(dict)
-}
-
-/// What is printed of a client; it has no core in a forked child.
+/// Returns the `repr` of a client; `core` is `None` in a forked child.
 pub(crate) fn repr(class: &str, core: Option<&Core>) -> String {
-    let Some(core) = core else { return format!("{class}(made in another process)") };
+    let Some(core) = core else { return format!("{class}(created in another process)") };
     let snapshot = core.snapshot();
     format!(
         "{class}(bootstrap={:?}, cluster_id={:?}, brokers={}{})",
@@ -472,18 +367,4 @@ pub(crate) fn repr(class: &str, core: Option<&Core>) -> String {
         snapshot.brokers.len(),
         if core.is_closed() { ", closed" } else { "" }
     )
-}
-
-/// Whether only committed records count at an isolation level, by Kafka's name; without one, at that of
-/// the client's configuration.
-pub(crate) fn read_committed(py: Python<'_>, client: &Core, level: Option<&str>) -> PyResult<bool> {
-    match level {
-        None => Ok(client.config().isolation_level == ottla_client::config::IsolationLevel::ReadCommitted),
-        Some("read_committed") => Ok(true),
-        Some("read_uncommitted") => Ok(false),
-        Some(level) => {
-            let words = format!("isolation.level={level:?}: expected read_uncommitted or read_committed");
-            Err(errors::raise(py, &ottla_client::Error::new(Kind::Config, words)))
-        }
-    }
 }

@@ -1,9 +1,8 @@
-//! Arrow batches that were decoded and are on their way to the program.
+//! Arrow batches that were decoded and not returned to the application yet.
 //!
-//! Invariants: the positions of partitions move with the batches that are handed out, by the spans of
-//! their rows, and past what has no rows once all rows before it are handed out. What was decoded is void
-//! once the engine's version has changed. Rows before a malformed record are handed out before the error
-//! is told.
+//! Invariants: positions move with the returned batches, by the spans of their rows, and past offsets
+//! without rows once all rows before them were returned. Buffered rows become stale when the core's
+//! version changes. Rows before a malformed record are returned before the error is raised.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,191 +13,191 @@ use ottla_client::{Error, Kind, TopicPartition};
 
 use crate::convert::record_batch::undecodable;
 
-/// What batches look like.
+/// The columns and the maximum number of rows of a batch.
 #[derive(Clone, PartialEq)]
-pub(super) struct Shape {
+pub(super) struct BatchLayout {
     pub(super) columns: Vec<Column>,
     pub(super) max_rows: usize,
 }
 
-/// A partition of which there are rows here.
-struct Source {
+/// The buffered rows of a partition.
+struct PartitionRows {
     version: u64,
     leader_epoch: i32,
-    /// Rows in the batch that is being filled.
-    filling: usize,
-    /// Rows in finished batches.
-    finished: usize,
+    /// Rows in the batch that the decoder is building.
+    pending: usize,
+    /// Rows in complete batches.
+    complete: usize,
 }
 
-/// A decoder and what it holds.
-struct Filling {
-    shape: Shape,
+/// A decoder, its complete batches and the origin of their rows.
+struct BatchBuilder {
+    layout: BatchLayout,
     decoder: ArrowDecoder,
-    finished: VecDeque<DecodedBatch>,
-    sources: HashMap<TopicPartition, Source>,
-    /// A partition that cannot be read on, which is told once all rows before are handed out.
-    flaw: Option<(TopicPartition, u64, Error)>,
+    complete: VecDeque<DecodedBatch>,
+    partitions: HashMap<TopicPartition, PartitionRows>,
+    /// A decoding error of a partition, raised once all rows before it were returned.
+    decode_error: Option<(TopicPartition, u64, Error)>,
     version: u64,
 }
 
 #[derive(Default)]
-pub(super) struct Columns(Option<Filling>);
+pub(super) struct ArrowBuffer(Option<BatchBuilder>);
 
-impl Columns {
-    /// Whether there are rows that may be handed out; drops those that may not be any more.
-    pub(super) fn check(&mut self, core: &Consumer) -> bool {
+impl ArrowBuffer {
+    /// Drops stale rows; returns whether any are left.
+    pub(super) fn drop_stale(&mut self, core: &Consumer) -> bool {
         match &self.0 {
-            Some(filling) if filling.is_empty() => false,
-            Some(filling) if filling.version == core.version() => true,
+            Some(builder) if builder.is_empty() => false,
+            Some(builder) if builder.version == core.version() => true,
             Some(_) => {
-                self.give_back(core);
+                self.discard(core);
                 false
             }
             None => false,
         }
     }
 
-    /// Drops all; what was not handed out is fetched again.
-    pub(super) fn give_back(&mut self, core: &Consumer) {
-        if self.0.take().is_some_and(|filling| !filling.is_empty()) {
+    /// Drops all rows; they are fetched again.
+    pub(super) fn discard(&mut self, core: &Consumer) {
+        if self.0.take().is_some_and(|builder| !builder.is_empty()) {
             core.discard_undelivered();
         }
     }
 
-    /// Takes and decodes until a batch is full, or nothing is left to take.
-    pub(super) fn fill(&mut self, core: &Consumer, shape: &Shape) -> Result<(), Error> {
-        self.check(core);
-        if self.0.as_ref().is_some_and(|filling| filling.shape != *shape) {
-            self.give_back(core);
+    /// Takes and decodes fetches until a batch is full or no fetch is left.
+    pub(super) fn fill(&mut self, core: &Consumer, layout: &BatchLayout) -> Result<(), Error> {
+        self.drop_stale(core);
+        if self.0.as_ref().is_some_and(|builder| builder.layout != *layout) {
+            self.discard(core);
         }
-        let filling = self.0.get_or_insert_with(|| Filling::new(core, shape.clone()));
-        if filling.is_empty() {
-            // What changes from here on makes the rows void.
-            filling.version = core.version();
+        let builder = self.0.get_or_insert_with(|| BatchBuilder::new(core, layout.clone()));
+        if builder.is_empty() {
+            // Read before the rows are taken: any later change makes them stale.
+            builder.version = core.version();
         }
-        while filling.finished.is_empty()
-            && filling.flaw.is_none()
-            && let Some(mut piece) = core.take_fetches(1).pop()
+        while builder.complete.is_empty()
+            && builder.decode_error.is_none()
+            && let Some(mut fetch) = core.take_fetches(1).pop()
         {
-            filling.decode(core, &mut piece);
+            builder.decode(core, &mut fetch);
         }
-        if filling.finished.is_empty() {
-            filling.finish()?;
+        if builder.complete.is_empty() {
+            builder.finish()?;
         }
-        if filling.finished.is_empty()
-            && let Some((partition, version, error)) = filling.flaw.take()
+        if builder.complete.is_empty()
+            && let Some((partition, version, error)) = builder.decode_error.take()
         {
             core.fail_partition(&partition, version, error);
         }
         Ok(())
     }
 
-    /// The next batch.
-    pub(super) fn hand_out(&mut self, core: &Consumer) -> Option<ArrowBatch> {
-        let filling = self.0.as_mut()?;
-        let DecodedBatch { batch, spans } = filling.finished.pop_front()?;
+    /// Returns the next complete batch, if there is one.
+    pub(super) fn pop(&mut self, core: &Consumer) -> Option<ArrowBatch> {
+        let builder = self.0.as_mut()?;
+        let DecodedBatch { batch, spans } = builder.complete.pop_front()?;
         for span in spans {
             let partition = (span.topic, span.partition);
-            let Some(source) = filling.sources.get_mut(&partition) else { continue };
-            core.mark_delivered(&partition, source.version, span.next_offset, source.leader_epoch);
-            source.finished = source.finished.saturating_sub(span.rows);
+            let Some(rows) = builder.partitions.get_mut(&partition) else { continue };
+            core.mark_delivered(&partition, rows.version, span.next_offset, rows.leader_epoch);
+            rows.complete = rows.complete.saturating_sub(span.rows);
         }
-        filling.sources.retain(|_, source| source.filling + source.finished > 0);
+        builder.partitions.retain(|_, rows| rows.pending + rows.complete > 0);
         Some(batch)
     }
 }
 
-fn arrow(cause: impl std::fmt::Display) -> Error {
+fn protocol_error(cause: impl std::fmt::Display) -> Error {
     Error::new(Kind::Protocol, cause.to_string())
 }
 
-impl Filling {
-    fn new(core: &Consumer, shape: Shape) -> Self {
+impl BatchBuilder {
+    fn new(core: &Consumer, layout: BatchLayout) -> Self {
         let config = DecoderConfig {
-            max_rows: shape.max_rows.max(1),
+            max_rows: layout.max_rows.max(1),
             max_decompressed: core.client().config().decompressed_batch_max,
             ..Default::default()
         };
         Self {
-            decoder: ArrowDecoder::new(&shape.columns, config),
-            shape,
-            finished: VecDeque::new(),
-            sources: HashMap::new(),
-            flaw: None,
+            decoder: ArrowDecoder::new(&layout.columns, config),
+            layout,
+            complete: VecDeque::new(),
+            partitions: HashMap::new(),
+            decode_error: None,
             version: 0,
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.sources.is_empty() && self.finished.is_empty() && self.flaw.is_none()
+        self.partitions.is_empty() && self.complete.is_empty() && self.decode_error.is_none()
     }
 
-    fn decode(&mut self, core: &Consumer, piece: &mut CompletedFetch) {
+    fn decode(&mut self, core: &Consumer, fetch: &mut CompletedFetch) {
         let before = self.decoder.pending_rows();
-        let (topic, partition) = &piece.partition;
-        let range = OffsetRange { topic, partition: *partition, start: piece.start, end: piece.end };
-        // The CRCs were checked when the piece came, and a bad one could still be fetched again.
-        let options = PushOptions { check_crcs: false, aborted: piece.aborted.as_mut() };
-        let pushed = self.decoder.push(&piece.records, &range, options);
-        let passed = pushed.is_ok();
-        if let Err(error) = pushed {
+        let (topic, partition) = &fetch.partition;
+        let range = OffsetRange { topic, partition: *partition, start: fetch.start, end: fetch.end };
+        // The fetcher has checked the CRCs already: it can fetch a corrupt batch again.
+        let options = PushOptions { check_crcs: false, aborted: fetch.aborted.as_mut() };
+        let decoded = self.decoder.push(&fetch.records, &range, options);
+        let is_decoded = decoded.is_ok();
+        if let Err(error) = decoded {
             let error = undecodable(error).at(topic, *partition);
-            self.flaw = Some((piece.partition.clone(), piece.version(), error));
+            self.decode_error = Some((fetch.partition.clone(), fetch.version(), error));
         }
-        let done: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
-        let rows: usize = done.iter().map(|batch| batch.batch.num_rows()).sum();
-        let source = self.sources.entry(piece.partition.clone()).or_insert(Source {
-            version: piece.version(),
-            leader_epoch: piece.epoch,
-            filling: 0,
-            finished: 0,
+        let batches: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
+        let complete: usize = batches.iter().map(|batch| batch.batch.num_rows()).sum();
+        let rows = self.partitions.entry(fetch.partition.clone()).or_insert(PartitionRows {
+            version: fetch.version(),
+            leader_epoch: fetch.epoch,
+            pending: 0,
+            complete: 0,
         });
-        source.leader_epoch = piece.epoch;
-        source.filling += (self.decoder.pending_rows() + rows).saturating_sub(before);
-        self.take_finished(done);
-        if passed {
-            self.pass_the_end(core, piece);
+        rows.leader_epoch = fetch.epoch;
+        rows.pending += (self.decoder.pending_rows() + complete).saturating_sub(before);
+        self.add_complete(batches);
+        if is_decoded {
+            self.advance_to_end(core, fetch);
         }
-        self.sources.retain(|_, source| source.filling + source.finished > 0);
+        self.partitions.retain(|_, rows| rows.pending + rows.complete > 0);
     }
 
-    /// Finishes the batch that is being filled.
+    /// Completes the batch that the decoder is building.
     fn finish(&mut self) -> Result<(), Error> {
-        self.decoder.flush().map_err(arrow)?;
-        let done: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
-        self.take_finished(done);
+        self.decoder.flush().map_err(protocol_error)?;
+        let batches: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
+        self.add_complete(batches);
         Ok(())
     }
 
-    fn take_finished(&mut self, done: Vec<DecodedBatch>) {
-        for span in done.iter().flat_map(|batch| &batch.spans) {
+    fn add_complete(&mut self, batches: Vec<DecodedBatch>) {
+        for span in batches.iter().flat_map(|batch| &batch.spans) {
             let partition = (span.topic.clone(), span.partition);
-            if let Some(source) = self.sources.get_mut(&partition) {
-                source.filling = source.filling.saturating_sub(span.rows);
-                source.finished += span.rows;
+            if let Some(rows) = self.partitions.get_mut(&partition) {
+                rows.pending = rows.pending.saturating_sub(span.rows);
+                rows.complete += span.rows;
             }
         }
-        self.finished.extend(done);
+        self.complete.extend(batches);
     }
 
-    /// What a piece has behind its last row, markers and aborted records, belongs to the row before it;
-    /// the decoder knows only the rows of the batch that it is filling.
-    fn pass_the_end(&mut self, core: &Consumer, piece: &CompletedFetch) {
-        let Some(source) = self.sources.get(&piece.partition) else { return };
-        if source.filling > 0 {
+    /// Moves the position past the end of a fetch along with its last row: markers and aborted records may
+    /// follow that row. The decoder does this itself for rows of the batch that it is building.
+    fn advance_to_end(&mut self, core: &Consumer, fetch: &CompletedFetch) {
+        let Some(rows) = self.partitions.get(&fetch.partition) else { return };
+        if rows.pending > 0 {
             return;
         }
-        if source.finished == 0 {
-            core.mark_empty(&piece.partition, source.version, piece.start, piece.end, piece.epoch);
+        if rows.complete == 0 {
+            core.mark_empty(&fetch.partition, rows.version, fetch.start, fetch.end, fetch.epoch);
             return;
         }
-        let of_piece = |span: &&mut ottla_arrow::PartitionSpan| {
-            span.topic == piece.partition.0 && span.partition == piece.partition.1
+        let of_fetch = |span: &&mut ottla_arrow::PartitionSpan| {
+            span.topic == fetch.partition.0 && span.partition == fetch.partition.1
         };
-        let mut spans = self.finished.iter_mut().rev().flat_map(|batch| batch.spans.iter_mut().rev());
-        if let Some(last) = spans.find(of_piece) {
-            last.next_offset = piece.end;
+        let mut spans = self.complete.iter_mut().rev().flat_map(|batch| batch.spans.iter_mut().rev());
+        if let Some(last) = spans.find(of_fetch) {
+            last.next_offset = fetch.end;
         }
     }
 }

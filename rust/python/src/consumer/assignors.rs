@@ -1,16 +1,15 @@
-//! Assignors written in Python, beside those that have names: `partition_assignment_strategy`.
+//! Partition assignors written in Python, from `partition_assignment_strategy`.
 //!
-//! Invariants: the engine asks them on threads that may wait for the GIL. Whatever one raises, or
-//! returns that is no assignment, becomes an error that names it; of a whole assignment the engine
-//! checks the rest.
+//! Invariants: the core calls them on threads that may wait for the GIL. An exception or an invalid
+//! result becomes an error that names the assignor. The core validates the assignment itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_client::consumer::assignor::{
-    Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription as Subscribed, Topics,
-    by_name,
+    Assignor, GroupAssignment, LastAssignment, MemberAssignment, MemberSubscription as CoreSubscription,
+    Topics, by_name,
 };
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use pyo3::prelude::*;
@@ -19,25 +18,25 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use super::partitions;
 use crate::convert::errors;
 
-/// The keyword, and the key of the configuration that it is when it holds nothing but names.
+/// The keyword argument; if it holds only names, it is an ordinary configuration key.
 const KEYWORD: &str = "partition_assignment_strategy";
 
-/// A member of a classic group, as an assignor sees it: see ``ottla.assignors``.
+/// The subscription of a member of a classic group, for assignors; see ``ottla.assignors``.
 #[pyclass(frozen, get_all, module = "ottla.assignors")]
 pub(crate) struct MemberSubscription {
     /// The member's id in this group.
     member_id: String,
-    /// ``group.instance.id`` of a static member (KIP-345); None without one.
+    /// The ``group.instance.id`` of a static member (KIP-345); None for other members.
     instance_id: Option<String>,
     /// The topics that the member subscribes to.
     topics: Vec<String>,
-    /// The partitions that the member holds while it joins, as topic and number (KIP-429).
+    /// The partitions that the member owns while it joins, as topic and number (KIP-429).
     owned: Py<PyList>,
-    /// The generation in which the member got ``owned`` (KIP-792); -1 if unknown.
+    /// The generation in which ``owned`` was assigned (KIP-792); -1 if unknown.
     generation: i32,
     /// The member's rack (``client.rack``, KIP-881); None if it has none.
     rack: Option<String>,
-    /// What the member's assignor added to its subscription; None if it added nothing.
+    /// The user data that the member's assignor added to its subscription, or None.
     user_data: Option<Py<PyBytes>>,
 }
 
@@ -49,7 +48,7 @@ impl MemberSubscription {
 }
 
 impl MemberSubscription {
-    fn new(py: Python<'_>, member: &Subscribed) -> PyResult<Self> {
+    fn new(py: Python<'_>, member: &CoreSubscription) -> PyResult<Self> {
         Ok(Self {
             member_id: member.member_id.to_string(),
             instance_id: member.instance_id.as_deref().map(str::to_owned),
@@ -62,68 +61,68 @@ impl MemberSubscription {
     }
 }
 
-/// The assignors, and what is left of the keywords.
-type Taken<'py> = (Vec<Arc<dyn Assignor>>, Option<Bound<'py, PyDict>>);
+/// Assignors, and the remaining keyword arguments.
+type ExtractedAssignors<'py> = (Vec<Arc<dyn Assignor>>, Option<Bound<'py, PyDict>>);
 
-/// Takes the assignors out of a consumer's keywords, unless they are all names.
-pub(super) fn take<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Taken<'py>> {
+/// Extracts the assignors from a consumer's keyword arguments, unless all of them are names.
+pub(super) fn extract<'py>(kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<ExtractedAssignors<'py>> {
     let Some(kwargs) = kwargs else { return Ok((Vec::new(), None)) };
     let unchanged = || Ok((Vec::new(), Some(kwargs.clone())));
-    let Some(given) = kwargs.get_item(KEYWORD)? else { return unchanged() };
-    let given: Vec<Bound<'_, PyAny>> = match given.try_iter() {
-        _ if given.is_none() || given.is_instance_of::<PyString>() => return unchanged(),
+    let Some(argument) = kwargs.get_item(KEYWORD)? else { return unchanged() };
+    let argument: Vec<Bound<'_, PyAny>> = match argument.try_iter() {
+        _ if argument.is_none() || argument.is_instance_of::<PyString>() => return unchanged(),
         Ok(items) => items.collect::<PyResult<_>>()?,
-        Err(_) => vec![given],
+        Err(_) => vec![argument],
     };
-    if given.iter().all(|given| given.is_instance_of::<PyString>()) {
+    if argument.iter().all(|argument| argument.is_instance_of::<PyString>()) {
         return unchanged();
     }
-    let assignors = given.iter().map(assignor).collect::<PyResult<_>>()?;
+    let assignors = argument.iter().map(assignor).collect::<PyResult<_>>()?;
     let rest = kwargs.copy()?;
     rest.del_item(KEYWORD)?;
     Ok((assignors, Some(rest)))
 }
 
-fn assignor(given: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
-    let py = given.py();
-    if let Ok(name) = given.cast::<PyString>() {
+fn assignor(argument: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Assignor>> {
+    let py = argument.py();
+    if let Ok(name) = argument.cast::<PyString>() {
         let name = name.to_string();
         return by_name(&name).ok_or_else(|| errors::config(py, format!("there is no assignor {name:?}")));
     }
-    let name = given.getattr("name").and_then(|name| name.extract::<String>());
+    let name = argument.getattr("name").and_then(|name| name.extract::<String>());
     match name {
-        Ok(name) if given.hasattr("assign")? => Ok(Arc::new(Custom {
+        Ok(name) if argument.hasattr("assign")? => Ok(Arc::new(PythonAssignor {
             name,
-            cooperative: match given.getattr_opt("cooperative")? {
+            cooperative: match argument.getattr_opt("cooperative")? {
                 Some(cooperative) => cooperative.is_truthy()?,
                 None => false,
             },
-            object: given.clone().unbind(),
+            object: argument.clone().unbind(),
         })),
         _ => {
-            let ty = given.get_type().name()?;
-            let words = format!(
-                "{KEYWORD}: an object of type {ty} is no assignor: it needs a name and assign(topics, members); see ottla.assignors"
+            let ty = argument.get_type().name()?;
+            let message = format!(
+                "{KEYWORD}: an object of type {ty} is not an assignor: it needs a name and assign(topics, members); see ottla.assignors"
             );
-            Err(errors::config(py, words))
+            Err(errors::config(py, message))
         }
     }
 }
 
-/// A user's assignor.
+/// An assignor of the application.
 #[derive(Debug)]
-struct Custom {
+struct PythonAssignor {
     name: String,
     cooperative: bool,
     object: Py<PyAny>,
 }
 
-impl Custom {
-    fn error(&self, words: impl std::fmt::Display) -> Error {
-        Error::new(Kind::Config, format!("the assignor {}: {words}", self.name))
+impl PythonAssignor {
+    fn error(&self, message: impl std::fmt::Display) -> Error {
+        Error::new(Kind::Config, format!("the assignor {}: {message}", self.name))
     }
 
-    /// Calls one of its methods; `None` if it has none of this name.
+    /// Calls a method of the assignor; returns `None` if it has no such method.
     fn call<T>(
         &self,
         method: &str,
@@ -135,14 +134,14 @@ impl Custom {
             Err(error) => Err(error),
         });
         match called {
-            Some(Ok(answer)) => Ok(answer),
+            Some(Ok(returned)) => Ok(returned),
             Some(Err(error)) => Err(self.error(format_args!("{method}() raised {error}"))),
             None => Err(self.error("the interpreter is ending")),
         }
     }
 }
 
-impl Assignor for Custom {
+impl Assignor for PythonAssignor {
     fn name(&self) -> &str {
         &self.name
     }
@@ -153,29 +152,30 @@ impl Assignor for Custom {
 
     fn user_data(&self, topics: &[Arc<str>], _: &LastAssignment) -> Option<Bytes> {
         let topics: Vec<&str> = topics.iter().map(AsRef::as_ref).collect();
-        let told = self.call("user_data", |method| method.call1((topics,))?.extract::<Option<Vec<u8>>>());
-        told.unwrap_or_else(|error| {
-            tracing::warn!(target: "ottla.group", %error, "joining without user data");
-            None
-        })
-        .flatten()
-        .map(Bytes::from)
+        let result = self.call("user_data", |method| method.call1((topics,))?.extract::<Option<Vec<u8>>>());
+        result
+            .unwrap_or_else(|error| {
+                tracing::warn!(target: "ottla.group", %error, "joining without user data");
+                None
+            })
+            .flatten()
+            .map(Bytes::from)
     }
 
     fn on_assignment(&self, assignment: &MemberAssignment, generation: i32) {
-        let told = self.call("on_assignment", |method| {
+        let result = self.call("on_assignment", |method| {
             let partitions = partitions::to_list(method.py(), &assignment.partitions)?;
             method.call1((partitions, generation)).map(drop)
         });
-        if let Err(error) = told {
-            tracing::warn!(target: "ottla.group", %error, "an assignor was not told of the assignment");
+        if let Err(error) = result {
+            tracing::warn!(target: "ottla.group", %error, "an assignor's on_assignment failed");
         }
     }
 
-    fn assign(&self, topics: &Topics, members: &[Subscribed]) -> Result<GroupAssignment> {
-        let given = self.call("assign", |method| {
+    fn assign(&self, topics: &Topics, members: &[CoreSubscription]) -> Result<GroupAssignment> {
+        let assigned = self.call("assign", |method| {
             let py = method.py();
-            let known = PyDict::new(py);
+            let racks_by_topic = PyDict::new(py);
             for (topic, infos) in topics {
                 let racks = PyDict::new(py);
                 for info in infos {
@@ -184,13 +184,13 @@ impl Assignor for Custom {
                         info.racks.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>(),
                     )?;
                 }
-                known.set_item(&**topic, racks)?;
+                racks_by_topic.set_item(&**topic, racks)?;
             }
-            let told = members.iter().map(|member| MemberSubscription::new(py, member)?.into_pyobject(py));
-            let told = PyList::new(py, told.collect::<PyResult<Vec<_>>>()?)?;
-            method.call1((known, told))?.extract::<HashMap<String, Vec<(String, i32)>>>()
+            let members = members.iter().map(|member| MemberSubscription::new(py, member)?.into_pyobject(py));
+            let members = PyList::new(py, members.collect::<PyResult<Vec<_>>>()?)?;
+            method.call1((racks_by_topic, members))?.extract::<HashMap<String, Vec<(String, i32)>>>()
         })?;
-        let given = given.ok_or_else(|| self.error("it has no assign() any more"))?;
+        let assigned = assigned.ok_or_else(|| self.error("it no longer has assign()"))?;
         let names: HashMap<&str, &Arc<str>> = topics.keys().map(|name| (&**name, name)).collect();
         let partition = |(topic, partition): (String, i32)| -> TopicPartition {
             (names.get(&*topic).map_or_else(|| Arc::from(&*topic), |name| Arc::clone(name)), partition)
@@ -199,6 +199,6 @@ impl Assignor for Custom {
             let partitions = all.into_iter().map(partition).collect();
             (Arc::from(id), MemberAssignment { partitions, user_data: None })
         };
-        Ok(given.into_iter().map(assignment).collect())
+        Ok(assigned.into_iter().map(assignment).collect())
     }
 }

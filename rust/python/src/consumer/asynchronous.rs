@@ -1,80 +1,51 @@
-//! `AsyncConsumerBase`: what `ottla.AsyncConsumer` awaits, as native futures. The order in which it does,
-//! and the program's callbacks, which may be coroutines, are Python's: `python/ottla/async_consumer.py`.
+//! `AsyncConsumerBase`: the operations of `ottla.AsyncConsumer` as native futures. Their order and the
+//! callbacks, which may be coroutines, are in `python/ottla/async_consumer.py`.
 //!
-//! Invariants: no call waits on the loop's thread. Records and batches are handed out by calls that do
-//! not wait, made once the program runs again: a wait that is cancelled takes nothing with it.
+//! Invariants: no call blocks the loop's thread. Records and batches are popped by calls that do not
+//! wait, made once the application's task runs again, so that a cancelled wait takes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::OffsetSpec;
-use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use super::assignors;
 use super::base::{ConsumerBase, repr};
+use super::blocking::deadline_after;
 use super::deserializers::Deserializers;
 use super::partitions;
-use super::record::Record;
-use super::sync::until;
-use crate::asyncio::start;
+use super::record::{ReadyRecord, Record};
+use crate::asyncio::{FutureResult, start};
 use crate::client::asynchronous as async_client;
-use crate::client::client_arg::{connect, given_or_new};
-use crate::consumer::arrow_buffer::Shape;
-use crate::consumer::commit_callbacks::{Ended, begin, commit_async};
-use crate::consumer::consumer_handle::{Engine, Found};
-use crate::consumer::rebalance_change::RebalanceChange;
+use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::consumer::arrow_buffer::BatchLayout;
+use crate::consumer::commit_callbacks::{CallbackCall, start_now};
+use crate::consumer::consumer_handle::ConsumerHandle;
+use crate::consumer::rebalance_change::{RebalanceChange, poll_outcome};
 use crate::convert::errors;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::seconds;
 use crate::scan;
 
-/// The methods of ``AsyncConsumer`` that are native futures.
+/// The methods of ``AsyncConsumer`` that return native futures.
 #[pyclass(frozen, subclass, generic, extends = ConsumerBase, module = "ottla._core")]
 pub(crate) struct AsyncConsumerBase {
-    /// For connecting.
+    /// The timeout of `connect()`.
     timeout: Duration,
     own_client: bool,
 }
 
-fn engine<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<Engine>> {
-    this.as_super().get().engine()
+fn handle<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<ConsumerHandle>> {
+    this.as_super().get().handle()
 }
 
-/// The engine, closed or not.
-fn closing<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<Engine>> {
-    this.as_super().get().closing()
-}
-
-/// A record that need not be waited for, to be awaited.
-#[pyclass(module = "ottla._core")]
-struct Ready(Option<Py<Record>>);
-
-#[pymethods]
-impl Ready {
-    fn __await__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __next__(&mut self) -> PyResult<Py<PyAny>> {
-        Err(PyStopIteration::new_err((self.0.take(),)))
-    }
-}
-
-/// What was found, as the loop's side wants it: a change, or whether there may be something.
-fn found(py: Python<'_>, found: Found) -> PyResult<Py<PyAny>> {
-    match found {
-        Found::Something => true.into_py_any(py),
-        Found::Nothing => false.into_py_any(py),
-        Found::Change(change) => RebalanceChange(change).into_py_any(py),
-    }
+/// Returns the handle, even if the consumer was closed.
+fn handle_even_if_closed<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult<&'a Arc<ConsumerHandle>> {
+    this.as_super().get().handle_even_if_closed()
 }
 
 #[pymethods]
@@ -93,187 +64,137 @@ impl AsyncConsumerBase {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        let (assignors, kwargs) = assignors::take(kwargs)?;
-        let (client, own_client) = given_or_new(py, "AsyncConsumer", bootstrap, config, kwargs.as_ref())?;
+        let (assignors, kwargs) = assignors::extract(kwargs)?;
+        let (client, own_client) = resolve_client(py, "AsyncConsumer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
-        let base = ConsumerBase::new(Engine::new(client, own_client, deserializers, assignors), topics)?;
+        let base =
+            ConsumerBase::new(ConsumerHandle::new(client, own_client, deserializers, assignors), topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self { timeout, own_client }))
     }
 
-    /// Find the cluster, unless it was found before.
+    /// Connect to the cluster, unless it is connected already.
     ///
-    /// ``async with`` and the first poll do the same.
+    /// ``async with`` and the first poll connect, too.
     ///
     /// Raises:
     ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
     ///     BootstrapError: no bootstrap server could be used; the message lists each with its
     ///         cause.
-    fn connect<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let client = engine(this)?.core.client().clone();
+    fn connect<'py>(this: &Bound<'py, Self>) -> FutureResult<'py> {
+        let client = handle(this)?.core.client().clone();
         let Self { own_client, timeout } = this.get();
-        start(this.py(), connect(client, *own_client, *timeout), |py, ()| Ok(py.None()))
+        start(this.py(), connect_if_new(client, *own_client, *timeout), |py, ()| Ok(py.None()))
     }
 
-    fn _enter(this: &Bound<'_, Self>) -> PyResult<()> {
-        engine(this)?.turn.enter("another task").map_err(|error| errors::raise(this.py(), &error))
+    fn _lock_poll(this: &Bound<'_, Self>) -> PyResult<()> {
+        handle(this)?.poll_lock.acquire("another task").map_err(|error| errors::raise(this.py(), &error))
     }
 
-    fn _leave(this: &Bound<'_, Self>) -> PyResult<()> {
-        closing(this)?.turn.leave();
+    fn _unlock_poll(this: &Bound<'_, Self>) -> PyResult<()> {
+        handle_even_if_closed(this)?.poll_lock.release();
         Ok(())
     }
 
-    fn _find_records<'py>(
+    fn _wait_for_records<'py>(
         this: &Bound<'py, Self>,
         timeout: f64,
         max_records: Option<usize>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, deadline) = (Arc::clone(engine(this)?), until(timeout)?);
-        let most = engine.most(max_records);
-        start(this.py(), async move { engine.find_records(deadline, most).await }, found)
+    ) -> FutureResult<'py> {
+        let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
+        let max_records = handle.max_records(max_records);
+        let owner = Arc::clone(&handle);
+        let work = async move { handle.wait_for_records(deadline, max_records).await };
+        start(this.py(), work, |py, outcome| poll_outcome(py, owner, outcome))
     }
 
-    fn _take_records<'py>(
+    fn _pop_records<'py>(
         this: &Bound<'py, Self>,
         max_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let engine = engine(this)?;
-        PyList::new(this.py(), engine.hand_out(this.py(), engine.most(max_records))?)
+        let handle = handle(this)?;
+        PyList::new(this.py(), handle.pop_records(this.py(), handle.max_records(max_records))?)
     }
 
-    fn _take_record(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
-        engine(this)?.hand_out_one(this.py())
+    fn _pop_record(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
+        handle(this)?.pop_record(this.py())
     }
 
-    fn _find_columns<'py>(
+    fn _wait_for_batch<'py>(
         this: &Bound<'py, Self>,
         timeout: f64,
         max_rows: usize,
         columns: Option<Vec<String>>,
         include_headers: bool,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, deadline) = (Arc::clone(engine(this)?), until(timeout)?);
-        let shape = Shape { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
-        start(this.py(), async move { engine.find_columns(deadline, &shape).await }, found)
+    ) -> FutureResult<'py> {
+        let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
+        let layout = BatchLayout { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
+        let owner = Arc::clone(&handle);
+        let work = async move { handle.wait_for_batch(deadline, &layout).await };
+        start(this.py(), work, |py, outcome| poll_outcome(py, owner, outcome))
     }
 
-    fn _take_columns(this: &Bound<'_, Self>) -> PyResult<Option<RecordBatch>> {
-        Ok(engine(this)?.hand_out_columns().map(RecordBatch))
+    fn _pop_batch(this: &Bound<'_, Self>) -> PyResult<Option<RecordBatch>> {
+        Ok(handle(this)?.pop_batch().map(RecordBatch))
     }
 
     fn __aiter__(this: Py<Self>) -> Py<Self> {
         this
     }
 
-    fn __anext__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn __anext__<'py>(this: &Bound<'py, Self>) -> FutureResult<'py> {
         let py = this.py();
-        let engine = engine(this)?;
-        let at_hand = {
+        let handle = handle(this)?;
+        let buffered = {
             let raise = |error| errors::raise(py, &error);
-            engine.turn.enter("another task").map_err(raise)?;
-            let at_hand = engine.hand_out_at_hand(py);
-            engine.turn.leave();
-            at_hand?
+            handle.poll_lock.acquire("another task").map_err(raise)?;
+            let buffered = handle.pop_buffered_record(py);
+            handle.poll_lock.release();
+            buffered?
         };
-        match at_hand {
-            Some(record) => Ready(Some(record)).into_bound_py_any(py),
+        match buffered {
+            Some(record) => ReadyRecord(Some(record)).into_bound_py_any(py),
             None => this.call_method0(intern!(py, "_next")),
         }
     }
 
-    fn _begin<'py>(
-        this: &Bound<'py, Self>,
-        change: &Bound<'py, RebalanceChange>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
-        let work = async move {
-            engine.core.prepare_rebalance(&change).await;
-            Ok(())
-        };
-        start(this.py(), work, |py, ()| Ok(py.None()))
-    }
-
-    fn _callback(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<Option<Py<PyAny>>> {
-        Ok(engine(this)?.listeners.of(this.py(), &change.get().0))
-    }
-
-    fn _settle<'py>(
-        this: &Bound<'py, Self>,
-        change: &Bound<'py, RebalanceChange>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, change) = (Arc::clone(engine(this)?), change.get().0.clone());
-        let work = async move {
-            engine.core.await_pending_commits(&change).await;
-            Ok(())
-        };
-        start(this.py(), work, |py, ()| Ok(py.None()))
-    }
-
-    fn _finish(this: &Bound<'_, Self>, change: &Bound<'_, RebalanceChange>) -> PyResult<()> {
-        let finished = engine(this)?.core.complete_rebalance(&change.get().0);
-        finished.map_err(|error| errors::raise(this.py(), &error))
-    }
-
-    fn _leaving(this: &Bound<'_, Self>) -> PyResult<Option<RebalanceChange>> {
-        Ok(engine(this)?.core.next_closing_event().map(RebalanceChange))
+    fn _next_pending_rebalance(this: &Bound<'_, Self>) -> PyResult<Option<RebalanceChange>> {
+        let handle = handle(this)?;
+        Ok(handle.core.next_closing_event().map(|change| RebalanceChange::new(Arc::clone(handle), change)))
     }
 
     fn _unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {
-        engine(this)?.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
+        handle(this)?.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
         this.as_super().get().forget_subscription();
         Ok(())
     }
 
-    /// Return the changes of the cluster and of the connections, from now on.
+    /// Subscribe to changes of the cluster and the connections; see ``AsyncClient.events``.
     ///
     /// Args:
-    ///     all_topics: whether to include all topics, instead of those that this consumer uses.
+    ///     all_topics: whether to include all topics instead of only those that this consumer uses.
     ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
-    ///
-    /// See ``AsyncClient.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
-    fn events<'py>(
-        this: &Bound<'py, Self>,
-        all_topics: bool,
-        timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::events(this.py(), engine(this)?.core.client(), all_topics, timeout)
+    fn events<'py>(this: &Bound<'py, Self>, all_topics: bool, timeout: Option<f64>) -> FutureResult<'py> {
+        async_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
-    /// Return the names of all topics, internal ones included, in order.
-    ///
-    /// Args:
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     TimeoutError: no broker has answered in time.
+    /// Return the names of all topics, as ``AsyncClient.list_topics`` does.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        async_client::list_topics(this.py(), engine(this)?.core.client(), timeout)
+    fn list_topics<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> FutureResult<'py> {
+        async_client::list_topics(this.py(), handle(this)?.core.client(), timeout)
     }
 
-    /// Return the partitions of a topic by index.
+    /// Return the partitions of a topic, by number, as ``AsyncClient.partitions_for`` does.
     ///
     /// Args:
-    ///     topic: the topic's name. It is not made if it does not exist.
+    ///     topic: the topic's name. A topic that does not exist is not created.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     A dict whose keys are the partitions' numbers, from 0 on.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: the topic does not exist; known within 5 s.
-    ///     TimeoutError: no broker has answered in time.
     #[pyo3(signature = (topic, *, timeout=None))]
-    fn partitions_for<'py>(
-        this: &Bound<'py, Self>,
-        topic: &str,
-        timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        async_client::partitions_for(this.py(), engine(this)?.core.client(), topic, timeout)
+    fn partitions_for<'py>(this: &Bound<'py, Self>, topic: &str, timeout: Option<f64>) -> FutureResult<'py> {
+        async_client::partitions_for(this.py(), handle(this)?.core.client(), topic, timeout)
     }
 
-    /// Return the offset of the next record, once it is known.
+    /// Return a partition's position, the offset of the next record, once it is known.
     ///
     /// Args:
     ///     topic: the topic.
@@ -283,34 +204,35 @@ impl AsyncConsumerBase {
     /// Raises:
     ///     OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
     ///     StateError: the partition is not assigned.
-    ///     TimeoutError: the position is not known in time.
+    ///     TimeoutError: the position was not determined in time.
     #[pyo3(signature = (topic, partition, *, timeout=None))]
     fn position<'py>(
         this: &Bound<'py, Self>,
         topic: &str,
         partition: i32,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(engine(this)?);
-        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
+    ) -> FutureResult<'py> {
+        let handle = Arc::clone(handle(this)?);
+        let timeout = handle.timeout(timeout)?;
         let partition = (topic.into(), partition);
-        let work = async move { engine.core.position(&partition, timeout).await };
+        let work = async move { handle.core.position(&partition, timeout).await };
         start(this.py(), work, |py, offset| offset.into_py_any(py))
     }
 
     /// Commit offsets to the group; the future completes with the response.
     ///
-    /// The commit is under way when the call returns. Commits are sent in the order of the calls.
+    /// Commits are sent in the order of the calls, whether or not the future is awaited.
     ///
     /// Args:
-    ///     offsets: the offset of the next record to read, or an ``OffsetAndMetadata``, by
-    ///         ``(topic, partition)``. Default: the positions at the time of the call.
+    ///     offsets: a record that was processed; or the offset of the next record to read, or an
+    ///         ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions at the
+    ///         time of the call.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Raises:
     ///     AuthorizationError: the principal may not commit for the group or a topic.
-    ///     CommitFailedError: the group is rebalancing, or has removed this member; other members
-    ///         may have its partitions.
+    ///     CommitFailedError: the group is rebalancing or removed this member; other members may
+    ///         own its partitions.
     ///     ConfigError: there is no ``group.id``, or an offset is negative.
     ///     TimeoutError: the group's coordinator did not respond in time.
     #[pyo3(signature = (offsets=None, *, timeout=None))]
@@ -318,38 +240,38 @@ impl AsyncConsumerBase {
         this: &Bound<'py, Self>,
         offsets: Option<&Bound<'py, PyAny>>,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(engine(this)?);
-        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
-        // What is committed is what was handed out when this was called.
-        let offsets = partitions::offsets(offsets)?.unwrap_or_else(|| engine.core.positions());
-        let work = begin(async move { engine.core.commit(Some(offsets), timeout).await })?;
+    ) -> FutureResult<'py> {
+        let handle = Arc::clone(handle(this)?);
+        let timeout = handle.timeout(timeout)?;
+        // The positions as of now: later polls must not change what is committed.
+        let offsets = partitions::offsets(offsets)?.unwrap_or_else(|| handle.core.positions());
+        let work = start_now(async move { handle.core.commit(Some(offsets), timeout).await })?;
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
     /// Commit offsets without a future. Commits are sent in the order of the calls.
     ///
     /// Args:
-    ///     offsets: as for ``commit``; by default the positions at the time of the call.
-    ///     on_commit: a function or coroutine function, called with an error or None, and the
-    ///         offsets, inside a later poll or ``close``; cancelling that cancels it. Without it,
-    ///         errors are logged.
+    ///     offsets: as for ``commit``. Default: the positions at the time of the call.
+    ///     on_commit: a function or coroutine function. A later poll or ``close`` calls it with an
+    ///         error or None, and the offsets; cancelling that call cancels it. Without it, errors
+    ///         are logged.
     ///
     /// Raises:
     ///     ConfigError: an offset is negative.
-    ///     StateError: 10,000 commits are under way.
+    ///     StateError: 10,000 commits are in flight.
     #[pyo3(signature = (offsets=None, on_commit=None))]
     fn commit_async(
         this: &Bound<'_, Self>,
         offsets: Option<&Bound<'_, PyAny>>,
         on_commit: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        commit_async(engine(this)?, partitions::offsets(offsets)?, on_commit)
+        handle(this)?.commit_async(partitions::offsets(offsets)?, on_commit)
     }
 
-    /// The next commit that nobody has waited for, and that has ended.
-    fn _ended(this: &Bound<'_, Self>) -> PyResult<Option<Ended>> {
-        closing(this)?.outcomes.next(this.py())
+    /// Returns the next commit callback to call, with its arguments.
+    fn _next_commit_callback(this: &Bound<'_, Self>) -> PyResult<Option<CallbackCall>> {
+        handle_even_if_closed(this)?.commit_callbacks.next_call(this.py())
     }
 
     /// Return the offsets that the group has committed.
@@ -359,7 +281,7 @@ impl AsyncConsumerBase {
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     The offsets by ``(topic, partition)``; None where nothing is committed.
+    ///     The offsets by ``(topic, partition)``; None for a partition without one.
     ///
     /// Raises:
     ///     AuthorizationError: the principal may not read the group's offsets.
@@ -370,22 +292,22 @@ impl AsyncConsumerBase {
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(engine(this)?);
-        let timeout = seconds(timeout, engine.core.client().config().default_api_timeout)?;
-        let named = this.as_super().get().named(partitions)?;
-        let work = async move { engine.core.committed(named, timeout).await };
-        start(this.py(), work, |py, found| Ok(partitions::committed(py, found)?.into_any().unbind()))
+    ) -> FutureResult<'py> {
+        let handle = Arc::clone(handle(this)?);
+        let timeout = handle.timeout(timeout)?;
+        let partitions = this.as_super().get().partitions_or_assigned(partitions)?;
+        let work = async move { handle.core.committed(partitions, timeout).await };
+        start(this.py(), work, |py, offsets| Ok(partitions::committed(py, offsets)?.into_any().unbind()))
     }
 
-    /// Return the first record of each partition that is not older than a time.
+    /// Look up the first record at or after a timestamp, by partition.
     ///
     /// Args:
-    ///     timestamps: milliseconds since 1970, by ``(topic, partition)``.
+    ///     timestamps: milliseconds since 1970 or an aware ``datetime``, by ``(topic, partition)``.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     Offset and timestamp by ``(topic, partition)``; None where all records are older.
+    ///     Offset and timestamp by ``(topic, partition)``; None if all records are older.
     ///
     /// Raises:
     ///     UnknownTopicError: a topic or a partition does not exist.
@@ -395,12 +317,14 @@ impl AsyncConsumerBase {
         this: &Bound<'py, Self>,
         timestamps: &Bound<'py, PyAny>,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let work = engine(this)?.list_offsets(offsets::specs(timestamps)?, timeout)?;
-        start(this.py(), work, |py, found| Ok(partitions::by_time(py, found)?.into_any().unbind()))
+    ) -> FutureResult<'py> {
+        let work = handle(this)?.list_offsets(offsets::specs(timestamps)?, timeout)?;
+        start(this.py(), work, |py, offsets| {
+            Ok(partitions::offsets_by_time(py, offsets)?.into_any().unbind())
+        })
     }
 
-    /// Return the first offset of partitions.
+    /// Look up the first offset of partitions.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -414,11 +338,12 @@ impl AsyncConsumerBase {
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Self::plain_offsets(this, partitions, OffsetSpec::Earliest, timeout)
+    ) -> FutureResult<'py> {
+        let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Earliest, timeout)?;
+        start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
-    /// Return the end offset of partitions: the offset of the next record that is written.
+    /// Look up the end offset of partitions: the offset of the next record to be written.
     ///
     /// With ``isolation.level=read_committed`` it is the last stable offset.
     ///
@@ -434,54 +359,41 @@ impl AsyncConsumerBase {
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Self::plain_offsets(this, partitions, OffsetSpec::Latest, timeout)
+    ) -> FutureResult<'py> {
+        let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Latest, timeout)?;
+        start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
     fn _start_closing(this: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(closing(this)?.start_closing())
+        Ok(handle_even_if_closed(this)?.start_closing())
     }
 
-    /// Waits for the turn, for so many seconds at most; true if it came, until `_leave`.
-    fn _wait_for_turn<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
-        let (engine, deadline) = (Arc::clone(closing(this)?), until(timeout)?);
-        let work = async move { Ok(engine.turn.wait(deadline).await) };
-        start(this.py(), work, |py, came| came.into_py_any(py))
+    /// Waits for the poll lock; true if it was acquired in time, until `_unlock_poll`.
+    fn _acquire_poll_lock<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
+        let (handle, deadline) = (Arc::clone(handle_even_if_closed(this)?), deadline_after(timeout)?);
+        let work = async move { Ok(handle.poll_lock.acquire_by(deadline).await) };
+        start(this.py(), work, |py, is_acquired| is_acquired.into_py_any(py))
     }
 
-    fn _begin_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(closing(this)?);
+    fn _begin_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
+        let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = seconds(Some(timeout), Duration::ZERO)?;
         let work = async move {
-            engine.begin_close(timeout).await;
+            handle.begin_close(timeout).await;
             Ok(())
         };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
-    fn _end_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> PyResult<Bound<'py, PyAny>> {
-        let engine = Arc::clone(closing(this)?);
+    fn _end_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
+        let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = seconds(Some(timeout), Duration::ZERO)?;
-        engine.forget_callbacks();
+        handle.forget_callbacks();
         this.as_super().get().forget_subscription();
-        start(this.py(), async move { engine.end_close(timeout).await }, |py, ()| Ok(py.None()))
+        start(this.py(), async move { handle.end_close(timeout).await }, |py, ()| Ok(py.None()))
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> String {
         repr("AsyncConsumer", this.as_super().get())
-    }
-}
-
-impl AsyncConsumerBase {
-    fn plain_offsets<'py>(
-        this: &Bound<'py, Self>,
-        given: &Bound<'py, PyTuple>,
-        spec: OffsetSpec,
-        timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let base = this.as_super().get();
-        let wanted = partitions::each(base.named(given)?, spec);
-        let work = base.engine()?.list_offsets(wanted, timeout)?;
-        start(this.py(), work, |py, found| Ok(partitions::plain(py, found)?.into_any().unbind()))
     }
 }

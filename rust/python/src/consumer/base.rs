@@ -1,71 +1,74 @@
-//! What a consumer does without waiting, for threads and for asyncio alike.
+//! `ConsumerBase`: the methods that do not wait, shared by `Consumer` and `AsyncConsumer`.
 
+use std::collections::HashMap;
+use std::future::Future;
 use std::sync::Arc;
 
 use ottla_client::config::GroupProtocol;
 use ottla_client::consumer::group::Subscription;
 use ottla_client::metadata::Pattern;
-use ottla_client::{Error, Kind, OffsetSpec, TopicPartition};
+use ottla_client::{Error, Kind, ListedOffset, OffsetSpec, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::partitions::{self, GroupMetadata};
-use crate::client::sync as sync_client;
-use crate::client::sync::ConnectionStatus;
-use crate::consumer::consumer_handle::Engine;
+use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::metrics::metrics;
+use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::errors;
-use crate::runtime::{Owned, runtime};
+use crate::runtime::{ProcessLocal, runtime};
 
-/// What a consumer has subscribed to, as it was given.
+/// The topics or the pattern passed to `subscribe`.
 #[derive(Clone)]
-enum Subscribed {
+enum SubscriptionArg {
     Topics(Vec<Arc<str>>),
     Pattern(String),
 }
 
-/// The methods that ``Consumer`` and ``AsyncConsumer`` share. They do not wait.
+/// The methods that ``Consumer`` and ``AsyncConsumer`` share; none of them waits.
 #[pyclass(frozen, subclass, module = "ottla._core")]
 pub(crate) struct ConsumerBase {
-    engine: Owned<Arc<Engine>>,
-    subscribed: Mutex<Option<Subscribed>>,
+    handle: ProcessLocal<Arc<ConsumerHandle>>,
+    subscribed: Mutex<Option<SubscriptionArg>>,
 }
 
 impl ConsumerBase {
-    pub(super) fn new(engine: Engine, topics: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let base = Self { engine: Owned::new(Arc::new(engine)), subscribed: Mutex::default() };
+    pub(super) fn new(handle: ConsumerHandle, topics: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let base = Self { handle: ProcessLocal::new(Arc::new(handle)), subscribed: Mutex::default() };
         if let Some(topics) = topics.filter(|topics| !topics.is_none()) {
-            base.subscribe_to(topics.py(), Subscribed::Topics(names(topics)?))?;
+            base.subscribe_to(topics.py(), SubscriptionArg::Topics(names(topics)?))?;
         }
         Ok(base)
     }
 
-    /// The engine, unless the consumer was closed.
-    pub(super) fn engine(&self) -> PyResult<&Arc<Engine>> {
-        let engine = self.engine.get()?;
-        if engine.is_closed() { Err(errors::closed("this consumer was closed")) } else { Ok(engine) }
+    /// Returns the handle, unless the consumer was closed.
+    pub(super) fn handle(&self) -> PyResult<&Arc<ConsumerHandle>> {
+        ConsumerHandle::open(&self.handle)
     }
 
-    /// The engine, closed or not.
-    pub(super) fn closing(&self) -> PyResult<&Arc<Engine>> {
-        self.engine.get()
+    /// Returns the handle, even if the consumer was closed.
+    pub(super) fn handle_even_if_closed(&self) -> PyResult<&Arc<ConsumerHandle>> {
+        self.handle.get()
     }
 
-    /// For a `repr`, which never raises.
-    pub(super) fn peek(&self) -> Option<&Arc<Engine>> {
-        self.engine.peek()
+    /// Returns the handle for a `repr`, which never raises.
+    pub(super) fn peek(&self) -> Option<&Arc<ConsumerHandle>> {
+        self.handle.peek()
     }
 
-    fn subscribe_to(&self, py: Python<'_>, subscribed: Subscribed) -> PyResult<()> {
-        let engine = self.engine()?;
+    fn subscribe_to(&self, py: Python<'_>, subscribed: SubscriptionArg) -> PyResult<()> {
+        let handle = self.handle()?;
         let subscription = match &subscribed {
-            Subscribed::Topics(topics) => Subscription::Topics(topics.clone()),
-            Subscribed::Pattern(text) => pattern(engine, text).map_err(|error| errors::raise(py, &error))?,
+            SubscriptionArg::Topics(topics) => Subscription::Topics(topics.clone()),
+            SubscriptionArg::Pattern(text) => {
+                pattern(handle, text).map_err(|error| errors::raise(py, &error))?
+            }
         };
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        engine.core.subscribe(subscription).map_err(|error| errors::raise(py, &error))?;
+        handle.core.subscribe(subscription).map_err(|error| errors::raise(py, &error))?;
         *self.subscribed.lock() = Some(subscribed);
         Ok(())
     }
@@ -74,29 +77,48 @@ impl ConsumerBase {
         *self.subscribed.lock() = None;
     }
 
-    /// The partitions that were named, or all that are assigned.
-    pub(super) fn named(&self, given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
-        if given.is_empty() { Ok(self.engine()?.core.assignment()) } else { partitions::arguments(given) }
+    /// Converts partition arguments; without any, returns all assigned partitions.
+    pub(super) fn partitions_or_assigned(
+        &self,
+        arguments: &Bound<'_, PyTuple>,
+    ) -> PyResult<Vec<TopicPartition>> {
+        if arguments.is_empty() {
+            Ok(self.handle()?.core.assignment())
+        } else {
+            partitions::arguments(arguments)
+        }
     }
 
-    fn seek_to(&self, given: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
-        let partitions = partitions::arguments(given)?;
-        let sought = self.engine()?.core.seek_to(&partitions, spec);
-        sought.map_err(|error| errors::raise(given.py(), &error))
+    /// Looks up offsets of the given partitions, or of all assigned ones.
+    pub(super) fn list_offsets(
+        &self,
+        arguments: &Bound<'_, PyTuple>,
+        spec: OffsetSpec,
+        timeout: Option<f64>,
+    ) -> PyResult<impl Future<Output = Result<HashMap<TopicPartition, ListedOffset>, Error>> + Send + 'static>
+    {
+        let partitions = self.partitions_or_assigned(arguments)?;
+        self.handle()?.list_offsets(partitions::with_spec(partitions, spec), timeout)
+    }
+
+    fn seek_to(&self, arguments: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
+        let partitions = partitions::arguments(arguments)?;
+        let result = self.handle()?.core.seek_to(&partitions, spec);
+        result.map_err(|error| errors::raise(arguments.py(), &error))
     }
 }
 
-/// The names of topics; one text is a mistake for a list of one.
+/// Converts topic names; refuses a single string, which would be a list of letters.
 fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
     if topics.is_instance_of::<PyString>() {
-        let words = format!("topics is the text {topics}: expected a list of topics");
-        return Err(PyTypeError::new_err(words));
+        let message = format!("topics is the string {topics}: expected a list of topics");
+        return Err(PyTypeError::new_err(message));
     }
     let names = topics.try_iter()?.map(|name| name?.extract::<String>());
     let names = names.collect::<PyResult<Vec<_>>>()?;
     if names.is_empty() {
-        let words = "topics is empty: name at least one, or unsubscribe()";
-        return Err(errors::config(topics.py(), words));
+        let message = "topics is empty: name at least one, or unsubscribe()";
+        return Err(errors::config(topics.py(), message));
     }
     Ok(names.iter().map(|name| Arc::from(name.as_str())).collect())
 }
@@ -107,25 +129,25 @@ impl ConsumerBase {
     ///
     /// The consumer joins the group with the next poll or iteration.
     ///
-    /// Callbacks are called inside a poll, by the thread that polls. They may commit, seek and
-    /// pause, but not poll. The poll raises what a callback raises.
+    /// Callbacks run inside a poll, on the thread that polls. They may commit, seek and pause, but
+    /// not poll. The poll raises a callback's exception.
     ///
     /// Args:
-    ///     topics: the topics; those that do not exist yet are read once they do.
-    ///     pattern: instead of topics, a regular expression for whole topic names: in Java's
-    ///         syntax, or with ``group.protocol=consumer`` in that of RE2, as the brokers match it.
-    ///     on_assigned: called with the consumer and the new partitions, as topic and number, after
-    ///         each rebalance; there may be none.
-    ///     on_revoked: called with the consumer and partitions before it gives them up, in time to
-    ///         commit.
-    ///     on_lost: called with the consumer and partitions that it has lost, when a commit would
-    ///         be rejected. Default: ``on_revoked``.
+    ///     topics: a list of topics. Topics that do not exist yet are read once they do.
+    ///     pattern: instead of topics, a regular expression that matches whole topic names. It is
+    ///         in Java's syntax, or in RE2's with ``group.protocol=consumer``.
+    ///     on_assigned: called after each rebalance with the consumer and the added partitions, as
+    ///         a possibly empty list of topic and number.
+    ///     on_revoked: called with the consumer and the partitions that it is about to give up, in
+    ///         time to commit.
+    ///     on_lost: called with the consumer and the partitions that it has lost; a commit for them
+    ///         would be rejected. Default: ``on_revoked``.
     ///
     /// Raises:
-    ///     ConfigError: there is no ``group.id``, the pattern is invalid, or both or neither of
-    ///         topics and pattern are given.
-    ///     StateError: partitions are assigned by hand.
-    ///     TypeError: ``topics`` is a single text, or a callback is not callable.
+    ///     ConfigError: there is no ``group.id``, the pattern is invalid, or not exactly one of
+    ///         topics and pattern is passed.
+    ///     StateError: partitions are assigned with ``assign``.
+    ///     TypeError: ``topics`` is a single string, or a callback is not callable.
     #[pyo3(signature = (topics=None, *, pattern=None, on_assigned=None, on_revoked=None, on_lost=None))]
     fn subscribe(
         &self,
@@ -136,17 +158,17 @@ impl ConsumerBase {
         on_revoked: Option<Py<PyAny>>,
         on_lost: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let engine = self.engine()?;
+        let handle = self.handle()?;
         let subscribed = match (topics, pattern) {
-            (Some(topics), None) => Subscribed::Topics(names(topics)?),
+            (Some(topics), None) => SubscriptionArg::Topics(names(topics)?),
             (None, Some(pattern)) => {
-                // A compiled one is as good as its text.
+                // Also accepts a compiled `re.Pattern`.
                 let text = if pattern.is_instance_of::<PyString>() {
                     pattern
                 } else {
                     &pattern.getattr("pattern")?
                 };
-                Subscribed::Pattern(text.extract()?)
+                SubscriptionArg::Pattern(text.extract()?)
             }
             _ => return Err(errors::config(py, "subscribe() takes either topics or a pattern")),
         };
@@ -157,14 +179,14 @@ impl ConsumerBase {
                 return Err(PyTypeError::new_err(format!("{name} is not callable")));
             }
         }
-        engine.listeners.set(on_assigned, on_revoked, on_lost);
+        handle.listener.set(on_assigned, on_revoked, on_lost);
         self.subscribe_to(py, subscribed)
     }
 
     /// Read exactly these partitions, without group membership; replaces an earlier assignment.
     ///
-    /// Partitions that were assigned before keep their position. The others begin at the offset
-    /// that the group has committed, or where ``auto.offset.reset`` says.
+    /// Partitions that were assigned before keep their positions. Others start at the group's
+    /// committed offset, or as ``auto.offset.reset`` says.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a partition's number.
@@ -173,31 +195,31 @@ impl ConsumerBase {
     ///     StateError: topics are subscribed to.
     fn assign(&self, py: Python<'_>, partitions: &Bound<'_, PyAny>) -> PyResult<()> {
         let partitions = partitions::partitions(partitions)?;
-        let engine = self.engine()?;
+        let handle = self.handle()?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        engine.core.assign(partitions).map_err(|error| errors::raise(py, &error))
+        handle.core.assign(partitions).map_err(|error| errors::raise(py, &error))
     }
 
     /// Return the assigned partitions as pairs of a topic and a number, in order.
     fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        partitions::to_list(py, &self.engine()?.core.assignment())
+        partitions::to_list(py, &self.handle()?.core.assignment())
     }
 
-    /// Return the topics that were subscribed to, or the pattern as text.
+    /// Return the subscribed topics as a list, or the pattern as a string.
     fn subscription(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.engine()?;
+        self.handle()?;
         let subscribed = self.subscribed.lock().clone();
         Ok(match subscribed {
-            Some(Subscribed::Topics(topics)) => {
+            Some(SubscriptionArg::Topics(topics)) => {
                 PyList::new(py, topics.iter().map(|topic| &**topic))?.into_any().unbind()
             }
-            Some(Subscribed::Pattern(text)) => PyString::new(py, &text).into_any().unbind(),
+            Some(SubscriptionArg::Pattern(text)) => PyString::new(py, &text).into_any().unbind(),
             None => PyList::empty(py).into_any().unbind(),
         })
     }
 
-    /// Set a partition's position. Records that were fetched before are dropped.
+    /// Set a partition's position, and drop the records that were fetched for it.
     ///
     /// Args:
     ///     topic: the topic.
@@ -218,11 +240,11 @@ impl ConsumerBase {
         offset: i64,
         leader_epoch: Option<i32>,
     ) -> PyResult<()> {
-        let sought = self.engine()?.core.seek(&(topic.into(), partition), offset, leader_epoch);
-        sought.map_err(|error| errors::raise(py, &error))
+        let result = self.handle()?.core.seek(&(topic.into(), partition), offset, leader_epoch);
+        result.map_err(|error| errors::raise(py, &error))
     }
 
-    /// Continue at the first offset; it is looked up in the background.
+    /// Continue at the beginning of the log; its offset is looked up in the background.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -234,7 +256,7 @@ impl ConsumerBase {
         self.seek_to(partitions, OffsetSpec::Earliest)
     }
 
-    /// Continue at the end of the log; it is looked up in the background.
+    /// Continue at the end of the log; its offset is looked up in the background.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -246,10 +268,9 @@ impl ConsumerBase {
         self.seek_to(partitions, OffsetSpec::Latest)
     }
 
-    /// Return no records of partitions until ``resume``.
+    /// Stop returning records of partitions until ``resume``.
     ///
-    /// Keep polling: a member that does not poll is removed from its group
-    /// (``max.poll.interval.ms``).
+    /// Keep polling: a member that does not poll for ``max.poll.interval.ms`` leaves its group.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -258,11 +279,11 @@ impl ConsumerBase {
     ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn pause(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let paused = self.engine()?.core.pause(&self.named(partitions)?, true);
+        let paused = self.handle()?.core.pause(&self.partitions_or_assigned(partitions)?, true);
         paused.map_err(|error| errors::raise(partitions.py(), &error))
     }
 
-    /// Return records of paused partitions again.
+    /// Resume returning records of paused partitions.
     ///
     /// Args:
     ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
@@ -271,24 +292,24 @@ impl ConsumerBase {
     ///     StateError: a partition is not assigned.
     #[pyo3(signature = (*partitions))]
     fn resume(&self, partitions: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let resumed = self.engine()?.core.pause(&self.named(partitions)?, false);
+        let resumed = self.handle()?.core.pause(&self.partitions_or_assigned(partitions)?, false);
         resumed.map_err(|error| errors::raise(partitions.py(), &error))
     }
 
     /// Return the paused partitions as pairs of a topic and a number, in order.
     fn paused<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        partitions::to_list(py, &self.engine()?.core.paused())
+        partitions::to_list(py, &self.handle()?.core.paused())
     }
 
     /// Return the number of records between each partition's position and its end.
     ///
-    /// It is the difference to the high watermark of the last fetch, or with ``read_committed`` to
-    /// the last stable offset; no request is sent.
+    /// The end is the high watermark of the last fetch, or with ``read_committed`` the last stable
+    /// offset. No request is sent.
     ///
     /// Returns:
     ///     The lag by ``(topic, partition)``; None if it is not known yet.
     fn lag<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let lag = self.engine()?.core.lag();
+        let lag = self.handle()?.core.lag();
         partitions::to_dict(py, lag, |lag| Ok(lag.into_pyobject(py)?.into_any().unbind()))
     }
 
@@ -297,7 +318,7 @@ impl ConsumerBase {
     /// Raises:
     ///     ConfigError: there is no ``group.id``.
     fn group_metadata(&self, py: Python<'_>) -> PyResult<GroupMetadata> {
-        match self.engine()?.core.group_metadata() {
+        match self.handle()?.core.group_metadata() {
             Some(member) => Ok(member.into()),
             None => {
                 Err(errors::raise(py, &Error::new(Kind::Config, "this consumer has no group: set group.id")))
@@ -307,63 +328,59 @@ impl ConsumerBase {
 
     /// Return the state of each connection, by broker, without waiting.
     ///
-    /// On a shared client, those of its other users are included.
+    /// On a shared client, this includes the connections of its other users.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.engine()?.core.client()))
+        Ok(connections(self.handle()?.core.client()))
     }
 
     /// Return the client's metrics, by the Java client's names, without waiting.
     ///
-    /// On a shared client, its other users are included.
-    ///
-    /// See ``ottla.Metrics`` for their meaning.
+    /// On a shared client, they include its other users. ``ottla.Metrics`` describes each.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.engine()?.core.client().metrics())
+        metrics(py, self.handle()?.core.client().metrics())
     }
 
-    /// End the poll that waits, or else the next one, with ``WakeupError``.
-    ///
-    /// Any thread may call it.
+    /// End the current poll, or else the next one, with ``WakeupError``; from any thread.
     fn wakeup(&self) -> PyResult<()> {
-        self.closing()?.core.wakeup();
+        self.handle_even_if_closed()?.core.wakeup();
         Ok(())
     }
 
-    /// Commits nothing automatically from now on.
+    /// Stops automatic commits.
     pub(super) fn _stop_auto_commit(&self) -> PyResult<()> {
-        self.closing()?.core.stop_auto_commit();
+        self.handle_even_if_closed()?.core.stop_auto_commit();
         Ok(())
     }
 
-    /// Logs why closing failed, where an exception of the application is raised instead.
+    /// Logs an error of closing, when an exception of the application is raised instead.
     #[allow(clippy::unused_self, reason = "a method for Python")]
     pub(super) fn _closing_failed(&self, error: &str) {
-        tracing::warn!(target: "ottla.group", error, "the consumer could not be closed as it should after the exception in its with block");
+        tracing::warn!(target: "ottla.group", error, "closing the consumer failed after an exception in its with block");
     }
 
     /// Whether the consumer was closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
-        Ok(self.closing()?.is_closed())
+        Ok(self.handle_even_if_closed()?.is_closed())
     }
 }
 
-/// What is printed of a consumer; it has no engine in a forked child.
+/// Returns the `repr` of a consumer; it has no handle in a forked child.
 pub(super) fn repr(class: &str, base: &ConsumerBase) -> String {
-    let Some(engine) = base.peek() else { return format!("{class}(made in another process)") };
-    let config = engine.core.client().config();
+    let Some(handle) = base.peek() else { return format!("{class}(created in another process)") };
+    let config = handle.core.client().config();
     format!(
         "{class}(bootstrap={:?}, group_id={:?}, partitions={}{})",
         config.bootstrap_servers.join(","),
         config.group_id,
-        engine.core.assignment().len(),
-        if engine.is_closed() { ", closed" } else { "" }
+        handle.core.assignment().len(),
+        if handle.is_closed() { ", closed" } else { "" }
     )
 }
 
-/// A pattern as the group's protocol matches it: with KIP-848 the brokers do, otherwise the client.
-fn pattern(engine: &Engine, text: &str) -> Result<Subscription, Error> {
-    match engine.core.client().config().group_protocol {
+/// Converts a pattern for the group's protocol: with KIP-848 the brokers match it, otherwise the client.
+fn pattern(handle: &ConsumerHandle, text: &str) -> Result<Subscription, Error> {
+    match handle.core.client().config().group_protocol {
         GroupProtocol::Consumer => Ok(Subscription::Regex(text.to_owned())),
         GroupProtocol::Classic => Pattern::java(text).map(Subscription::Matching),
     }

@@ -1,18 +1,15 @@
-//! Commits that nobody waits for, and who is to be told how they ended.
+//! Asynchronous commits: their order, and the callbacks that report their results.
 //!
-//! Invariants: they go out in the order in which they were asked for, and what they commit is what it
-//! was when they were. Callbacks are called by the thread that polls, or its task, as in Java, in the
-//! order in which the commits were asked for; a consumer that is closed waits for what is under way, in
-//! its time.
+//! Invariants: commits are sent in the order of the calls, each with the offsets as they were at its
+//! call. As in Java, callbacks run on the thread or task that polls, in the same order. `close` waits
+//! for the commits in flight within its timeout.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use ottla_client::consumer::offsets::CommittedOffset;
-use ottla_client::tasks::panics::try_catch;
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -22,81 +19,96 @@ use tokio::time::{Instant, timeout_at};
 
 use super::partitions::OffsetAndMetadata;
 use super::partitions::to_dict;
-use crate::consumer::consumer_handle::Engine;
 use crate::convert::errors;
 use crate::runtime::runtime;
 
-/// Commits that may be under way at once; each has its time-out.
-const MOST: usize = 10_000;
+/// The maximum number of commits in flight; each has its own timeout.
+const MAX_IN_FLIGHT: usize = 10_000;
 
-type Offsets = HashMap<TopicPartition, CommittedOffset>;
+pub(super) type Offsets = HashMap<TopicPartition, CommittedOffset>;
 
-/// A commit that has ended.
-struct Outcome {
-    callback: Py<PyAny>,
-    offsets: Offsets,
-    result: Result<()>,
+/// A commit that succeeded or failed, and the callback to call with its result.
+pub(super) struct CompletedCommit {
+    pub(super) callback: Py<PyAny>,
+    pub(super) offsets: Offsets,
+    pub(super) result: Result<()>,
 }
 
-/// What is known of a commit.
-enum Progress {
-    UnderWay,
-    /// Nobody is to be told.
-    Silent,
-    Ended(Outcome),
+enum CommitState {
+    InFlight,
+    /// `None` if the commit has no callback.
+    Completed(Option<CompletedCommit>),
 }
 
-/// Commits whose callbacks were not called yet, in the order in which they were asked for.
+/// Commits whose callbacks were not called yet, in the order of the calls.
 #[derive(Default)]
-struct Commits {
-    /// The number of the first; they are numbered as they come.
+struct CommitQueue {
+    /// The number of the first commit in `states`; numbers are consecutive.
     first: u64,
-    progress: VecDeque<Progress>,
-    under_way: usize,
+    states: VecDeque<CommitState>,
+    in_flight: usize,
 }
 
-impl Commits {
+impl CommitQueue {
     fn begin(&mut self) -> u64 {
-        self.progress.push_back(Progress::UnderWay);
-        self.under_way += 1;
-        self.first + self.progress.len() as u64 - 1
+        self.states.push_back(CommitState::InFlight);
+        self.in_flight += 1;
+        self.first + self.states.len() as u64 - 1
     }
 
-    fn end(&mut self, number: u64, how: Progress) {
-        self.under_way -= 1;
-        let at = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
-        if let Some(progress) = at.and_then(|at| self.progress.get_mut(at)) {
-            *progress = how;
+    fn complete(&mut self, number: u64, completed: Option<CompletedCommit>) {
+        self.in_flight -= 1;
+        let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
+        if let Some(state) = index.and_then(|index| self.states.get_mut(index)) {
+            *state = CommitState::Completed(completed);
         }
     }
 
-    /// The first that has ended, if none before it is under way.
-    fn pop(&mut self) -> Option<Outcome> {
-        while !matches!(self.progress.front()?, Progress::UnderWay) {
+    /// Removes the first completed commit that has a callback, unless an earlier one is in flight.
+    fn pop(&mut self) -> Option<CompletedCommit> {
+        while !matches!(self.states.front()?, CommitState::InFlight) {
             self.first += 1;
-            if let Some(Progress::Ended(outcome)) = self.progress.pop_front() {
-                return Some(outcome);
+            if let Some(CommitState::Completed(Some(completed))) = self.states.pop_front() {
+                return Some(completed);
             }
         }
         None
     }
 }
 
-/// Whom to tell, of what error, if any, and of which offsets.
-pub(super) type Ended = (Py<PyAny>, Py<PyAny>, Py<PyDict>);
+/// A callback and its arguments: an error or None, and the offsets.
+pub(super) type CallbackCall = (Py<PyAny>, Py<PyAny>, Py<PyDict>);
 
+/// The asynchronous commits of one consumer.
 #[derive(Default)]
-pub(super) struct Outcomes {
-    commits: Mutex<Commits>,
-    /// One less is under way.
-    fewer: Notify,
+pub(super) struct CommitCallbacks {
+    queue: Mutex<CommitQueue>,
+    /// Notified when a commit completes.
+    completion: Notify,
 }
 
-impl Outcomes {
-    /// The next of those that have ended.
-    pub(super) fn next(&self, py: Python<'_>) -> PyResult<Option<Ended>> {
-        let next = self.commits.lock().pop();
-        let Some(Outcome { callback, offsets, result }) = next else { return Ok(None) };
+impl CommitCallbacks {
+    /// Adds a commit and returns its number, for [`CommitCallbacks::complete`].
+    pub(super) fn begin(&self) -> Result<u64> {
+        let mut queue = self.queue.lock();
+        if queue.in_flight >= MAX_IN_FLIGHT {
+            let message =
+                format!("{MAX_IN_FLIGHT} commits are in flight: wait for some of them, or commit less often");
+            return Err(Error::new(Kind::State, message));
+        }
+        Ok(queue.begin())
+    }
+
+    /// Records the result of a commit; `None` if it has no callback.
+    pub(super) fn complete(&self, number: u64, completed: Option<CompletedCommit>) {
+        self.queue.lock().complete(number, completed);
+        self.completion.notify_waiters();
+    }
+
+    /// Returns the next callback to call, with its arguments.
+    pub(super) fn next_call(&self, py: Python<'_>) -> PyResult<Option<CallbackCall>> {
+        let next = self.queue.lock().pop();
+        let Some(CompletedCommit { callback, offsets, result }) = next else { return Ok(None) };
         let offsets = to_dict(py, offsets, |committed| {
             Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any)
         })?;
@@ -107,79 +119,41 @@ impl Outcomes {
         Ok(Some((callback, error, offsets.unbind())))
     }
 
-    /// Calls the callbacks of what has ended; the first that raises ends this, the others wait.
-    pub(super) fn tell(&self, py: Python<'_>) -> PyResult<()> {
-        while let Some((callback, error, offsets)) = self.next(py)? {
+    /// Calls the callbacks of completed commits. If one raises, the rest wait for the next call.
+    pub(super) fn invoke_completed(&self, py: Python<'_>) -> PyResult<()> {
+        while let Some((callback, error, offsets)) = self.next_call(py)? {
             callback.call1(py, (error, offsets))?;
         }
         Ok(())
     }
 
-    /// Waits until none is under way, or until the deadline.
-    pub(super) async fn settled(&self, deadline: Instant) {
+    /// Waits until no commit is in flight, or until the deadline.
+    pub(super) async fn wait_until_idle(&self, deadline: Instant) {
         loop {
-            let mut fewer = pin!(self.fewer.notified());
-            fewer.as_mut().enable();
-            if self.commits.lock().under_way == 0 || timeout_at(deadline, fewer).await.is_err() {
+            let mut completion = pin!(self.completion.notified());
+            completion.as_mut().enable();
+            if self.queue.lock().in_flight == 0 || timeout_at(deadline, completion).await.is_err() {
                 return;
             }
         }
     }
 }
 
-/// Begins work now, before it is awaited, so that it has its place in the queue of commits before
-/// whatever comes later.
-pub(super) fn begin<T: Send + 'static>(
+/// Polls `work` once, now, so that a commit is queued before any later one; returns the rest of it.
+pub(super) fn start_now<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<impl Future<Output = T> + Send + 'static> {
     let runtime = runtime()?;
     let _entered = runtime.enter();
     let mut work = Box::pin(work);
-    let done = match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(done) => Some(done),
+    let ready = match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
         Poll::Pending => None,
     };
     Ok(async move {
-        match done {
-            Some(done) => done,
+        match ready {
+            Some(output) => output,
             None => work.await,
         }
     })
-}
-
-/// Starts a commit; the callback is called with the error, or None, and the offsets.
-pub(super) fn commit_async(
-    engine: &Arc<Engine>,
-    offsets: Option<Offsets>,
-    callback: Option<Py<PyAny>>,
-) -> PyResult<()> {
-    let number = {
-        let mut commits = engine.outcomes.commits.lock();
-        if commits.under_way >= MOST {
-            let words = format!("{MOST} commits are under way: wait for some of them, or commit less often");
-            return Err(Python::attach(|py| errors::raise(py, &Error::new(Kind::State, words))));
-        }
-        commits.begin()
-    };
-    // What is committed is what was handed out by now.
-    let offsets = offsets.unwrap_or_else(|| engine.core.positions());
-    let shared = Arc::clone(engine);
-    let work = begin(async move {
-        let timeout = shared.core.client().config().default_api_timeout;
-        let commit = shared.core.commit(Some(offsets.clone()), timeout);
-        // Those behind it wait for its end.
-        let result = try_catch("a commit", commit).await;
-        let progress = match (callback, &result) {
-            (None, Err(error)) => {
-                tracing::warn!(target: "ottla.group", %error, "a commit that nobody waited for has failed");
-                Progress::Silent
-            }
-            (None, Ok(())) => Progress::Silent,
-            (Some(callback), _) => Progress::Ended(Outcome { callback, offsets, result }),
-        };
-        shared.outcomes.commits.lock().end(number, progress);
-        shared.outcomes.fewer.notify_waiters();
-    })?;
-    runtime()?.spawn(work);
-    Ok(())
 }

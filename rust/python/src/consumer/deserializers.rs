@@ -1,21 +1,21 @@
-//! `key_deserializer` and `value_deserializer`: what makes objects of the bytes of keys and values.
+//! `key_deserializer` and `value_deserializer`: they convert the bytes of keys and values to objects.
 //!
-//! Invariant: whatever a deserializer raises becomes a `SerializationError` that names topic,
-//! partition, offset and field; null is never deserialized.
+//! Invariant: an exception of a deserializer becomes a `SerializationError` with topic, partition,
+//! offset and field. Null is never deserialized.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use super::record::bytes;
 use crate::convert::errors;
+use crate::convert::field_bytes::bytes_or_none;
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 struct Deserializer {
     field: &'static str,
     call: Py<PyAny>,
-    /// It wants the topic, the bytes and the headers.
+    /// Whether `call` takes the topic, the bytes and the headers, not only the bytes.
     is_object: bool,
 }
 
@@ -26,8 +26,8 @@ pub(crate) struct Deserializers {
     value: Option<Deserializer>,
 }
 
-/// The record that a key or a value is part of.
-pub(super) struct Place<'a, 'py> {
+/// The record of a key or a value.
+pub(super) struct RecordContext<'a, 'py> {
     pub(super) topic: &'a Bound<'py, PyString>,
     pub(super) partition: i32,
     pub(super) offset: i64,
@@ -36,66 +36,74 @@ pub(super) struct Place<'a, 'py> {
 
 impl Deserializers {
     pub(super) fn new(key: Option<&Bound<'_, PyAny>>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let one = |field: &'static str, given: Option<&Bound<'_, PyAny>>| {
-            given.filter(|given| !given.is_none()).map(|given| Deserializer::new(field, given)).transpose()
+        let new = |field: &'static str, deserializer: Option<&Bound<'_, PyAny>>| {
+            deserializer
+                .filter(|deserializer| !deserializer.is_none())
+                .map(|deserializer| Deserializer::new(field, deserializer))
+                .transpose()
         };
-        Ok(Self { key: one("key", key)?, value: one("value", value)? })
+        Ok(Self { key: new("key", key)?, value: new("value", value)? })
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.key.is_none() && self.value.is_none()
     }
 
-    pub(super) fn key(&self, place: &Place<'_, '_>, key: Option<&[u8]>) -> PyResult<Py<PyAny>> {
-        field(self.key.as_ref(), place, key)
+    pub(super) fn key(&self, context: &RecordContext<'_, '_>, key: Option<&[u8]>) -> PyResult<Py<PyAny>> {
+        field(self.key.as_ref(), context, key)
     }
 
-    pub(super) fn value(&self, place: &Place<'_, '_>, value: Option<&[u8]>) -> PyResult<Py<PyAny>> {
-        field(self.value.as_ref(), place, value)
+    pub(super) fn value(&self, context: &RecordContext<'_, '_>, value: Option<&[u8]>) -> PyResult<Py<PyAny>> {
+        field(self.value.as_ref(), context, value)
     }
 }
 
 fn field(
     deserializer: Option<&Deserializer>,
-    place: &Place<'_, '_>,
+    context: &RecordContext<'_, '_>,
     data: Option<&[u8]>,
 ) -> PyResult<Py<PyAny>> {
     match (deserializer, data) {
-        (Some(deserializer), Some(data)) => deserializer.deserialize(place, data),
-        _ => Ok(bytes(place.topic.py(), data)),
+        (Some(deserializer), Some(data)) => deserializer.deserialize(context, data),
+        _ => Ok(bytes_or_none(context.topic.py(), data)),
     }
 }
 
 impl Deserializer {
-    fn new(field: &'static str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let is_object = given.hasattr("deserialize")?;
-        let call = if is_object { given.getattr("deserialize")? } else { given.clone() };
+    fn new(field: &'static str, deserializer: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let is_object = deserializer.hasattr("deserialize")?;
+        let call = if is_object { deserializer.getattr("deserialize")? } else { deserializer.clone() };
         if !call.is_callable() {
-            let ty = given.get_type().name()?;
-            let words = format!(
+            let ty = deserializer.get_type().name()?;
+            let message = format!(
                 "{field}_deserializer is of type {ty}: expected a callable, or an object with deserialize(topic, data, headers); see ottla.deserializers"
             );
-            return Err(errors::config(given.py(), words));
+            return Err(errors::config(deserializer.py(), message));
         }
         Ok(Self { field, call: call.unbind(), is_object })
     }
 
-    fn deserialize(&self, place: &Place<'_, '_>, data: &[u8]) -> PyResult<Py<PyAny>> {
-        let py = place.topic.py();
+    fn deserialize(&self, context: &RecordContext<'_, '_>, data: &[u8]) -> PyResult<Py<PyAny>> {
+        let py = context.topic.py();
         let (call, data) = (self.call.bind(py), PyBytes::new(py, data));
-        let made =
-            if self.is_object { call.call1((place.topic, data, place.headers)) } else { call.call1((data,)) };
-        made.map(Bound::unbind)
-            .map_err(|cause| self.error(py, place, cause).unwrap_or_else(|failure| failure))
+        let result = if self.is_object {
+            call.call1((context.topic, data, context.headers))
+        } else {
+            call.call1((data,))
+        };
+        result
+            .map(Bound::unbind)
+            .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
     }
 
-    fn error(&self, py: Python<'_>, place: &Place<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
+    fn error(&self, py: Python<'_>, context: &RecordContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {
         if !cause.is_instance_of::<pyo3::exceptions::PyException>(py) {
-            // Ctrl-C, or the end of the program.
+            // Ctrl-C or SystemExit.
             return Ok(cause);
         }
-        let make = ERROR.import(py, "ottla.errors", "_deserialization_error")?;
-        let made = make.call1((place.topic, place.partition, place.offset, self.field, cause.value(py)))?;
-        Ok(PyErr::from_value(made))
+        let new_error = ERROR.import(py, "ottla.errors", "_not_deserialized")?;
+        let arguments = (context.topic, context.partition, context.offset, self.field, cause.value(py));
+        let error = new_error.call1(arguments)?;
+        Ok(PyErr::from_value(error))
     }
 }

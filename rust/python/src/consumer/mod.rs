@@ -1,23 +1,24 @@
-//! `Consumer` and `AsyncConsumer`, over one engine.
+//! `Consumer` and `AsyncConsumer`, over one `consumer_handle`.
 //!
-//! - `base`: what neither has to wait for; `sync` and `asynchronous`: what they wait for, each in its way.
-//! - `engine`: the consumer with what is on its way to the program; `held`: records, `columns`: Arrow.
-//! - `record`: what a program gets; `deserializers`: what makes objects of its key and value.
-//! - `assignors`: those that are written in Python.
-//! - `change`: rebalances and their callbacks; `turn`: one poll at a time; `outcomes`: commits that
-//!   nobody waits for.
-//! - `partitions`: how partitions and offsets come from Python and go there.
+//! - `base`: methods that do not wait; `sync` and `asynchronous`: those that do; `blocking`: the
+//!   blocking consumer's poll loop.
+//! - `consumer_handle`: the core's consumer and its buffers: `record_buffer`, `arrow_buffer`.
+//! - `record`, `deserializers`: records as objects; `partitions`: partitions and offsets.
+//! - `rebalance_listener`, `rebalance_change`: rebalances and their callbacks; `assignors`: custom ones.
+//! - `poll_guard`: one poll at a time; `commit_callbacks`: asynchronous commits.
 
 mod arrow_buffer;
 mod assignors;
 mod asynchronous;
 mod base;
+mod blocking;
 mod commit_callbacks;
 mod consumer_handle;
 mod deserializers;
 mod partitions;
 mod poll_guard;
 mod rebalance_change;
+mod rebalance_listener;
 mod record;
 mod record_buffer;
 mod sync;

@@ -1,4 +1,4 @@
-//! Partitions and offsets as Python has them: pairs of a topic and a number, and dicts by such pairs.
+//! Partitions and offsets in Python: pairs of a topic and a number, and dicts by such pairs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,12 +15,13 @@ use super::record::Record;
 use crate::convert::errors;
 use crate::convert::offsets::OffsetAndTimestamp;
 
-/// An offset as a group stores it.
+/// An offset with its metadata, as a group stores it.
 ///
 /// Args:
 ///     offset: the offset of the next record to read.
-///     metadata: text that the group stores with it. Default: empty.
-///     leader_epoch: the leader epoch of the record before it (KIP-320). Default: -1, unknown.
+///     metadata: text that the group stores with the offset. Default: empty.
+///     leader_epoch: the leader epoch of the record before the offset (KIP-320). Default: -1,
+///         unknown.
 ///
 /// Raises:
 ///     ConfigError: the offset is negative.
@@ -40,11 +41,11 @@ impl OffsetAndMetadata {
     #[new]
     #[pyo3(signature = (offset, metadata=String::new(), leader_epoch=-1))]
     fn new(py: Python<'_>, offset: i64, metadata: String, leader_epoch: i32) -> PyResult<Self> {
-        check(py, offset)?;
+        check_offset(py, offset)?;
         Ok(Self { offset, metadata, leader_epoch })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py, (i64, &str, i32)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> ReduceValue<'py, (i64, &str, i32)> {
         (py.get_type::<Self>(), (self.offset, &self.metadata, self.leader_epoch))
     }
 
@@ -64,33 +65,33 @@ impl From<CommittedOffset> for OffsetAndMetadata {
 }
 
 impl From<&OffsetAndMetadata> for CommittedOffset {
-    fn from(given: &OffsetAndMetadata) -> Self {
-        let leader_epoch = (given.leader_epoch >= 0).then_some(given.leader_epoch);
-        Self { offset: given.offset, leader_epoch, metadata: given.metadata.clone(), ..Self::default() }
+    fn from(offset: &OffsetAndMetadata) -> Self {
+        let leader_epoch = (offset.leader_epoch >= 0).then_some(offset.leader_epoch);
+        Self { offset: offset.offset, leader_epoch, metadata: offset.metadata.clone(), ..Self::default() }
     }
 }
 
 /// The identity of a consumer in its group.
 ///
-/// A transaction that commits the consumer's offsets sends it (KIP-447).
-/// It can be pickled, for a producer in another process.
+/// A transaction sends it along with the consumer's offsets (KIP-447). It can be pickled, for a
+/// producer in another process.
 ///
 /// Args:
-///     group_id: the group.
-///     generation: the group's generation (classic) or the member's epoch (KIP-848); -1, the
-///         default, for no member.
-///     member_id: the member's id; empty, the default, for no member.
+///     group_id: the group (``group.id``).
+///     generation: the group's generation, or the member's epoch with KIP-848. Default: -1, not a
+///         member.
+///     member_id: the member's id. Default: empty, not a member.
 ///     instance_id: the ``group.instance.id`` of a static member. Default: None.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct GroupMetadata {
     /// The group (``group.id``).
     group_id: String,
-    /// The group's generation, or the member's epoch with KIP-848; -1 if it is not a member.
+    /// The group's generation, or the member's epoch with KIP-848; -1 if not a member.
     generation: i32,
-    /// The member's id; empty if it is not a member.
+    /// The member's id; empty if not a member.
     member_id: String,
-    /// ``group.instance.id`` of a static member (KIP-345); None without one.
+    /// The ``group.instance.id`` of a static member (KIP-345); None for other members.
     instance_id: Option<String>,
 }
 
@@ -113,7 +114,7 @@ impl GroupMetadata {
         Self { group_id, generation, member_id, instance_id }
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> Reduced<'py, (&str, i32, &str, Option<&str>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> ReduceValue<'py, (&str, i32, &str, Option<&str>)> {
         let arguments = (&*self.group_id, self.generation, &*self.member_id, self.instance_id.as_deref());
         (py.get_type::<Self>(), arguments)
     }
@@ -129,30 +130,30 @@ impl GroupMetadata {
     }
 }
 
-/// What pickle and copy make an object again from: its class and the arguments.
-type Reduced<'py, Arguments> = (Bound<'py, PyType>, Arguments);
+/// The result of `__reduce__`: a class and the arguments of its constructor.
+type ReduceValue<'py, Arguments> = (Bound<'py, PyType>, Arguments);
 
-fn check(py: Python<'_>, offset: i64) -> PyResult<()> {
+fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
     if offset < 0 {
         return Err(errors::config(py, format!("offset is {offset}: expected 0 or more")));
     }
     Ok(())
 }
 
-/// A `(topic, partition)`.
-fn partition(given: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
-    let (topic, partition): (String, i32) = given.extract().map_err(|_| {
-        let shown = given.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
-        PyTypeError::new_err(format!("{shown} names no partition: expected (topic, partition)"))
+/// Converts a `(topic, partition)`.
+fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
+    let (topic, partition): (String, i32) = argument.extract().map_err(|_| {
+        let shown = argument.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
+        PyTypeError::new_err(format!("{shown} is not a partition: expected (topic, partition)"))
     })?;
     Ok((topic.into(), partition))
 }
 
-/// Many of them, each once; the topics' names are shared.
-pub(super) fn partitions(given: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
+/// Converts partitions without duplicates; equal topic names share memory.
+pub(super) fn partitions(argument: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
     let mut names: HashMap<Arc<str>, Arc<str>> = HashMap::new();
     let mut all = Vec::new();
-    for item in given.try_iter()? {
+    for item in argument.try_iter()? {
         let (topic, partition) = partition(&item?)?;
         let topic = Arc::clone(names.entry(Arc::clone(&topic)).or_insert(topic));
         all.push((topic, partition));
@@ -162,92 +163,95 @@ pub(super) fn partitions(given: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartitio
     Ok(all)
 }
 
-/// Partitions given as arguments.
-pub(super) fn arguments(given: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
-    partitions(given.as_any())
+/// Converts partitions that were passed as positional arguments.
+pub(super) fn arguments(argument: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
+    partitions(argument.as_any())
 }
 
-/// Offsets to commit, by partition: numbers, or `OffsetAndMetadata`. Of a record, the offset behind it.
+/// Converts offsets to commit: by partition, as numbers or `OffsetAndMetadata`; or the offset after a record.
 pub(super) fn offsets(
-    given: Option<&Bound<'_, PyAny>>,
+    argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<HashMap<TopicPartition, CommittedOffset>>> {
-    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(None) };
-    if let Ok(record) = given.cast::<Record>() {
-        return Ok(Some(HashMap::from([record.get().processed(given.py())?])));
+    let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(None) };
+    if let Ok(record) = argument.cast::<Record>() {
+        return Ok(Some(HashMap::from([record.get().position_after(argument.py())?])));
     }
-    if !given.hasattr(intern!(given.py(), "items"))? {
-        let ty = given.get_type().name()?;
+    if !argument.hasattr(intern!(argument.py(), "items"))? {
+        let ty = argument.get_type().name()?;
         let message = format!("offsets is of type {ty}: expected a record, or offsets by partition");
         return Err(PyTypeError::new_err(message));
     }
     let mut offsets = HashMap::new();
-    for item in given.call_method0("items")?.try_iter()? {
-        let (place, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+    for item in argument.call_method0("items")?.try_iter()? {
+        let (key, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
         let committed = match offset.cast::<OffsetAndMetadata>() {
             Ok(offset) => CommittedOffset::from(offset.get()),
             Err(_) => {
                 let number: i64 = offset.extract().map_err(|_| {
                     PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
                 })?;
-                check(given.py(), number)?;
+                check_offset(argument.py(), number)?;
                 CommittedOffset { offset: number, ..CommittedOffset::default() }
             }
         };
-        offsets.insert(partition(&place)?, committed);
+        offsets.insert(partition(&key)?, committed);
     }
     Ok(Some(offsets))
 }
 
-/// A list of `(topic, partition)`.
+/// Returns a list of `(topic, partition)`.
 pub(super) fn to_list<'py>(py: Python<'py>, partitions: &[TopicPartition]) -> PyResult<Bound<'py, PyList>> {
     PyList::new(py, partitions.iter().map(|(topic, partition)| (&**topic, *partition)))
 }
 
-/// A dict by `(topic, partition)`, in order.
+/// Returns a dict by `(topic, partition)`, in order.
 pub(super) fn to_dict<'py, T>(
     py: Python<'py>,
-    found: impl IntoIterator<Item = (TopicPartition, T)>,
-    mut value: impl FnMut(T) -> PyResult<Py<PyAny>>,
+    values: impl IntoIterator<Item = (TopicPartition, T)>,
+    mut to_value: impl FnMut(T) -> PyResult<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut values: Vec<_> = values.into_iter().collect();
+    values.sort_by(|a, b| a.0.cmp(&b.0));
     let dict = PyDict::new(py);
-    for ((topic, partition), found) in found {
-        dict.set_item((&*topic, partition), value(found)?)?;
+    for ((topic, partition), item) in values {
+        dict.set_item((&*topic, partition), to_value(item)?)?;
     }
     Ok(dict)
 }
 
-/// What is committed, by partition; None where nothing is.
+/// Returns committed offsets by partition; None for a partition without one.
 pub(super) fn committed<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, Option<CommittedOffset>>,
+    offsets: HashMap<TopicPartition, Option<CommittedOffset>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    to_dict(py, found, |committed| match committed {
+    to_dict(py, offsets, |committed| match committed {
         Some(committed) => Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any),
         None => Ok(py.None()),
     })
 }
 
-/// The same look-up for each partition.
-pub(super) fn each(partitions: Vec<TopicPartition>, spec: OffsetSpec) -> Vec<(TopicPartition, OffsetSpec)> {
+/// Pairs each partition with the same offset spec.
+pub(super) fn with_spec(
+    partitions: Vec<TopicPartition>,
+    spec: OffsetSpec,
+) -> Vec<(TopicPartition, OffsetSpec)> {
     partitions.into_iter().map(|partition| (partition, spec)).collect()
 }
 
-/// Offsets alone, by partition.
-pub(super) fn plain<'py>(
+/// Returns offsets as numbers, by partition.
+pub(super) fn offsets_only<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, ListedOffset>,
+    offsets: HashMap<TopicPartition, ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    to_dict(py, found, |listed| Ok(listed.offset.into_pyobject(py)?.into_any().unbind()))
+    to_dict(py, offsets, |listed| Ok(listed.offset.into_pyobject(py)?.into_any().unbind()))
 }
 
-/// The first records of a time and later, by partition; None where there is none.
-pub(super) fn by_time<'py>(
+/// Returns offsets with timestamps, by partition; None for a partition without a matching record.
+pub(super) fn offsets_by_time<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, ListedOffset>,
+    offsets: HashMap<TopicPartition, ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    to_dict(py, found, |listed| {
+    to_dict(py, offsets, |listed| {
         if listed.offset < 0 {
             return Ok(py.None());
         }

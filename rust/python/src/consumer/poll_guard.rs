@@ -1,6 +1,6 @@
-//! One poll at a time: a consumer is for one thread, or one task, at a time.
+//! The lock of polling: one thread or task polls a consumer at a time.
 //!
-//! Invariant: whoever has the turn gives it back, also when it is ended by an exception.
+//! Invariant: every poll releases the lock, also if it raises.
 
 use std::thread::{self, ThreadId};
 
@@ -9,69 +9,70 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// Who polls.
 #[derive(Default)]
-pub(super) struct Turn {
+pub(super) struct PollLock {
+    /// The thread that polls, or whose event loop does.
     holder: Mutex<Option<ThreadId>>,
-    freed: Notify,
+    released: Notify,
 }
 
-/// The turn, for as long as this is held.
-pub(super) struct Held<'a>(&'a Turn);
+/// Holds a [`PollLock`] until it is dropped.
+pub(super) struct PollGuard<'a>(&'a PollLock);
 
-impl Drop for Held<'_> {
+impl Drop for PollGuard<'_> {
     fn drop(&mut self) {
-        self.0.leave();
+        self.0.release();
     }
 }
 
-impl Turn {
-    /// Takes the turn until [`Turn::leave`]; `who` may be polling already.
-    pub(super) fn enter(&self, who: &str) -> ottla_client::Result<()> {
+impl PollLock {
+    /// Acquires the lock until [`PollLock::release`]. An error says that `other` is polling.
+    pub(super) fn acquire(&self, other: &str) -> ottla_client::Result<()> {
         let mut holder = self.holder.lock();
         if holder.is_some() {
-            let words = format!(
-                "{who} is polling this consumer: a consumer is for one at a time; wakeup() ends the other's poll"
+            let message = format!(
+                "{other} is polling this consumer: only one may poll at a time; wakeup() ends the other's poll"
             );
-            return Err(Error::new(Kind::State, words));
+            return Err(Error::new(Kind::State, message));
         }
         *holder = Some(thread::current().id());
         Ok(())
     }
 
-    /// A turn that was taken already.
-    pub(super) fn taken(&self) -> Held<'_> {
-        Held(self)
+    /// Returns a guard for a lock that is acquired already.
+    pub(super) fn adopt(&self) -> PollGuard<'_> {
+        PollGuard(self)
     }
 
-    pub(super) fn leave(&self) {
+    pub(super) fn release(&self) {
         *self.holder.lock() = None;
-        self.freed.notify_waiters();
+        self.released.notify_waiters();
     }
 
-    pub(super) fn hold(&self) -> ottla_client::Result<Held<'_>> {
-        if self.is_mine() {
-            let words = "a callback of a consumer cannot poll it: return first";
-            return Err(Error::new(Kind::State, words));
+    /// Acquires the lock for this thread.
+    pub(super) fn lock(&self) -> ottla_client::Result<PollGuard<'_>> {
+        if self.is_held_by_this_thread() {
+            let message = "a callback of a consumer cannot poll it: return first";
+            return Err(Error::new(Kind::State, message));
         }
-        self.enter("another thread").map(|()| Held(self))
+        self.acquire("another thread").map(|()| PollGuard(self))
     }
 
-    /// Whether this thread is in a poll: it calls from a callback.
-    pub(super) fn is_mine(&self) -> bool {
+    /// Whether this thread polls already, and so calls from a callback.
+    pub(super) fn is_held_by_this_thread(&self) -> bool {
         *self.holder.lock() == Some(thread::current().id())
     }
 
-    /// Waits for the turn; says whether it came in time.
-    pub(super) async fn wait(&self, deadline: Instant) -> bool {
+    /// Waits for the lock; returns whether it was acquired before the deadline.
+    pub(super) async fn acquire_by(&self, deadline: Instant) -> bool {
         loop {
-            let freed = self.freed.notified();
-            tokio::pin!(freed);
-            freed.as_mut().enable();
-            if self.enter("").is_ok() {
+            let released = self.released.notified();
+            tokio::pin!(released);
+            released.as_mut().enable();
+            if self.acquire("").is_ok() {
                 return true;
             }
-            if timeout_at(deadline, freed).await.is_err() {
+            if timeout_at(deadline, released).await.is_err() {
                 return false;
             }
         }

@@ -1,72 +1,83 @@
-//! Rebalances, and what a program wants to be called for.
+//! `RebalanceChange`: the steps of a rebalance, for `python/ottla/async_consumer.py` to await.
 //!
-//! Invariant: a change is finished once its callback has returned or raised: what was revoked is not
-//! given up before, and the group goes on after.
+//! Invariant: a change is finished once its callback returned or raised. Only then are revoked
+//! partitions given up, and the membership continues.
+
+use std::sync::Arc;
 
 use ottla_client::consumer::group::RebalanceEvent;
-use parking_lot::Mutex;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::partitions::to_list;
+use crate::asyncio::start;
+use crate::consumer::consumer_handle::{ConsumerHandle, PollOutcome};
+use crate::consumer::rebalance_listener::changed_partitions;
+use crate::convert::errors;
+use crate::runtime::ProcessLocal;
 
-/// What `subscribe` was given.
-#[derive(Default)]
-struct Given {
-    assigned: Option<Py<PyAny>>,
-    revoked: Option<Py<PyAny>>,
-    lost: Option<Py<PyAny>>,
-}
-
-/// The callbacks of a consumer.
-#[derive(Default)]
-pub(super) struct Listeners(Mutex<Given>);
-
-impl Listeners {
-    pub(super) fn set(
-        &self,
-        assigned: Option<Py<PyAny>>,
-        revoked: Option<Py<PyAny>>,
-        lost: Option<Py<PyAny>>,
-    ) {
-        // Dropped outside of the lock: that may call Python.
-        let before = std::mem::replace(&mut *self.0.lock(), Given { assigned, revoked, lost });
-        drop(before);
-    }
-
-    /// What to call for a change.
-    pub(super) fn of(&self, py: Python<'_>, change: &RebalanceEvent) -> Option<Py<PyAny>> {
-        let given = self.0.lock();
-        let callback = match change {
-            RebalanceEvent::Assign { .. } => &given.assigned,
-            RebalanceEvent::Revoke(_) => &given.revoked,
-            // As in Java: who cares only for revocations hears of losses, too.
-            RebalanceEvent::Lost(_) if given.lost.is_none() => &given.revoked,
-            RebalanceEvent::Lost(_) => &given.lost,
-            RebalanceEvent::Failed(_) => return None,
-        };
-        callback.as_ref().map(|callback| callback.clone_ref(py))
-    }
-}
-
-/// The partitions that a callback is told.
-pub(super) fn told<'py>(py: Python<'py>, change: &RebalanceEvent) -> PyResult<Bound<'py, PyList>> {
-    match change {
-        RebalanceEvent::Assign { added, .. } => to_list(py, added),
-        RebalanceEvent::Revoke(partitions) | RebalanceEvent::Lost(partitions) => to_list(py, partitions),
-        RebalanceEvent::Failed(_) => Ok(PyList::empty(py)),
-    }
-}
-
-/// A change of the assignment for ``AsyncConsumer`` to handle.
+/// A change of the assignment, which ``AsyncConsumer`` handles step by step.
 #[pyclass(frozen, module = "ottla._core")]
-pub(crate) struct RebalanceChange(pub(super) RebalanceEvent);
+pub(crate) struct RebalanceChange {
+    handle: ProcessLocal<Arc<ConsumerHandle>>,
+    change: RebalanceEvent,
+}
+
+impl RebalanceChange {
+    pub(super) fn new(handle: Arc<ConsumerHandle>, change: RebalanceEvent) -> Self {
+        Self { handle: ProcessLocal::new(handle), change }
+    }
+}
+
+/// Converts the outcome of a poll: a change to handle, or whether there may be something to pop.
+pub(super) fn poll_outcome(
+    py: Python<'_>,
+    handle: Arc<ConsumerHandle>,
+    outcome: PollOutcome,
+) -> PyResult<Py<PyAny>> {
+    match outcome {
+        PollOutcome::Ready => true.into_py_any(py),
+        PollOutcome::Empty => false.into_py_any(py),
+        PollOutcome::Rebalance(change) => RebalanceChange::new(handle, change).into_py_any(py),
+    }
+}
 
 #[pymethods]
 impl RebalanceChange {
     /// The partitions that were assigned, revoked or lost, as topic and number.
     #[getter]
     fn partitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        told(py, &self.0)
+        changed_partitions(py, &self.change)
+    }
+
+    /// Do what comes before the callback: commit before a revocation, take up new partitions.
+    fn begin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (handle, change) = (Arc::clone(ConsumerHandle::open(&self.handle)?), self.change.clone());
+        let work = async move {
+            handle.core.prepare_rebalance(&change).await;
+            Ok(())
+        };
+        start(py, work, |py, ()| Ok(py.None()))
+    }
+
+    /// Return the application's callback for this change, if there is one.
+    fn callback(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        Ok(ConsumerHandle::open(&self.handle)?.listener.callback_for(py, &self.change))
+    }
+
+    /// Wait a few seconds at most for commits of the partitions to give up.
+    fn wait_for_commits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (handle, change) = (Arc::clone(ConsumerHandle::open(&self.handle)?), self.change.clone());
+        let work = async move {
+            handle.core.await_pending_commits(&change).await;
+            Ok(())
+        };
+        start(py, work, |py, ()| Ok(py.None()))
+    }
+
+    /// Give up revoked or lost partitions, and let the membership continue.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let finished = ConsumerHandle::open(&self.handle)?.core.complete_rebalance(&self.change);
+        finished.map_err(|error| errors::raise(py, &error))
     }
 }

@@ -1,29 +1,30 @@
-//! `Record`: what a program gets of a record.
+//! `Record`: a consumed record as a Python object.
 //!
-//! Invariant: its key and value are objects of their own, so that a record that is kept keeps no
-//! buffer of the engine's alive.
+//! Invariant: it owns its key and value, so that keeping a record keeps no fetch buffer alive.
 
 use ottla_client::TopicPartition;
 use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::consumer::{RecordEntry, RecordSet};
+use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
-use super::deserializers::{Deserializers, Place};
+use super::deserializers::{Deserializers, RecordContext};
+use crate::convert::field_bytes::bytes_or_none;
 
-/// A record that was read. It holds no buffer of the consumer.
+/// A consumed record. It refers to no buffer of the consumer.
 ///
 /// Args:
 ///     topic: the topic.
 ///     partition: the partition.
 ///     offset: the record's offset.
-///     timestamp: milliseconds since 1970; -1 if it has none.
-///     timestamp_type: 0 if the producer set the timestamp, 1 if the broker did; -1 if there is
-///         none.
-///     key: bytes, or what ``key_deserializer`` returned; None if it has none.
-///     value: bytes, or what ``value_deserializer`` returned; None for a tombstone.
-///     headers: pairs of a name and a value.
-///     leader_epoch: the epoch of the leader that appended the record; -1 if unknown.
+///     timestamp: milliseconds since 1970. Default: -1, none.
+///     timestamp_type: 0 if the producer set the timestamp, 1 if the broker did, -1 if there is
+///         none. Default: 0.
+///     key: bytes, or the result of ``key_deserializer``. Default: None, no key.
+///     value: bytes, or the result of ``value_deserializer``. Default: None, a tombstone.
+///     headers: pairs of a name and a value. Default: none.
+///     leader_epoch: the epoch of the leader that appended the record. Default: -1, unknown.
 #[pyclass(frozen, get_all, generic, module = "ottla")]
 pub(crate) struct Record {
     /// The topic that the record was read from.
@@ -36,9 +37,9 @@ pub(crate) struct Record {
     timestamp: i64,
     /// 0 for CreateTime, set by the producer; 1 for LogAppendTime, by the broker; -1: none.
     timestamp_type: i32,
-    /// The key as bytes, or what ``key_deserializer`` returned; None if the record has none.
+    /// The key as bytes, or the result of ``key_deserializer``; None if the record has none.
     key: Py<PyAny>,
-    /// The value as bytes, or what ``value_deserializer`` returned; None for a tombstone.
+    /// The value as bytes, or the result of ``value_deserializer``; None for a tombstone.
     value: Py<PyAny>,
     /// The headers as pairs of a name and a value; a name may occur more than once.
     headers: Py<PyTuple>,
@@ -57,10 +58,11 @@ impl Record {
         let headers = headers(py, set, entry)?;
         let (key, value) = (set.key(entry), set.value(entry));
         let (key, value) = if deserializers.is_empty() {
-            (bytes(py, key), bytes(py, value))
+            (bytes_or_none(py, key), bytes_or_none(py, value))
         } else {
-            let place = Place { topic, partition: set.partition.1, offset: entry.offset, headers: &headers };
-            (deserializers.key(&place, key)?, deserializers.value(&place, value)?)
+            let context =
+                RecordContext { topic, partition: set.partition.1, offset: entry.offset, headers: &headers };
+            (deserializers.key(&context, key)?, deserializers.value(&context, value)?)
         };
         let record = Self {
             topic: topic.clone().unbind(),
@@ -78,8 +80,8 @@ impl Record {
 }
 
 impl Record {
-    /// What is committed once the record is processed: the offset behind it, in its leader's epoch.
-    pub(super) fn processed(&self, py: Python<'_>) -> PyResult<(TopicPartition, CommittedOffset)> {
+    /// Returns the position to commit once the record is processed: the next offset, in its leader's epoch.
+    pub(super) fn position_after(&self, py: Python<'_>) -> PyResult<(TopicPartition, CommittedOffset)> {
         let topic = self.topic.bind(py).to_str()?;
         let offset = self.offset.saturating_add(1);
         let leader_epoch = (self.leader_epoch >= 0).then_some(self.leader_epoch);
@@ -90,18 +92,13 @@ impl Record {
     }
 }
 
-/// Bytes, or None.
-pub(super) fn bytes(py: Python<'_>, data: Option<&[u8]>) -> Py<PyAny> {
-    data.map_or_else(|| py.None(), |data| PyBytes::new(py, data).into_any().unbind())
-}
-
-/// Pairs of a name and a value; Java too replaces what is not UTF-8 in a name.
+/// Returns headers as pairs of a name and a value. As in Java, invalid UTF-8 in a name is replaced.
 fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &RecordEntry) -> PyResult<Bound<'py, PyTuple>> {
     let mut headers = set.headers(entry).peekable();
     if headers.peek().is_none() {
         return Ok(PyTuple::empty(py));
     }
-    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes(py, value)));
+    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes_or_none(py, value)));
     PyTuple::new(py, pairs.collect::<Vec<_>>())
 }
 
@@ -149,7 +146,7 @@ impl Record {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // Keyword arguments alone would need a function of their own.
+        // Pickle passes positional arguments only; `partial` holds the keyword arguments.
         let fields = pyo3::types::PyDict::new(py);
         fields.set_item("timestamp", self.timestamp)?;
         fields.set_item("timestamp_type", self.timestamp_type)?;
@@ -176,5 +173,24 @@ impl Record {
             self.headers.bind(py).repr()?,
             self.leader_epoch
         ))
+    }
+}
+
+/// A buffered record as an awaitable that completes at once.
+#[pyclass(module = "ottla._core")]
+pub(super) struct ReadyRecord(pub(super) Option<Py<Record>>);
+
+#[pymethods]
+impl ReadyRecord {
+    fn __await__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&mut self) -> PyResult<Py<PyAny>> {
+        Err(PyStopIteration::new_err((self.0.take(),)))
     }
 }

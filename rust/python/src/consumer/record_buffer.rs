@@ -1,9 +1,9 @@
-//! Records that were taken from the engine and are on their way to the program.
+//! Records that were taken from the core and not returned to the application yet.
 //!
-//! Invariants: the position of a partition moves as its records are handed out, and no further. What
-//! was taken is void once the engine's version has changed: it is dropped, and fetched again. A record
-//! that cannot be made stays the next one. What ends the making of records, Ctrl-C say, is raised at
-//! once, and they all stay.
+//! Invariants: a partition's position moves as its records are returned, and no further. Buffered
+//! records become stale when the core's version changes; then they are dropped and fetched again. A
+//! record that cannot be deserialized stays the next one. Ctrl-C during deserialization is raised at
+//! once, and all records stay.
 
 use std::collections::VecDeque;
 
@@ -16,76 +16,76 @@ use super::deserializers::Deserializers;
 use super::record::Record;
 
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct RecordBuffer {
     sets: VecDeque<RecordSet>,
-    /// How many of the first set were handed out.
-    at: usize,
-    /// The engine's version when they were taken.
+    /// The index of the next record in the first set.
+    next_index: usize,
+    /// The core's version when the records were taken.
     version: u64,
-    /// The topic of the first set, once it was needed.
+    /// The topic of the first set, created on first use.
     topic: Option<Py<PyString>>,
 }
 
-impl Held {
-    /// Whether there are records that may be handed out; drops those that may not be any more.
-    pub(super) fn check(&mut self, core: &Consumer) -> bool {
+impl RecordBuffer {
+    /// Drops stale records; returns whether any are left.
+    pub(super) fn drop_stale(&mut self, core: &Consumer) -> bool {
         if self.sets.is_empty() {
             return false;
         }
         if self.version == core.version() {
             return true;
         }
-        self.give_back(core);
+        self.discard(core);
         false
     }
 
-    /// Drops all; what was not handed out is fetched again.
-    pub(super) fn give_back(&mut self, core: &Consumer) {
+    /// Drops all records; they are fetched again.
+    pub(super) fn discard(&mut self, core: &Consumer) {
         if !self.sets.is_empty() {
             *self = Self::default();
             core.discard_undelivered();
         }
     }
 
-    /// Takes `most` records at most, if there are none left.
-    pub(super) fn fill(&mut self, core: &Consumer, most: usize) {
-        if self.check(core) {
+    /// Takes at most `max_records` records from the core, if the buffer is empty.
+    pub(super) fn fill(&mut self, core: &Consumer, max_records: usize) {
+        if self.drop_stale(core) {
             return;
         }
-        // What changes from here on makes them void.
+        // Read before the records are taken: any later change makes them stale.
         let version = core.version();
-        *self = Self { sets: core.take_records(most).into(), version, ..Self::default() };
+        *self = Self { sets: core.take_records(max_records).into(), version, ..Self::default() };
     }
 
-    /// Puts back what was taken out of a place for a while, and keeps what has come into it meanwhile.
-    pub(super) fn return_to(mut self, place: &mut Self) {
-        let later = std::mem::take(place);
+    /// Moves the buffer back to `slot`, in front of records that were added there meanwhile.
+    pub(super) fn restore_to(mut self, slot: &mut Self) {
+        let later = std::mem::take(slot);
         self.sets.extend(later.sets);
-        *place = self;
+        *slot = self;
     }
 
-    /// The next records, `most` at most.
-    pub(super) fn hand_out(
+    /// Returns the next records, at most `max_records`.
+    pub(super) fn pop_records(
         &mut self,
         py: Python<'_>,
         core: &Consumer,
         deserializers: &Deserializers,
-        most: usize,
+        max_records: usize,
     ) -> PyResult<Vec<Py<Record>>> {
-        let there: usize = self.sets.iter().map(|set| set.entries.len()).sum();
-        let mut records = Vec::with_capacity(there.saturating_sub(self.at).min(most));
-        // How many of each set.
-        let mut made = Vec::new();
-        let (mut at, mut failed) = (self.at, None);
+        let buffered: usize = self.sets.iter().map(|set| set.entries.len()).sum();
+        let mut records = Vec::with_capacity(buffered.saturating_sub(self.next_index).min(max_records));
+        // The number of records returned from each set.
+        let mut counts = Vec::new();
+        let (mut skip, mut failed) = (self.next_index, None);
         for set in &self.sets {
-            if records.len() >= most || failed.is_some() {
+            if records.len() >= max_records || failed.is_some() {
                 break;
             }
             let (topic, before) = (topic(py, set).into_bound(py), records.len());
-            for entry in set.entries.iter().skip(std::mem::take(&mut at)).take(most - before) {
+            for entry in set.entries.iter().skip(std::mem::take(&mut skip)).take(max_records - before) {
                 match Record::new(&topic, set, entry, deserializers) {
                     Ok(record) => records.push(record),
-                    // It does not come again with the next call, as what a record is to blame for does.
+                    // Raised at once: unlike an error of the record, it will not occur again.
                     Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
                     Err(error) => {
                         failed = Some(error);
@@ -93,9 +93,9 @@ impl Held {
                     }
                 }
             }
-            made.push(records.len() - before);
+            counts.push(records.len() - before);
         }
-        for count in made {
+        for count in counts {
             self.advance(core, count);
         }
         match failed {
@@ -104,15 +104,15 @@ impl Held {
         }
     }
 
-    /// The next record.
-    pub(super) fn hand_out_one(
+    /// Returns the next record, if there is one.
+    pub(super) fn pop_record(
         &mut self,
         py: Python<'_>,
         core: &Consumer,
         deserializers: &Deserializers,
     ) -> PyResult<Option<Py<Record>>> {
         let Some(set) = self.sets.front() else { return Ok(None) };
-        let Some(entry) = set.entries.get(self.at) else { return Ok(None) };
+        let Some(entry) = set.entries.get(self.next_index) else { return Ok(None) };
         let topic = self.topic.get_or_insert_with(|| topic(py, set)).bind(py);
         let record = Record::new(topic, set, entry, deserializers)?;
         self.advance(core, 1);
@@ -121,23 +121,23 @@ impl Held {
 
     /// Moves the position of the first set's partition past `count` more records.
     fn advance(&mut self, core: &Consumer, count: usize) {
-        self.at += count;
+        self.next_index += count;
         let Some(set) = self.sets.front() else { return };
-        let all = self.at >= set.entries.len();
-        let next = match self.at.checked_sub(1).and_then(|last| set.entries.get(last)) {
-            _ if all => set.next,
+        let is_exhausted = self.next_index >= set.entries.len();
+        let next = match self.next_index.checked_sub(1).and_then(|last| set.entries.get(last)) {
+            _ if is_exhausted => set.next,
             Some(last) => last.offset + 1,
             None => return,
         };
         core.mark_delivered(&set.partition, set.version(), next, set.leader_epoch);
-        if all {
+        if is_exhausted {
             self.sets.pop_front();
-            (self.at, self.topic) = (0, None);
+            (self.next_index, self.topic) = (0, None);
         }
     }
 }
 
 fn topic(py: Python<'_>, set: &RecordSet) -> Py<PyString> {
-    // All records of a topic share the text.
+    // All records of a topic share one string.
     PyString::intern(py, &set.partition.0).unbind()
 }

@@ -1,4 +1,4 @@
-//! The client's errors as Python exceptions: the classes of `ottla.errors`, with their fields.
+//! The core's errors as Python exceptions: the classes of `ottla.errors`, with their fields.
 
 use ottla_client::{Error, Kind};
 use ottla_protocol::ErrorCode;
@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// The name of the class in `ottla.errors`.
+/// Returns the name of the class in `ottla.errors`.
 fn class(kind: Kind) -> &'static str {
     match kind {
         Kind::Config => "ConfigError",
@@ -35,41 +35,41 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// The exception for an error.
+/// Converts an error to an exception to raise.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     value(py, error).map_or_else(|failure| failure, |value| PyErr::from_value(value.into_bound(py)))
 }
 
-/// The exception object for an error.
+/// Converts an error to an exception object.
 pub(crate) fn value(py: Python<'_>, error: &Error) -> PyResult<Py<PyAny>> {
     value_at(py, error, None)
 }
 
-/// The exception object for an error of the record at `index` of what was passed to a call.
+/// Converts an error of the record at `index` of a batch to an exception object.
 pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> PyResult<Py<PyAny>> {
     let make = MAKE.get_or_try_init(py, || -> PyResult<_> {
         Ok(py.import("ottla.errors")?.getattr("_from_core")?.unbind())
     })?;
     let context = PyDict::new(py);
-    let place = error.context();
-    context.set_item("topic", place.topic.as_deref())?;
-    context.set_item("partition", place.partition)?;
-    context.set_item("broker", place.broker)?;
-    context.set_item("address", place.address.as_deref())?;
-    context.set_item("api", place.api.map(|api| api.name()))?;
+    let source = error.context();
+    context.set_item("topic", source.topic.as_deref())?;
+    context.set_item("partition", source.partition)?;
+    context.set_item("broker", source.broker)?;
+    context.set_item("address", source.address.as_deref())?;
+    context.set_item("api", source.api.map(|api| api.name()))?;
     context.set_item("index", index)?;
-    context.set_item("phase", place.phase.map(|phase| phase.to_string()))?;
+    context.set_item("phase", source.phase.map(|phase| phase.to_string()))?;
     let attempts: Vec<_> = error
         .attempts()
         .iter()
         .map(|attempt| {
-            let place = attempt.context();
-            let phase = place.phase.map(|phase| phase.to_string());
-            (place.address.as_deref(), phase, class(attempt.kind()), attempt.message())
+            let source = attempt.context();
+            let phase = source.phase.map(|phase| phase.to_string());
+            (source.address.as_deref(), phase, class(attempt.kind()), attempt.message())
         })
         .collect();
     let code = error.code().map(|code| (code.code(), code.name()));
-    // A group that has members refuses commits of others for as long as it has.
+    // A group refuses commits of non-members only while it has members.
     let fatal = match error.kind() {
         Kind::Fenced => error.code() != Some(ErrorCode::UnknownMemberId),
         kind => matches!(kind, Kind::Closed | Kind::Internal),
@@ -87,14 +87,19 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
     make.call1(py, arguments)
 }
 
-/// The exception of a `send_batch` that ended early, with the promise of the records that were accepted, so
-/// that the caller can go on exactly behind them. To repeat the whole call would write those twice.
-pub(crate) fn cut_short<'py, T>(py: Python<'py>, error: PyErr, accepted: usize, delivery: T) -> PyErr
+/// Adds the delivery of the accepted records to the exception of a `send_batch` that ended early. The caller
+/// can continue after them; repeating the whole call would write them twice.
+pub(crate) fn with_partial_delivery<'py, T>(
+    py: Python<'py>,
+    error: PyErr,
+    accepted: usize,
+    delivery: T,
+) -> PyErr
 where
     T: IntoPyObject<'py>,
 {
     let value = error.value(py);
-    // Any exception can have attributes; one that refuses them is raised as it is.
+    // An exception that refuses attributes is raised unchanged.
     let _ = value.setattr(intern!(py, "delivery"), delivery);
     if let Ok(context) = value.getattr(intern!(py, "context")) {
         let _ = context.set_item("index", accepted).and_then(|()| context.set_item("accepted", accepted));
@@ -106,9 +111,9 @@ where
     error
 }
 
-/// At the end of a `with` block that an exception ends: what closing failed with is logged, so that it does
-/// not take the place of that exception. What is no `Exception`, Ctrl-C say, is raised.
-pub(crate) fn keep_that_of_the_block(
+/// Logs the error of closing at the end of a `with` block that raised, so that it does not replace the
+/// block's exception. Other errors than `Exception`, such as Ctrl-C, are raised.
+pub(crate) fn prefer_block_error(
     py: Python<'_>,
     closed: PyResult<()>,
     log: impl FnOnce(&str),
@@ -122,12 +127,12 @@ pub(crate) fn keep_that_of_the_block(
     }
 }
 
-/// The exception for the use of something that is closed.
+/// Returns the exception for the use of a closed object.
 pub(crate) fn closed(message: &str) -> PyErr {
     Python::attach(|py| raise(py, &Error::new(Kind::Closed, message)))
 }
 
-/// The exception for an argument that makes no sense.
+/// Returns the exception for an invalid argument.
 pub(crate) fn config(py: Python<'_>, message: impl Into<String>) -> PyErr {
     raise(py, &Error::new(Kind::Config, message))
 }

@@ -51,3 +51,8 @@ pub(crate) fn is_field_bytes(value: &Bound<'_, PyAny>) -> bool {
         || value.is_instance_of::<PyString>()
         || PyMemoryView::from(value).is_ok()
 }
+
+/// Converts to Python's bytes or None.
+pub(crate) fn bytes_or_none(py: Python<'_>, data: Option<&[u8]>) -> Py<PyAny> {
+    data.map_or_else(|| py.None(), |data| PyBytes::new(py, data).into_any().unbind())
+}

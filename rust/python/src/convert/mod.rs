@@ -1,4 +1,4 @@
-//! Values of Python to values of the engine and back, and the engine's errors as Python's exceptions.
+//! Conversions between Python's values and the core's, and the core's errors as Python exceptions.
 
 pub(crate) mod datetime;
 pub(crate) mod errors;

@@ -1,27 +1,28 @@
-//! Offsets by earliest, latest, or timestamp.
+//! Arguments and results of ListOffsets: offsets by position in the log or by timestamp.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_client::{OffsetSpec, TopicPartition};
+use ottla_client::config::IsolationLevel;
+use ottla_client::{Client, OffsetSpec, TopicPartition};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
 use crate::convert::datetime;
 use crate::convert::errors;
 
-/// An offset that was looked up, and the record's timestamp.
+/// The offset and timestamp of a record, as ListOffsets returns them.
 ///
 /// Args:
-///     offset: the offset; -1 if no record fits.
-///     timestamp: the record's, in milliseconds since 1970.
-///     leader_epoch: the epoch of the record's leader; -1, the default, if unknown.
+///     offset: the offset; -1 if no record matches.
+///     timestamp: the record's timestamp in milliseconds since 1970; -1 if unknown.
+///     leader_epoch: the leader epoch of the record. Default: -1, unknown.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OffsetAndTimestamp {
     /// The offset; -1 if no record matches.
     pub(crate) offset: i64,
-    /// The record's timestamp in milliseconds since 1970; -1 if none was looked up.
+    /// The record's timestamp in milliseconds since 1970; -1 if unknown.
     pub(crate) timestamp: i64,
     /// The leader epoch of the record; -1 if unknown.
     pub(crate) leader_epoch: i32,
@@ -47,53 +48,53 @@ impl OffsetAndTimestamp {
     }
 }
 
-/// What is asked for, by partition.
-pub(crate) fn specs(wanted: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
+/// Converts a mapping of partitions to offset specs.
+pub(crate) fn specs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
     let mut names: HashMap<String, Arc<str>> = HashMap::new();
     let mut specs = Vec::new();
-    for item in wanted.call_method0("items")?.try_iter()? {
-        let ((topic, partition), wanted): ((String, i32), Bound<'_, PyAny>) = item?.extract()?;
+    for item in argument.call_method0("items")?.try_iter()? {
+        let ((topic, partition), value): ((String, i32), Bound<'_, PyAny>) = item?.extract()?;
         let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
-        specs.push(((Arc::clone(topic), partition), spec(&wanted)?));
+        specs.push(((Arc::clone(topic), partition), spec(&value)?));
     }
     Ok(specs)
 }
 
-fn spec(wanted: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
-    if let Ok(name) = wanted.extract::<String>() {
+fn spec(value: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
+    if let Ok(name) = value.extract::<String>() {
         return match name.as_str() {
             "earliest" => Ok(OffsetSpec::Earliest),
             "latest" => Ok(OffsetSpec::Latest),
             "max_timestamp" => Ok(OffsetSpec::MaxTimestamp),
-            _ => Err(wrong(wanted)),
+            _ => Err(invalid_spec(value)),
         };
     }
-    let millis = match datetime::millis("offset", wanted)? {
+    let millis = match datetime::millis("offset", value)? {
         Some(millis) => Ok(millis),
-        None => wanted.extract::<i64>(),
+        None => value.extract::<i64>(),
     };
     match millis {
         Ok(millis) if millis >= 0 => Ok(OffsetSpec::Timestamp(millis)),
-        _ => Err(wrong(wanted)),
+        _ => Err(invalid_spec(value)),
     }
 }
 
-fn wrong(wanted: &Bound<'_, PyAny>) -> PyErr {
-    let words = format!(
-        "offset {wanted}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
+fn invalid_spec(value: &Bound<'_, PyAny>) -> PyErr {
+    let message = format!(
+        "offset {value}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
     );
-    errors::config(wanted.py(), words)
+    errors::config(value.py(), message)
 }
 
-/// The answer as a dict by `(topic, partition)`.
+/// Returns offsets as a dict by `(topic, partition)`, in order.
 pub(crate) fn to_dict<'py>(
     py: Python<'py>,
-    found: HashMap<TopicPartition, ottla_client::ListedOffset>,
+    offsets: HashMap<TopicPartition, ottla_client::ListedOffset>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut offsets: Vec<_> = offsets.into_iter().collect();
+    offsets.sort_by(|a, b| a.0.cmp(&b.0));
     let dict = PyDict::new(py);
-    for ((topic, partition), listed) in found {
+    for ((topic, partition), listed) in offsets {
         let value = OffsetAndTimestamp {
             offset: listed.offset,
             timestamp: listed.timestamp,
@@ -102,4 +103,18 @@ pub(crate) fn to_dict<'py>(
         dict.set_item((&*topic, partition), Py::new(py, value)?)?;
     }
     Ok(dict)
+}
+
+/// Returns whether an isolation level, by Kafka's name, is `read_committed`. Default: the client's
+/// `isolation.level`.
+pub(crate) fn read_committed(py: Python<'_>, client: &Client, level: Option<&str>) -> PyResult<bool> {
+    match level {
+        None => Ok(client.config().isolation_level == IsolationLevel::ReadCommitted),
+        Some("read_committed") => Ok(true),
+        Some("read_uncommitted") => Ok(false),
+        Some(level) => {
+            let message = format!("isolation.level={level:?}: expected read_uncommitted or read_committed");
+            Err(errors::config(py, message))
+        }
+    }
 }

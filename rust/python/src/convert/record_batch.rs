@@ -1,5 +1,5 @@
-//! `RecordBatch`: rows that any Arrow library can take over without a copy, by the PyCapsule
-//! interface. The wheel itself needs no Arrow library.
+//! `RecordBatch`: Arrow columns that any Arrow library imports without a copy, through the PyCapsule
+//! interface. ottla itself needs no Arrow library.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::convert::rows;
 
 /// Records as Arrow columns, for any library that supports Arrow's PyCapsule interface.
 ///
-/// ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` take it over without a copy.
+/// ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` import it without a copy.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct RecordBatch(pub(crate) ArrowBatch);
 
-/// A batch's columns as the fields of one struct, which is how Arrow's C interface hands it over.
+/// Returns the columns as the fields of one struct, as Arrow's C interface expects them.
 pub(crate) fn as_struct_field(schema: &SchemaRef) -> FieldRef {
     Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
 }
 
-/// The engine's error for bytes that could not be decoded.
+/// Converts a decoding error to the core's error, with its position in the log.
 pub(crate) fn undecodable(error: DecodeError) -> Error {
     let place = format!("{}-{}, read up to offset {}", error.topic, error.partition, error.next_offset);
     let error = match error.cause {
@@ -62,7 +62,7 @@ impl RecordBatch {
 
     /// Return the rows as tuples of plain Python values, without any Arrow library.
     ///
-    /// It makes an object for each value and is meant for small batches.
+    /// It creates an object for each value, so use it for small batches only.
     ///
     /// Returns:
     ///     A tuple for each row, in the order of the columns. Timestamps are milliseconds since

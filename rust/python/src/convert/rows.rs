@@ -1,5 +1,5 @@
-//! Rows of a batch as Python's own tuples, for programs that have no Arrow library and little to
-//! read, as the command line. One object a value: whoever reads much takes the Arrow columns.
+//! Rows of a batch as tuples, for applications without an Arrow library, such as the command line.
+//! It creates one Python object per value; use the Arrow columns for large reads.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::convert::errors;
 
-/// All rows, each with its values in the order of the columns.
+/// Returns all rows, each with its values in the order of the columns.
 pub(crate) fn rows<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyList>> {
     let columns = batch.columns();
     let row = |at| {
@@ -20,7 +20,7 @@ pub(crate) fn rows<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<
     PyList::new(py, (0..batch.num_rows()).map(row).collect::<PyResult<Vec<_>>>()?)
 }
 
-/// One value; timestamps are milliseconds, as Kafka has them.
+/// Returns one value; a timestamp as milliseconds, Kafka's unit.
 fn value<'py>(py: Python<'py>, column: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
     if column.is_null(at) {
         return Ok(py.None().into_bound(py));
@@ -35,11 +35,13 @@ fn value<'py>(py: Python<'py>, column: &ArrayRef, at: usize) -> PyResult<Bound<'
             micros.div_euclid(1000).into_pyobject(py)?.into_any()
         }
         DataType::List(_) => headers(py, &column.as_list::<i32>().value(at))?.into_any(),
-        other => return Err(errors::config(py, format!("a column of type {other} has no rows"))),
+        other => {
+            return Err(errors::config(py, format!("a column of type {other} cannot be converted to rows")));
+        }
     })
 }
 
-/// The headers of one record, as pairs of a name and a value.
+/// Returns the headers of one record as pairs of a name and a value.
 fn headers<'py>(py: Python<'py>, list: &ArrayRef) -> PyResult<Bound<'py, PyList>> {
     let pair = |at| {
         let fields = list.as_struct().columns();

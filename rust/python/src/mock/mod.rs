@@ -17,14 +17,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::convert::errors;
-use crate::runtime::{Owned, runtime, wait};
+use crate::runtime::{ProcessLocal, runtime, wait};
 use faults::api_key;
 use tuples::{GroupTuple, OffsetMap};
 
 /// The cluster behind ``ottla.testing.MockCluster``, which documents its methods.
 #[pyclass(frozen, module = "ottla.testing")]
 pub(crate) struct MockCluster {
-    core: parking_lot::Mutex<Option<Arc<Owned<Core>>>>,
+    core: parking_lot::Mutex<Option<Arc<ProcessLocal<Core>>>>,
 }
 
 impl MockCluster {
@@ -93,7 +93,7 @@ impl MockCluster {
             config.racks = racks;
         }
         let core = wait(py, Core::start(config))??;
-        Ok(Self { core: parking_lot::Mutex::new(Some(Arc::new(Owned::new(core)))) })
+        Ok(Self { core: parking_lot::Mutex::new(Some(Arc::new(ProcessLocal::new(core)))) })
     }
 
     /// The brokers' addresses, as a value of ``bootstrap.servers``.
@@ -313,7 +313,7 @@ impl MockCluster {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core.lock().take();
         // After a fork, the cluster belongs to the parent: a child has nothing to stop.
-        match core.as_deref().map(Owned::get) {
+        match core.as_deref().map(ProcessLocal::get) {
             Some(Ok(core)) => wait(py, core.close()),
             _ => Ok(()),
         }

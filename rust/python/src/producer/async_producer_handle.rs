@@ -11,7 +11,7 @@ use ottla_client::producer::{Producer as CoreProducer, SendResult, UnobservedFai
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
-use crate::asyncio::{self, LastLoop, Promise, start};
+use crate::asyncio::{self, FutureCompleter, LoopCache, start};
 use crate::convert::errors;
 use crate::convert::record::{OwnedRecord, RecordArgs};
 use crate::producer::backlog::{Backlog, CancellationFlag, WaitingRecord, run_on_loop};
@@ -37,13 +37,13 @@ impl AsyncProducerHandle {
         &self,
         py: Python<'py>,
         hooks: &Hooks,
-        last_loop: &LastLoop,
+        loop_cache: &LoopCache,
         args: &RecordArgs<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Self { core, groups, backlog, .. } = self;
         let mut record = OwnedRecord::new(args, &hooks.serializers)?;
-        let (future, bridge) = last_loop.future(py)?;
-        let mailbox = bridge.get().mailbox();
+        let (future, loop_handle) = loop_cache.future(py)?;
+        let loop_queue = loop_handle.get().loop_queue();
         if backlog.is_empty()
             && let Some(writer) = core.cached_topic_writer(args.topic)
             && !writer.lacks_partition(record.partition)
@@ -55,13 +55,13 @@ impl AsyncProducerHandle {
                 record.try_send(core, &writer, None).map_err(|error| errors::raise(py, &error))?
             {
                 let waiters = (Some(future.clone().unbind()), record.on_delivery);
-                groups.add(delivery, record.timestamp, waiters, mailbox);
+                groups.add(delivery, record.timestamp, waiters, loop_queue);
                 return Ok(future);
             }
         }
         let cancelled = Arc::new(AtomicBool::new(false));
         future.call_method1("add_done_callback", (CancellationFlag(Arc::clone(&cancelled)),))?;
-        let promise = Promise::of(future.clone().unbind(), Arc::clone(mailbox));
+        let promise = FutureCompleter::of(future.clone().unbind(), Arc::clone(loop_queue));
         let deadline = core.max_block_deadline();
         backlog.push(args.topic, WaitingRecord { record, promise, deadline, cancelled })?;
         Ok(future)
@@ -81,7 +81,7 @@ impl AsyncProducerHandle {
         let row_sender = AsyncRowSender {
             topic: Arc::clone(&topic),
             groups: Arc::clone(&self.groups),
-            mailbox: asyncio::mailbox(py)?,
+            loop_queue: asyncio::running_loop_queue(py)?,
         };
         let custom = hooks.partitioner.clone();
         let work = async move {
@@ -102,7 +102,7 @@ impl AsyncProducerHandle {
                     }
                     Ok(rows)
                 };
-                match run_on_loop(&row_sender.mailbox, deadline, assign).await {
+                match run_on_loop(&row_sender.loop_queue, deadline, assign).await {
                     Ok(assigned) => rows = assigned,
                     Err(failure) => return Ok(Err(failure)),
                 }
@@ -114,7 +114,7 @@ impl AsyncProducerHandle {
             Ok((results, Err(error))) => {
                 let accepted = results.count();
                 let delivery = AsyncBatchDelivery::from(results);
-                Err(errors::cut_short(py, errors::raise(py, &error), accepted, delivery))
+                Err(errors::with_partial_delivery(py, errors::raise(py, &error), accepted, delivery))
             }
             Err(failure) => Err(failure.raise(py)),
         })

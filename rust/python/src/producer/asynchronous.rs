@@ -9,11 +9,11 @@ use ottla_client::producer::Producer as CoreProducer;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::asyncio::{LastLoop, start};
+use crate::asyncio::{LoopCache, start};
 use crate::client::asynchronous as async_client;
-use crate::client::client_arg::{connect, given_or_new};
-use crate::client::sync as sync_client;
-use crate::client::sync::ConnectionStatus;
+use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::metrics::{metrics, topic_metrics};
 use crate::convert::errors;
 use crate::convert::record::RecordArgs;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
@@ -24,7 +24,7 @@ use crate::producer::exit;
 use crate::producer::hooks::Hooks;
 use crate::producer::producer_handle::leave;
 use crate::producer::sync::CLOSE_TIMEOUT;
-use crate::runtime::{Owned, runtime, seconds};
+use crate::runtime::{ProcessLocal, runtime, seconds};
 
 /// A Kafka producer for asyncio; it mirrors ``Producer``.
 ///
@@ -53,9 +53,9 @@ use crate::runtime::{Owned, runtime, seconds};
 ///         passed.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncProducer {
-    handle: Owned<AsyncProducerHandle>,
+    handle: ProcessLocal<AsyncProducerHandle>,
     hooks: Arc<Hooks>,
-    last_loop: LastLoop,
+    loop_cache: LoopCache,
     /// The timeout of `connect`.
     timeout: Duration,
 }
@@ -98,7 +98,7 @@ impl AsyncProducer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
-        let (client, own_client) = given_or_new(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
+        let (client, own_client) = resolve_client(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
@@ -108,8 +108,8 @@ impl AsyncProducer {
             Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));
         let open: Weak<Backlog> = Arc::downgrade(&backlog);
         exit::register(open);
-        let handle = Owned::new(AsyncProducerHandle { core, groups, backlog, own_client });
-        Ok(Self { handle, hooks: Arc::new(hooks), last_loop: LastLoop::default(), timeout })
+        let handle = ProcessLocal::new(AsyncProducerHandle { core, groups, backlog, own_client });
+        Ok(Self { handle, hooks: Arc::new(hooks), loop_cache: LoopCache::default(), timeout })
     }
 
     /// Find the cluster, unless it was found before.
@@ -121,7 +121,7 @@ impl AsyncProducer {
     ///         cause.
     fn connect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let AsyncProducerHandle { core, own_client, .. } = self.handle.get()?;
-        start(py, connect(core.client().clone(), *own_client, self.timeout), |py, ()| Ok(py.None()))
+        start(py, connect_if_new(core.client().clone(), *own_client, self.timeout), |py, ()| Ok(py.None()))
     }
 
     /// Send a record; the future completes when it is acknowledged or failed.
@@ -174,9 +174,9 @@ impl AsyncProducer {
         let args = RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
         let handle = self.handle.get()?;
         match &self.hooks.interceptors {
-            None => handle.send(py, &self.hooks, &self.last_loop, &args),
+            None => handle.send(py, &self.hooks, &self.loop_cache, &args),
             Some(all) => {
-                all.send_through(py, &args, |args| handle.send(py, &self.hooks, &self.last_loop, args))
+                all.send_through(py, &args, |args| handle.send(py, &self.hooks, &self.loop_cache, args))
             }
         }
     }
@@ -270,7 +270,7 @@ impl AsyncProducer {
     ///
     /// The connections of a shared client include those of its other users.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.handle.get()?.core.client()))
+        Ok(connections(self.handle.get()?.core.client()))
     }
 
     /// Return an iterator of changes to the cluster and the connections, from now on.
@@ -295,14 +295,14 @@ impl AsyncProducer {
     ///
     /// ``ottla.ProducerMetrics`` describes them.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.handle.get()?.core.metrics())
+        metrics(py, self.handle.get()?.core.metrics())
     }
 
     /// Return the metrics of each topic that this producer has sent to, by topic.
     ///
     /// ``ottla.TopicMetrics`` describes them.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.handle.get()?.core)
+        topic_metrics(py, &self.handle.get()?.core)
     }
 
     /// The bytes of ``buffer.memory`` that hold unacknowledged records.
@@ -330,7 +330,7 @@ impl AsyncProducer {
     fn __aenter__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let producer = this.get();
         let AsyncProducerHandle { core, own_client, .. } = producer.handle.get()?;
-        let work = connect(core.client().clone(), *own_client, producer.timeout);
+        let work = connect_if_new(core.client().clone(), *own_client, producer.timeout);
         let this_too = this.clone().into_any().unbind();
         start(this.py(), work, |_, ()| Ok(this_too))
     }
@@ -350,7 +350,7 @@ impl AsyncProducer {
 
     fn __repr__(&self) -> String {
         let Some(AsyncProducerHandle { core, .. }) = self.handle.peek() else {
-            return "AsyncProducer(made in another process)".to_owned();
+            return "AsyncProducer(created in another process)".to_owned();
         };
         let servers = core.client().config().bootstrap_servers.join(",");
         format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered_bytes())

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::asyncio::{Mailbox, Promise, is_done, report_to_loop, settle};
+use crate::asyncio::{FutureCompleter, LoopQueue, complete, is_done, report_to_loop};
 use crate::convert::errors;
 use crate::convert::record::OwnedRecord;
 use crate::producer::delivery_groups::{DeliveryGroups, report_rejected};
@@ -30,7 +30,7 @@ use crate::runtime::{runtime, wait_for};
 /// A record that waits for its topic or for buffer memory.
 pub(crate) struct WaitingRecord {
     pub(crate) record: OwnedRecord,
-    pub(crate) promise: Promise,
+    pub(crate) promise: FutureCompleter,
     /// `max.block.ms` after the call.
     pub(crate) deadline: Instant,
     pub(crate) cancelled: Arc<AtomicBool>,
@@ -73,12 +73,12 @@ impl SendFailure {
 
 /// Runs `make` on a loop's thread and waits for its result.
 pub(crate) async fn run_on_loop<T: Send + 'static>(
-    mailbox: &Mailbox,
+    loop_queue: &LoopQueue,
     deadline: Instant,
     make: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
 ) -> Result<T, SendFailure> {
     let (sender, result) = oneshot::channel();
-    mailbox.post(move |py| {
+    loop_queue.call_soon(move |py| {
         // The receiver may have been dropped.
         let _ = sender.send(make(py));
     });
@@ -170,7 +170,7 @@ impl Backlog {
         let accepted = tokio::select! {
             // First, so that a record that need not wait is still sent.
             biased;
-            accepted = self.accept(topic, record, promise.mailbox(), deadline, &cancelled) => accepted,
+            accepted = self.accept(topic, record, promise.loop_queue(), deadline, &cancelled) => accepted,
             _ = closed.wait_for(|closed| *closed) => {
                 let message = "the producer was closed while the record waited for its topic or for buffer memory: it was not sent";
                 Err(Error::new(Kind::Closed, message).topic(topic).into())
@@ -179,14 +179,14 @@ impl Backlog {
         match accepted {
             Ok(None) => {}
             Ok(Some((delivery, timestamp))) => {
-                if let Some((future, mailbox)) = promise.into_parts() {
-                    self.groups.add(delivery, timestamp, (Some(future), on_delivery), &mailbox);
+                if let Some((future, loop_queue)) = promise.into_parts() {
+                    self.groups.add(delivery, timestamp, (Some(future), on_delivery), &loop_queue);
                 }
             }
             Err(failure) => {
-                let Some((future, mailbox)) = promise.into_parts() else { return };
+                let Some((future, loop_queue)) = promise.into_parts() else { return };
                 let failed = Arc::clone(&self.groups.failed);
-                mailbox.post(move |py| {
+                loop_queue.call_soon(move |py| {
                     if is_done(future.bind(py)) {
                         return;
                     }
@@ -197,7 +197,7 @@ impl Backlog {
                     {
                         report_to_loop(py, "on_delivery raised", raised);
                     }
-                    settle(future.bind(py), Err(error));
+                    complete(future.bind(py), Err(error));
                     if let Some(error) = unobserved {
                         failed.push(future, error);
                     }
@@ -212,7 +212,7 @@ impl Backlog {
         &self,
         topic: &Arc<str>,
         mut record: OwnedRecord,
-        mailbox: &Mailbox,
+        loop_queue: &LoopQueue,
         deadline: Instant,
         cancelled: &AtomicBool,
     ) -> Result<Option<(Delivery, i64)>, SendFailure> {
@@ -225,7 +225,7 @@ impl Backlog {
                 custom.assign_partition(py, &topic, &mut record, count)?;
                 Ok(record)
             };
-            record = run_on_loop(mailbox, deadline, assign).await?;
+            record = run_on_loop(loop_queue, deadline, assign).await?;
         }
         let mut reservation = None;
         loop {

@@ -12,7 +12,7 @@ use crate::asyncio::start;
 use crate::convert::errors;
 use crate::producer::arrow_array::Array;
 use crate::producer::row_results::{FailedRows, RowResults};
-use crate::runtime::{Owned, check_process, pid, seconds, wait};
+use crate::runtime::{ProcessLocal, check_process, pid, seconds, wait};
 
 fn to_python(py: Python<'_>, failures: Vec<FailedRows>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
     let to_tuple = |(first, count, error)| Ok((first, count, errors::value_at(py, &error, Some(first))?));
@@ -145,12 +145,12 @@ impl BatchDelivery {
 /// ``AsyncProducer.send_batch`` returns it; ``len()`` is the number of records.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncBatchDelivery {
-    results: Owned<Arc<RowResults>>,
+    results: ProcessLocal<Arc<RowResults>>,
 }
 
 impl From<RowResults> for AsyncBatchDelivery {
     fn from(results: RowResults) -> Self {
-        Self { results: Owned::new(Arc::new(results)) }
+        Self { results: ProcessLocal::new(Arc::new(results)) }
     }
 }
 
@@ -259,7 +259,7 @@ impl AsyncBatchDelivery {
     fn __repr__(&self) -> String {
         match self.results.peek() {
             Some(results) => repr("AsyncBatchDelivery", results),
-            None => "AsyncBatchDelivery(made in another process)".to_owned(),
+            None => "AsyncBatchDelivery(created in another process)".to_owned(),
         }
     }
 }

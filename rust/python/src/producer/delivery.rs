@@ -131,7 +131,7 @@ impl Delivery {
         if known.is_none() {
             check_process(delivery.pid)?;
         }
-        let (promise, future) = asyncio::Promise::new(py)?;
+        let (promise, future) = asyncio::FutureCompleter::new(py)?;
         let owned = this.clone().unbind();
         let give = move |py: Python<'_>| {
             let delivery = owned.get();
@@ -143,9 +143,9 @@ impl Delivery {
             // Completes the future at once, which saves a turn of the loop.
             Some(_) => {
                 drop(promise.into_parts());
-                asyncio::settle(&future, give(py));
+                asyncio::complete(&future, give(py));
             }
-            None => delivery.core.produce_result.on_done(move || promise.settle(give)),
+            None => delivery.core.produce_result.on_done(move || promise.complete(give)),
         }
         future.call_method0(intern!(py, "__await__"))
     }

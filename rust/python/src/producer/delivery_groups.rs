@@ -16,11 +16,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::asyncio::failed_futures::FailedFutures;
-use crate::asyncio::{Mailbox, report_to_loop, settle};
+use crate::asyncio::{LoopQueue, complete, report_to_loop};
 use crate::convert::errors;
 use crate::producer::record_metadata::RecordMetadata;
 
-/// Receives the completed groups of batches: the loop's mailbox, or the callback queue.
+/// Receives the completed groups of batches: the loop's loop_queue, or the callback queue.
 pub(crate) trait GroupReceiver: Send + Sync + 'static {
     /// Called once for each batch, on any thread. It must not block.
     fn on_group_done(&self, group: DeliveryGroup);
@@ -112,7 +112,7 @@ impl DeliveryGroup {
                 Ok(metadata) => Py::new(py, metadata).map(Py::into_any),
                 Err(error) => Err(errors::raise(py, &error)),
             };
-            settle(future.bind(py), result);
+            complete(future.bind(py), result);
             let Some(error) = failed else { continue };
             self.produce_result.mark_observed(waiter.index, waiter.index + 1);
             if waiter.on_delivery.is_some() {
@@ -126,9 +126,9 @@ impl DeliveryGroup {
     }
 }
 
-impl GroupReceiver for Mailbox {
+impl GroupReceiver for LoopQueue {
     fn on_group_done(&self, group: DeliveryGroup) {
-        self.post(move |py| group.complete(py));
+        self.call_soon(move |py| group.complete(py));
     }
 }
 

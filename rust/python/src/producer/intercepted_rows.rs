@@ -9,7 +9,7 @@ use ottla_client::Error;
 use ottla_client::producer::{Delivery, Producer, SendResult, TopicWriter};
 use pyo3::prelude::*;
 
-use crate::asyncio::{Mailbox, report_to_loop};
+use crate::asyncio::{LoopQueue, report_to_loop};
 use crate::convert::errors;
 use crate::convert::record::OwnedRecord;
 use crate::producer::delivery_groups::{DeliveryGroups, report_rejected};
@@ -102,7 +102,7 @@ pub(crate) fn report_unsent(
 pub(crate) struct AsyncRowSender {
     pub(crate) topic: Arc<str>,
     pub(crate) groups: Arc<DeliveryGroups>,
-    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) loop_queue: Arc<LoopQueue>,
 }
 
 impl AsyncRowSender {
@@ -119,7 +119,7 @@ impl AsyncRowSender {
             match append(core, writer, &row, results).await {
                 Ok(Ok(delivery)) => {
                     let on_delivery = (None, row.on_delivery.take());
-                    self.groups.add(delivery, row.timestamp, on_delivery, &self.mailbox);
+                    self.groups.add(delivery, row.timestamp, on_delivery, &self.loop_queue);
                 }
                 Ok(Err(error)) => self.report_unsent(vec![row], error),
                 Err(error) => {
@@ -134,7 +134,7 @@ impl AsyncRowSender {
     /// Reports that rows are not sent.
     pub(crate) fn report_unsent(&self, rows: Vec<OwnedRecord>, error: Error) {
         let topic = Arc::clone(&self.topic);
-        self.mailbox.post(move |py| {
+        self.loop_queue.call_soon(move |py| {
             let error = errors::raise(py, &error);
             if let Err(raised) = report_unsent(py, &topic, rows, &error) {
                 report_to_loop(py, "cannot report a record to the interceptors", raised);

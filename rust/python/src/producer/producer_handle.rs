@@ -105,7 +105,7 @@ pub(crate) fn leave(
     unobserved: impl FnOnce() -> Option<UnobservedFailure>,
 ) -> PyResult<()> {
     if failed {
-        return errors::keep_that_of_the_block(py, closed, |error| {
+        return errors::prefer_block_error(py, closed, |error| {
             tracing::warn!(target: "ottla.producer", error, "closing the producer failed after the exception in its with block");
         });
     }

@@ -33,7 +33,7 @@ use crate::runtime::wait;
 pub(crate) enum Rows<'a, 'py> {
     /// Read row by row while they are sent, with the highest partition among them.
     Lists(&'a BatchArgs<'a, 'py>, Option<i32>),
-    Owned(OwnedRows),
+    ProcessLocal(OwnedRows),
 }
 
 impl<'a, 'py> Rows<'a, 'py> {
@@ -46,7 +46,7 @@ impl<'a, 'py> Rows<'a, 'py> {
             }
             let pairs = pairs(py, args)?;
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-            return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
+            return Ok(Self::ProcessLocal(OwnedRows::Arrow(pairs)));
         }
         let highest = check_lists(py, args, hooks)?;
         let Hooks { interceptors, serializers, partitioner } = hooks;
@@ -65,14 +65,14 @@ impl<'a, 'py> Rows<'a, 'py> {
             }
         }
         let variant = if interceptors.is_some() { OwnedRows::Intercepted } else { OwnedRows::Lists };
-        Ok(Self::Owned(variant(rows)))
+        Ok(Self::ProcessLocal(variant(rows)))
     }
 
     /// The highest partition that a row names.
     pub(crate) fn highest_partition(&self) -> Option<i32> {
         match self {
             Self::Lists(_, highest) => *highest,
-            Self::Owned(rows) => rows.highest_partition(),
+            Self::ProcessLocal(rows) => rows.highest_partition(),
         }
     }
 
@@ -90,7 +90,7 @@ impl<'a, 'py> Rows<'a, 'py> {
             Ok(()) => Ok(results),
             Err(error) => {
                 let accepted = results.count();
-                Err(errors::cut_short(py, error, accepted, BatchDelivery::from(results)))
+                Err(errors::with_partial_delivery(py, error, accepted, BatchDelivery::from(results)))
             }
         }
     }
@@ -109,13 +109,13 @@ impl<'a, 'py> Rows<'a, 'py> {
                 let plain = Serializers::default();
                 send_lists(py, core, writer, ListRows::new(args, &plain, None)?, results)
             }
-            Self::Owned(OwnedRows::Lists(rows)) => {
+            Self::ProcessLocal(OwnedRows::Lists(rows)) => {
                 send_lists(py, core, writer, rows.into_iter().map(Ok), results)
             }
-            Self::Owned(OwnedRows::Intercepted(rows)) => {
+            Self::ProcessLocal(OwnedRows::Intercepted(rows)) => {
                 intercepted_rows::send(py, handle, topic, writer, rows, results)
             }
-            Self::Owned(OwnedRows::Arrow(pairs)) => {
+            Self::ProcessLocal(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
                 all.iter().try_for_each(|columns| send_columns(py, core, writer, columns, results))
             }
@@ -130,7 +130,7 @@ impl<'a, 'py> Rows<'a, 'py> {
                 let rows = ListRows::new(args, &plain, None)?;
                 Ok(OwnedRows::Lists(rows.collect::<PyResult<_>>()?))
             }
-            Self::Owned(rows) => Ok(rows),
+            Self::ProcessLocal(rows) => Ok(rows),
         }
     }
 }

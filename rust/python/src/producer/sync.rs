@@ -7,9 +7,11 @@ use ottla_client::producer::{Producer as CoreProducer, SendResult};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::client::client_arg::resolve_connected_client;
+use crate::client::connection_status::{ConnectionStatus, connections};
 use crate::client::events::Events;
+use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::sync as sync_client;
-use crate::client::sync::{Client, ConnectionStatus};
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
 use crate::convert::record::{OwnedRecord, RecordArgs};
@@ -21,7 +23,7 @@ use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows;
 use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::send_batch::Rows;
-use crate::runtime::{Owned, runtime, seconds, wait_for};
+use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
 
 /// How long `close` waits for unsent records by default.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -55,7 +57,7 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 ///         passed.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Producer {
-    handle: Owned<Arc<ProducerHandle>>,
+    handle: ProcessLocal<Arc<ProducerHandle>>,
     hooks: Hooks,
 }
 
@@ -93,14 +95,14 @@ impl Producer {
     ) -> PyResult<Self> {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (client, own_client) =
-            Client::given_or_connected(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
+            resolve_connected_client(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let core = CoreProducer::new(client).map_err(|error| errors::raise(py, &error))?;
         let handle = Arc::new(ProducerHandle::new(core, own_client));
         let open: Weak<ProducerHandle> = Arc::downgrade(&handle);
         exit::register(open);
-        Ok(Self { handle: Owned::new(handle), hooks })
+        Ok(Self { handle: ProcessLocal::new(handle), hooks })
     }
 
     /// Add a record to its partition's batch; returns at once unless the buffer is full.
@@ -192,7 +194,7 @@ impl Producer {
         let rows = Rows::new(py, &args, &self.hooks)?;
         let highest = rows.highest_partition();
         let writer = || handle.topic_writer(py, topic, highest, || handle.core.max_block_deadline());
-        let Rows::Owned(mut rows) = rows else {
+        let Rows::ProcessLocal(mut rows) = rows else {
             return Ok(rows.send(py, handle, topic, &*writer()?)?.into());
         };
         let assigned = writer().and_then(|writer| {
@@ -202,7 +204,7 @@ impl Producer {
             Ok(writer)
         });
         match assigned {
-            Ok(writer) => Ok(Rows::Owned(rows).send(py, handle, topic, &writer)?.into()),
+            Ok(writer) => Ok(Rows::ProcessLocal(rows).send(py, handle, topic, &writer)?.into()),
             Err(error) => {
                 intercepted_rows::report_unsent(py, topic, rows.into_intercepted(), &error)?;
                 Err(error)
@@ -254,7 +256,7 @@ impl Producer {
     ///
     /// The connections of a shared client include those of its other users.
     fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
-        Ok(sync_client::connections(self.handle.get()?.core.client()))
+        Ok(connections(self.handle.get()?.core.client()))
     }
 
     /// Return an iterator of changes to the cluster and the connections, from now on.
@@ -274,14 +276,14 @@ impl Producer {
     ///
     /// ``ottla.ProducerMetrics`` describes them.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::metrics(py, self.handle.get()?.core.metrics())
+        metrics(py, self.handle.get()?.core.metrics())
     }
 
     /// Return the metrics of each topic that this producer has sent to, by topic.
     ///
     /// ``ottla.TopicMetrics`` describes them.
     fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        sync_client::topic_metrics(py, &self.handle.get()?.core)
+        topic_metrics(py, &self.handle.get()?.core)
     }
 
     /// The bytes of ``buffer.memory`` that hold unacknowledged records.
@@ -322,7 +324,9 @@ impl Producer {
     }
 
     fn __repr__(&self) -> String {
-        let Some(handle) = self.handle.peek() else { return "Producer(made in another process)".to_owned() };
+        let Some(handle) = self.handle.peek() else {
+            return "Producer(created in another process)".to_owned();
+        };
         let servers = handle.core.client().config().bootstrap_servers.join(",");
         format!("Producer(bootstrap={servers:?}, buffered_bytes={})", handle.core.buffered_bytes())
     }

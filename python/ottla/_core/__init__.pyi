@@ -1,0 +1,76 @@
+"""The Rust core. Import its names from ``ottla``; the docstrings are here.
+
+The modules of this package exist only for type checkers and editors: at runtime ``ottla._core`` is
+one extension module, which has all of these names.
+"""
+
+from ottla._core.admin import Admin
+from ottla._core.async_consumer import AsyncConsumerBase
+from ottla._core.async_producer import AsyncProducer
+from ottla._core.client import AsyncClient, Client
+from ottla._core.cluster import Broker, Cluster, Partition, Topic
+from ottla._core.config import config_row_of, config_rows, foreign_config_rows
+from ottla._core.connection_status import ConnectionStatus
+from ottla._core.consumer import Consumer
+from ottla._core.consumer_base import ConsumerBase
+from ottla._core.delivery import (
+    AsyncBatchDelivery,
+    BatchDelivery,
+    Delivery,
+    DeliveryReports,
+    RecordMetadata,
+)
+from ottla._core.doctor import examine
+from ottla._core.events import AsyncEvents, Event, Events
+from ottla._core.group import GroupMetadata, MemberSubscription, RebalanceChange
+from ottla._core.log_events import LogEvents
+from ottla._core.mock import MockCluster
+from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
+from ottla._core.partitioner import Array, partition_for_key, partitions_for_keys
+from ottla._core.producer import Producer
+from ottla._core.records import Record, RecordBatch
+from ottla._core.scan import Scan
+
+__all__ = [
+    "Admin",
+    "Array",
+    "AsyncBatchDelivery",
+    "AsyncClient",
+    "AsyncConsumerBase",
+    "AsyncEvents",
+    "AsyncProducer",
+    "BatchDelivery",
+    "Broker",
+    "Client",
+    "Cluster",
+    "ConnectionStatus",
+    "Consumer",
+    "ConsumerBase",
+    "Delivery",
+    "DeliveryReports",
+    "Event",
+    "Events",
+    "GroupMetadata",
+    "LogEvents",
+    "MemberSubscription",
+    "MockCluster",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "Partition",
+    "Producer",
+    "RebalanceChange",
+    "Record",
+    "RecordBatch",
+    "RecordMetadata",
+    "Scan",
+    "Topic",
+    "__version__",
+    "config_row_of",
+    "config_rows",
+    "examine",
+    "foreign_config_rows",
+    "partition_for_key",
+    "partitions_for_keys",
+]
+
+__version__: str

@@ -1,0 +1,370 @@
+"""The blocking client and the asyncio client."""
+
+from asyncio import Future
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, final
+
+from typing_extensions import Unpack
+
+from ottla._core.cluster import Cluster, Partition
+from ottla._core.connection_status import ConnectionStatus
+from ottla._core.events import AsyncEvents, Events
+from ottla._core.offsets import OffsetAndTimestamp
+from ottla._core.scan import Scan
+from ottla.config_types import ClientConfig
+from ottla.metrics import Metrics
+
+@final
+class Client:
+    """A client of one Kafka cluster: metadata, offsets, events and scans.
+
+    Use it in a ``with`` block, or ``close()`` it. Any thread may use it. Producers, consumers and
+    admins can share it.
+
+    Args:
+        bootstrap: addresses as ``host:port``, as a string or a list (``bootstrap.servers``); one
+            that responds is enough.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. ``sasl_oauth_token`` is a callable for OAUTHBEARER
+            (KIP-255), called on a thread of its own whenever a new token is needed. It returns a
+            token, ``(token, expiry)`` or ``(token, expiry, extensions)``: the expiry in seconds
+            since 1970 or as an aware ``datetime``, the extensions as a dict.
+        timeout: seconds to find the cluster, in which servers that fail are tried again. Default:
+            ``default.api.timeout.ms``, 60 s.
+        connect: whether to connect now. Otherwise the first call connects.
+
+    Raises:
+        AuthenticationError: the credentials, or the certificate of either side, were rejected.
+        BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+        ConfigError: a key or a value is invalid.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        connect: bool = True,
+        **kwargs: Unpack[ClientConfig],
+    ) -> Client: ...
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        all_topics: bool = False,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Cluster:
+        """Return a snapshot of the cluster's metadata.
+
+        Args:
+            topics: topics that the snapshot must contain. Unknown topics are looked up, and
+                refreshed until they were unused for ``metadata.max.idle.ms`` (5 minutes).
+            all_topics: whether to look up all topics of the cluster, for this call only.
+            refresh: whether to request new metadata even if everything is cached.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic does not exist.
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def list_topics(self, *, timeout: float | None = None) -> list[str]:
+        """Return the names of all topics, internal ones included, in alphabetical order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
+        """Return the partitions of a topic, by number.
+
+        Args:
+            topic: the topic's name. A topic that does not exist is not created.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, starting at 0.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
+        """
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the id of a partition's leader from cached metadata, without waiting.
+
+        Args:
+            topic: the topic's name.
+            partition: the partition's number.
+
+        Returns:
+            The id, or None if the partition has no leader or is not known.
+        """
+
+    def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
+        """Subscribe to changes of the cluster and of the connections.
+
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes.
+
+        Args:
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                client uses. Existing topics cause no events.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the state of each connection, by broker, without waiting."""
+
+    def metrics(self) -> Metrics:
+        """Return the client's metrics, by the Java client's names, without waiting.
+
+        See ``ottla.Metrics`` for their meaning.
+        """
+
+    def list_offsets(
+        self,
+        spec: Mapping[tuple[str, int], str | int | datetime],
+        *,
+        isolation_level: str | None = None,
+        timeout: float | None = None,
+    ) -> dict[tuple[str, int], OffsetAndTimestamp]:
+        """Look up offsets of partitions (Kafka's ListOffsets).
+
+        Args:
+            spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"`` (KIP-734), or a timestamp for the first record at or after it:
+                milliseconds since 1970 or an aware ``datetime``.
+            isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+                ``"latest"`` is the last stable offset: the end, or the first record of an open
+                transaction. Default: the client's ``isolation.level``.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+
+        Raises:
+            ConfigError: an entry of ``spec`` or the isolation level is invalid.
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
+
+    def scan(
+        self,
+        ranges: Sequence[tuple[str, int, int, int | None]],
+        *,
+        columns: Sequence[str] | None = None,
+        include_headers: bool = False,
+        max_rows: int = 50_000,
+        target_bytes: int = 4194304,
+        fail_on_data_loss: bool = True,
+        timeout: float | None = None,
+    ) -> Scan:
+        """Read ranges of offsets as Arrow batches; ``ottla.scan`` takes topics and times.
+
+        Args:
+            ranges: ``(topic, partition, start, end)``; ``end`` is exclusive. With an end of None,
+                the scan follows the log until it is closed.
+            columns: the columns to read, in this order. Default: all but ``headers``.
+            include_headers: whether to add ``headers`` to the default columns.
+            max_rows: the maximum number of rows in a batch.
+            target_bytes: the number of bytes of keys, values and headers that ends a batch.
+            fail_on_data_loss: whether to raise if records of a range were deleted. Otherwise
+                they are skipped with a warning.
+            timeout: seconds without progress after which the scan fails. Default:
+                ``default.api.timeout.ms``.
+
+        Returns:
+            A scan, which starts reading in the background. Iterating over it raises read errors.
+
+        Raises:
+            ConfigError: a range, a column or a limit is invalid.
+        """
+
+    def close(self, timeout: float | None = None) -> None:
+        """Close all connections. Calls that wait for a response fail with ``ClosedError``.
+
+        Args:
+            timeout: ignored; for symmetry with producers and consumers.
+        """
+
+    def __enter__(self) -> Client: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+@final
+class AsyncClient:
+    """A client of one Kafka cluster for asyncio; it mirrors ``Client``.
+
+    Methods that block there return a native future of the running loop here and use no thread.
+    Cancelling the future cancels the request. Several loops may use one client.
+
+    Creating a client does not connect it: ``async with``, ``connect()`` or the first call does.
+
+    Args:
+        bootstrap: addresses as ``host:port``, as a string or a list (``bootstrap.servers``); one
+            that responds is enough.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. See ``Client``.
+        timeout: seconds for ``connect()`` to find the cluster, in which servers that fail are tried
+            again. Default: ``default.api.timeout.ms``, 60 s.
+
+    Raises:
+        ConfigError: a key or a value is invalid.
+    """
+
+    def __new__(
+        cls,
+        bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        **kwargs: Unpack[ClientConfig],
+    ) -> AsyncClient: ...
+    def connect(self) -> Future[None]:
+        """Connect to the cluster, unless it is connected already.
+
+        Raises:
+            AuthenticationError: the credentials, or the certificate of either side, were rejected.
+            BootstrapError: no bootstrap server could be used; the message lists each with its
+                cause.
+        """
+
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        all_topics: bool = False,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Future[Cluster]:
+        """Return a snapshot of the cluster's metadata.
+
+        Args:
+            topics: topics that the snapshot must contain. Unknown topics are looked up.
+            all_topics: whether to look up all topics of the cluster, for this call only.
+            refresh: whether to request new metadata even if everything is cached.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic does not exist.
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
+        """Return the names of all topics, internal ones included, in alphabetical order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def partitions_for(
+        self, topic: str, *, timeout: float | None = None
+    ) -> Future[dict[int, Partition]]:
+        """Return the partitions of a topic, by number.
+
+        Args:
+            topic: the topic's name. A topic that does not exist is not created.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, starting at 0.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
+        """
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the id of a partition's leader from cached metadata, without waiting.
+
+        Args:
+            topic: the topic's name.
+            partition: the partition's number.
+
+        Returns:
+            The id, or None if the partition has no leader or is not known.
+        """
+
+    def events(
+        self, *, all_topics: bool = False, timeout: float | None = None
+    ) -> Future[AsyncEvents]:
+        """Subscribe to changes: ``async for event in await client.events(): ...``.
+
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes.
+
+        Args:
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                client uses. Existing topics cause no events.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def connections(self) -> list[ConnectionStatus]:
+        """Return the state of each connection, by broker, without waiting."""
+
+    def metrics(self) -> Metrics:
+        """Return the client's metrics, by the Java client's names, without waiting.
+
+        See ``ottla.Metrics`` for their meaning.
+        """
+
+    def list_offsets(
+        self,
+        spec: Mapping[tuple[str, int], str | int | datetime],
+        *,
+        isolation_level: str | None = None,
+        timeout: float | None = None,
+    ) -> Future[dict[tuple[str, int], OffsetAndTimestamp]]:
+        """Look up offsets of partitions (Kafka's ListOffsets).
+
+        Args:
+            spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"``, or a timestamp; see ``Client.list_offsets``.
+            isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
+                ``isolation.level``.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+
+        Raises:
+            ConfigError: an entry of ``spec`` or the isolation level is invalid.
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
+
+    def close(self, timeout: float | None = None) -> Future[None]:
+        """Close all connections. Calls that wait for a response fail with ``ClosedError``.
+
+        Args:
+            timeout: ignored; for symmetry with producers and consumers.
+        """
+
+    def __aenter__(self) -> Future[AsyncClient]: ...
+    def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Future[None]: ...

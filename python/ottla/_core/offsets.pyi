@@ -1,0 +1,61 @@
+"""Offsets that were looked up or committed."""
+
+from typing import Any, final
+
+@final
+class OffsetAndTimestamp:
+    """The offset and timestamp of a record, as ListOffsets returns them.
+
+    Args:
+        offset: the offset; -1 if no record matches.
+        timestamp: the record's timestamp in milliseconds since 1970; -1 if unknown.
+        leader_epoch: the leader epoch of the record. Default: -1, unknown.
+    """
+
+    def __new__(
+        cls, offset: int, timestamp: int, leader_epoch: int = ...
+    ) -> OffsetAndTimestamp: ...
+    @property
+    def offset(self) -> int:
+        """The offset; -1 if no record matches."""
+    @property
+    def timestamp(self) -> int:
+        """The record's timestamp in milliseconds since 1970; -1 if unknown."""
+    @property
+    def leader_epoch(self) -> int:
+        """The leader epoch of the record; -1 if unknown."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class OffsetAndMetadata:
+    """An offset with its metadata, as a group stores it.
+
+    Args:
+        offset: the offset of the next record to read.
+        metadata: text that the group stores with the offset. Default: empty.
+        leader_epoch: the leader epoch of the record before the offset (KIP-320). Default: -1,
+            unknown.
+
+    Raises:
+        ConfigError: the offset is negative.
+    """
+
+    def __new__(
+        cls, offset: int, metadata: str = ..., leader_epoch: int = ...
+    ) -> OffsetAndMetadata: ...
+    @property
+    def offset(self) -> int:
+        """The offset of the next record to read."""
+    @property
+    def metadata(self) -> str:
+        """The text that the group stores with the offset."""
+    @property
+    def leader_epoch(self) -> int:
+        """The leader epoch of the record before the offset; -1 if unknown."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
