@@ -23,7 +23,7 @@ def ready_made(partitions: int) -> Any:
             import pyarrow as pa
 
             from ottla.spark.clients import settle_worker
-            from ottla.spark.schema import arrow_schema
+            from ottla.spark.reading.schema import arrow_schema
 
             settle_worker()
             schema = arrow_schema(self._schema)
@@ -51,7 +51,7 @@ def ready_made(partitions: int) -> Any:
             return "ready_made"
 
         def schema(self) -> StructType:
-            from ottla.spark.schema import full_schema
+            from ottla.spark.reading.schema import full_schema
 
             return full_schema(include_headers=False)
 

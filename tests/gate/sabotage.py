@@ -168,7 +168,7 @@ MUTATIONS = [
     ),
     Mutation(
         "spark-ranges-leave-out-an-offset",
-        "python/ottla/spark/ranges.py",
+        "python/ottla/spark/planning/range_splitting.py",
         "        start = end\n",
         "        start = end + 1\n",
     ),

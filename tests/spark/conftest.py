@@ -69,7 +69,7 @@ def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams
 @pytest.fixture
 def stream_client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
     """What planners of streams ask: a topic of two partitions, to start with."""
-    from ottla.spark import stream_planner
+    from ottla.spark.planning import stream_planner
     from tests.spark.fake_client import FakeClient
 
     fake = FakeClient({("t", 0): (0, 100), ("t", 1): (10, 30)})

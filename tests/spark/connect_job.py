@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 
 import ottla
 import ottla.spark
-from ottla.spark import redaction, udf
+from ottla.spark import udf
+from ottla.spark.registration import redaction
 
 CANARY = "canary-key"
 

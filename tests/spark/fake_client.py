@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ottla import errors
 from ottla.errors import UnknownTopicError
-from ottla.spark import core
-from ottla.spark.schema import arrow_schema, full_schema
+from ottla.spark import protocols
+from ottla.spark.reading.schema import arrow_schema, full_schema
 
 TopicPartition = tuple[str, int]
 
@@ -51,7 +51,7 @@ class FakeScan:
     closed: bool = False
     error: Exception | None = None
 
-    def __iter__(self) -> Iterator[core.ArrowArray]:
+    def __iter__(self) -> Iterator[protocols.ArrowArray]:
         yield from self.batches
         if self.error is not None:
             raise self.error
@@ -94,7 +94,7 @@ class FakeClient:
         *,
         refresh: bool = False,
         timeout: float | None = None,
-    ) -> core.Cluster:
+    ) -> protocols.Cluster:
         self.timeouts.append(timeout)
         if self.slow_cluster and timeout is not None:
             raise errors.TimeoutError("slow")
@@ -107,7 +107,9 @@ class FakeClient:
                 entry.partitions[partition] = FakePartition([1, 2, None][partition % 3])
         if unknown := set(topics or ()) - found.keys():
             raise UnknownTopicError(f"no such topic: {', '.join(unknown)}")
-        cluster: core.Cluster = FakeCluster({1: FakeBroker("one"), 2: FakeBroker("::2")}, found)
+        cluster: protocols.Cluster = FakeCluster(
+            {1: FakeBroker("one"), 2: FakeBroker("::2")}, found
+        )
         return cluster
 
     def list_topics(self) -> list[str]:
@@ -121,7 +123,7 @@ class FakeClient:
         *,
         isolation_level: str | None = None,
         timeout: float | None = None,
-    ) -> Mapping[TopicPartition, core.Offset]:
+    ) -> Mapping[TopicPartition, protocols.Offset]:
         self.patience.append(timeout)
         if self.meanwhile:
             self.meanwhile.pop(0)()
@@ -148,7 +150,7 @@ class FakeClient:
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
-    ) -> core.Scan:
+    ) -> protocols.Scan:
         assert columns is not None
         self.asked.append(
             {"ranges": list(ranges), "headers": include_headers, "fail": fail_on_data_loss}

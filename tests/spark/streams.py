@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 import ottla
-from ottla.spark.checkpoint import nested_offsets, offsets_of
+from ottla.spark.planning.checkpoint import nested_offsets, offsets_of
 from tests.spark.both import at_once, refused
 from tests.support.kafka_admin import wait_until
 

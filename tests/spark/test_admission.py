@@ -7,8 +7,8 @@ import random
 import pytest
 
 from ottla.errors import ConfigError
-from ottla.spark.admission import Delay, at_most_bytes, at_most_offsets
-from ottla.spark.options import parse_stream
+from ottla.spark.options.read_options import parse_stream
+from ottla.spark.planning.admission import Delay, at_most_bytes, at_most_offsets
 
 BASE = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
 A, B, C = ("t", 0), ("t", 1), ("t", 2)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ottla.errors import BootstrapError, ConfigError
-from ottla.spark import clients, core
-from ottla.spark.options import parse_batch
+from ottla.spark import clients, protocols
+from ottla.spark.options.read_options import parse_batch
 from tests.spark.fake_client import FakeClient
 
 
@@ -29,7 +29,7 @@ def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_client_per_process_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str | None] = []
 
-    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
+    def connect(config: Mapping[str, str], hint: str | None) -> protocols.Client:
         made.append(hint)
         return log_of((0, 1))
 
@@ -77,7 +77,7 @@ def test_who_connects_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> N
     connecting, answered = threading.Event(), threading.Event()
     made: list[str] = []
 
-    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
+    def connect(config: Mapping[str, str], hint: str | None) -> protocols.Client:
         made.append(config["bootstrap.servers"])
         if config["bootstrap.servers"] == "away:1":
             connecting.set()
@@ -107,7 +107,7 @@ def test_who_connects_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> N
 def test_who_could_not_connect_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[FakeClient | Exception] = [BootstrapError("nobody answers"), log_of((0, 1))]
 
-    def connect(*_: object) -> core.Client:
+    def connect(*_: object) -> protocols.Client:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.spark.redaction import HIDDEN, IN_REQUESTS
+from ottla.spark.registration.redaction import HIDDEN, IN_REQUESTS
 from tests.spark.connect_job import CANARY
 from tests.support.jars import REPOSITORY
 from tests.support.kafka_cluster import KafkaCluster

@@ -7,7 +7,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.errors import FencedError
-from ottla.spark.group_progress import GroupProgress
+from ottla.spark.planning.group_offsets import GroupProgress
 from tests.spark.fake_client import FakeClient
 
 A, B, C = ("t", 0), ("t", 1), ("t", 2)

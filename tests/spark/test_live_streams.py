@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ottla.spark
-from ottla.spark.checkpoint import offsets_of
+from ottla.spark.planning.checkpoint import offsets_of
 from tests.conftest import TopicFactory
 from tests.spark.both import SOURCES
 from tests.spark.streams import Row, Streams, add_partitions, produce

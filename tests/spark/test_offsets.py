@@ -7,8 +7,7 @@ import json
 import pytest
 
 from ottla.errors import ConfigError
-from ottla.spark.checkpoint import nested_offsets, offsets_of
-from ottla.spark.offsets import (
+from ottla.spark.options.offset_limits import (
     EARLIEST,
     LATEST,
     Everywhere,
@@ -22,6 +21,7 @@ from ottla.spark.offsets import (
     parse_timestamps,
     show_all,
 )
+from ottla.spark.planning.checkpoint import nested_offsets, offsets_of
 
 DEFAULT = Everywhere(EARLIEST)
 

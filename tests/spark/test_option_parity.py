@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql.types import StructType
 
 import ottla
-from ottla.spark.options import BATCH_OPTIONS, GENERAL_OPTIONS, STREAM_OPTIONS
-from ottla.spark.schema import full_schema
+from ottla.spark.options.read_options import BATCH_OPTIONS, GENERAL_OPTIONS, STREAM_OPTIONS
+from ottla.spark.reading.schema import full_schema
 from tests.spark.both import ANY_TEXT, EPOCH, KEEP, OURS, load, options_of, same_error, same_rows
 
 if TYPE_CHECKING:

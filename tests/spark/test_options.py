@@ -11,17 +11,17 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
-from ottla.spark.offsets import EARLIEST, LATEST, Everywhere
-from ottla.spark.option_values import Value
-from ottla.spark.options import (
+from ottla.spark.options.offset_limits import EARLIEST, LATEST, Everywhere
+from ottla.spark.options.option_values import Value
+from ottla.spark.options.read_options import (
     BATCH_OPTIONS,
     GENERAL_OPTIONS,
     STREAM_OPTIONS,
     parse_batch,
 )
-from ottla.spark.schema import full_schema
-from ottla.spark.sink_options import SINK_OPTIONS, parse_sink
-from ottla.spark.subscription import Assign, Subscribe, SubscribePattern
+from ottla.spark.options.subscription import Assign, Subscribe, SubscribePattern
+from ottla.spark.options.write_options import SINK_OPTIONS, parse_sink
+from ottla.spark.reading.schema import full_schema
 from pyspark_ottla import DefaultSource
 from tests.support.jars import REPOSITORY
 

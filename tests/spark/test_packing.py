@@ -11,13 +11,14 @@ import pytest
 from pyspark.sql import datasource as d
 
 from ottla.errors import ConfigError
-from ottla.spark.batch_reader import batch_reader
-from ottla.spark.options import SourceOptions, parse_batch
-from ottla.spark.packing import SMALL, SMALL_BYTES, TASKS_LEFT, Estimate, Task, pack
-from ottla.spark.planning import plan_batch
-from ottla.spark.pushdown import Bounds, push
-from ottla.spark.ranges import OffsetRange, split_ranges
-from ottla.spark.schema import full_schema
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.options.read_options import SourceOptions, parse_batch
+from ottla.spark.planning.batch_planner import plan_batch
+from ottla.spark.planning.pushdown import Bounds, push
+from ottla.spark.planning.range_splitting import split_ranges
+from ottla.spark.planning.task_packing import SMALL, SMALL_BYTES, TASKS_LEFT, Estimate, Task, pack
+from ottla.spark.reading.batch_reader import batch_reader
+from ottla.spark.reading.schema import full_schema
 from tests.spark.fake_client import FakeClient
 
 

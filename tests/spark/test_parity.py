@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql.types import IntegerType, Row, StructType
 
 import ottla
-from ottla.spark.schema import full_schema
+from ottla.spark.reading.schema import full_schema
 from tests.spark.awkward import COMPACTED, Message, awkward_messages, compact, send
 from tests.spark.both import EPOCH, KEEP, options_of, same_error, same_rows
 

@@ -14,12 +14,14 @@ from pyspark.sql.types import StructType
 
 from ottla import errors
 from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
-from ottla.spark import OttlaDataSource, batch_reader, planning, tasks
-from ottla.spark.batch_reader import BatchReader
-from ottla.spark.options import parse_batch
-from ottla.spark.ranges import OffsetRange
-from ottla.spark.schema import arrow_schema, full_schema
-from ottla.spark.tasks import RangesPartition
+from ottla.spark import OttlaDataSource
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.options.read_options import parse_batch
+from ottla.spark.planning import batch_planner
+from ottla.spark.reading import batch_reader, partition_reader
+from ottla.spark.reading.batch_reader import BatchReader
+from ottla.spark.reading.partition_reader import RangesPartition
+from ottla.spark.reading.schema import arrow_schema, full_schema
 from tests.spark.fake_client import FakeClient
 
 
@@ -28,7 +30,7 @@ def plan(client: FakeClient, **options: str) -> list[OffsetRange]:
     if not {"assign", "subscribePattern"} & options.keys():
         base["subscribe"] = "t"
     named = {name.replace("__", "."): value for name, value in options.items()}
-    return planning.plan_batch(client, parse_batch({**base, **named}))
+    return batch_planner.plan_batch(client, parse_batch({**base, **named}))
 
 
 def ends(ranges: list[OffsetRange]) -> list[tuple[str, int, int, int]]:
@@ -200,7 +202,7 @@ def test_passing_failures_are_tried_again() -> None:
 
 
 def reader_of(client: FakeClient, monkeypatch: pytest.MonkeyPatch, **options: str) -> BatchReader:
-    for module in (batch_reader, tasks):
+    for module in (batch_reader, partition_reader):
         monkeypatch.setattr(module, "client_for", lambda *_, **__: client)
     source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t", **options})
     reader = source.reader(source.schema())
@@ -221,7 +223,7 @@ def test_reader_yields_batches_in_sparks_schema(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_task_loads_nothing_that_plans_or_writes() -> None:
     source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
-    partition = tasks.RangesPartition((OffsetRange("t", 0, 0, 4),))
+    partition = partition_reader.RangesPartition((OffsetRange("t", 0, 0, 4),))
     for reader in (source.reader(source.schema()), source.streamReader(source.schema())):
         needed = pickle.dumps((reader, partition))
         assert loaded_by(f"import pickle; pickle.loads({needed!r})") == {
@@ -232,18 +234,24 @@ def test_a_task_loads_nothing_that_plans_or_writes() -> None:
                 "ottla.extras",
                 "ottla.loading",
                 "ottla.spark",
+                "ottla.spark.reading",
             ),
-            *("ottla.spark.clients", "ottla.spark.ranges", "ottla.spark.schema"),
-            *("ottla.spark.tasks", "ottla.stderr_log"),
+            *("ottla.spark.clients", "ottla.spark.offset_range", "ottla.spark.reading.schema"),
+            *("ottla.spark.reading.partition_reader", "ottla.stderr_log"),
         }
 
 
 def test_a_schema_loads_nothing_that_reads_or_writes() -> None:
     options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
     loaded = loaded_by(f"import pyspark_ottla; pyspark_ottla.DefaultSource({options}).schema()")
-    assert "ottla.spark.schema" in loaded
-    readers_and_writers = {"batch_reader", "stream_reader", "writer", "clients", "planning"}
-    assert not loaded & {f"ottla.spark.{name}" for name in readers_and_writers}
+    assert "ottla.spark.reading.schema" in loaded
+    assert not loaded & {
+        "ottla.spark.clients",
+        "ottla.spark.planning",
+        "ottla.spark.reading.batch_reader",
+        "ottla.spark.reading.stream_reader",
+        "ottla.spark.writing",
+    }
 
 
 def loaded_by(code: str) -> set[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.spark.python_paths import explain
+from ottla.spark.registration.python_paths import explain
 from tests.support.jars import REPOSITORY
 from tests.support.spark_home import spark_home
 

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from ottla.spark.ranges import OffsetRange, split_ranges
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.planning.range_splitting import split_ranges
 
 Ends = list[tuple[int, int]]
 

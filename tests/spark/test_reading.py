@@ -51,7 +51,8 @@ def observed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
             return self._reader.partitions()
 
         def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-            from ottla.spark import clients, schema
+            from ottla.spark import clients
+            from ottla.spark.reading import schema
 
             expected = schema.arrow_schema(self._reader._schema)
             batches = []

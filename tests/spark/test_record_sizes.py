@@ -15,15 +15,16 @@ import pyarrow as pa
 import pytest
 
 from ottla.errors import BootstrapError, UnknownTopicError
-from ottla.spark import clients, core, record_sizes
-from ottla.spark.options import parse_stream
-from ottla.spark.ranges import OffsetRange
-from ottla.spark.record_sizes import RecordSizes
-from ottla.spark.stream_planner import StreamPlanner
+from ottla.spark import clients, protocols
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.options.read_options import parse_stream
+from ottla.spark.planning import record_size_estimator
+from ottla.spark.planning.record_size_estimator import RecordSizes
+from ottla.spark.planning.stream_planner import StreamPlanner
 from ottla.testing import MockCluster
 from tests.spark.fake_client import FakeClient, FakeScan
 
-NOBODY_KNOWS = record_sizes._BYTES_AN_OFFSET
+NOBODY_KNOWS = record_size_estimator._BYTES_AN_OFFSET
 
 
 class SizedClient(FakeClient):
@@ -44,8 +45,8 @@ class SizedClient(FakeClient):
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
-    ) -> core.Scan:
-        assert timeout == record_sizes._STALLED
+    ) -> protocols.Scan:
+        assert timeout == record_size_estimator._STALLED
         assert not fail_on_data_loss
         super().scan(ranges, columns=columns, include_headers=True)
         (topic,) = {topic for topic, *_ in ranges}
@@ -67,7 +68,7 @@ class SizedScan(FakeScan):
     coming: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()))
     given: int = 0
 
-    def __iter__(self) -> Iterator[core.ArrowArray]:
+    def __iter__(self) -> Iterator[protocols.ArrowArray]:
         for batch in self.coming:
             self.given += 1
             yield batch
@@ -109,7 +110,7 @@ def records(partition: int, offsets: Sequence[int], size: int) -> pa.RecordBatch
 def connected(monkeypatch: pytest.MonkeyPatch) -> list[FakeClient]:
     """The client that is connected to next, or what fails."""
     clients: list[FakeClient] = []
-    monkeypatch.setattr(record_sizes, "client_for", lambda _: clients[-1])
+    monkeypatch.setattr(record_size_estimator, "client_for", lambda _: clients[-1])
     return clients
 
 
@@ -165,7 +166,9 @@ def test_scans_that_bring_little_are_left_in_time(
     connected: list[FakeClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count()
-    monkeypatch.setattr(record_sizes, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(
+        record_size_estimator, "time", SimpleNamespace(monotonic=lambda: next(seconds))
+    )
     client = SizedClient({"slow": 10, "t": 10})
     # Nothing of the other partition comes, so there are never enough of both.
     client.there = lambda partition, _offset: partition == 0
@@ -175,7 +178,7 @@ def test_scans_that_bring_little_are_left_in_time(
     slow, other = client.scans
     assert isinstance(slow, SizedScan)
     assert isinstance(other, SizedScan)
-    assert 0 < slow.given <= record_sizes._SECONDS
+    assert 0 < slow.given <= record_size_estimator._SECONDS
     assert (other.given, other.closed) == (0, True)
     assert found["slow", 0] == pytest.approx(14, abs=1)
     assert found["t", 0] == NOBODY_KNOWS
@@ -201,7 +204,7 @@ def test_offsets_that_compaction_has_emptied_make_records_lighter(
 
 def test_a_failure_half_way_leaves_what_was_seen(connected: list[FakeClient]) -> None:
     class HalfWay(SizedClient):
-        def scan(self, *args: Any, **named: Any) -> core.Scan:
+        def scan(self, *args: Any, **named: Any) -> protocols.Scan:
             scan = super().scan(*args, **named)
             self.scans[-1].error = UnknownTopicError("no such topic: t")
             return scan
@@ -227,7 +230,7 @@ def test_a_cluster_that_is_away_fails_no_plan(monkeypatch: pytest.MonkeyPatch) -
     def connect(_: object) -> FakeClient:
         raise BootstrapError("nobody answers")
 
-    monkeypatch.setattr(record_sizes, "client_for", connect)
+    monkeypatch.setattr(record_size_estimator, "client_for", connect)
     assert RecordSizes({}).of(topic_of("t", 1)) == {("t", 0): NOBODY_KNOWS}
 
 
@@ -265,6 +268,6 @@ def test_a_sample_reads_little_of_large_topics() -> None:
         sizes = RecordSizes(kafka := {"bootstrap.servers": cluster.bootstrap})
         found = sizes.of(OffsetRange(t, p, 0, 100) for t in "tu" for p in range(3))
         assert found["t", 0] == pytest.approx(100_000, rel=0.01)
-        client = clients.client({**kafka, "fetch.max.bytes": record_sizes._ANSWER_BYTES})
+        client = clients.client({**kafka, "fetch.max.bytes": record_size_estimator._ANSWER_BYTES})
         # Of 60 MB: a megabyte of each topic, and what was on its way when that had come.
         assert client.metrics()["incoming-byte-total"] < 6_000_000

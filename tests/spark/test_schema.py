@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from ottla.errors import ConfigError
-from ottla.spark.schema import arrow_schema, check_schema, conform, full_schema
+from ottla.spark.reading.schema import arrow_schema, check_schema, conform, full_schema
 
 FULL = full_schema(include_headers=True)
 

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 import ottla
 import ottla.spark
 from ottla._core import config_rows
-from ottla.spark.redaction import HIDDEN, SETTING
+from ottla.spark.registration.redaction import HIDDEN, SETTING
 from tests.conftest import TopicFactory
 
 if TYPE_CHECKING:

@@ -21,11 +21,12 @@ from pyspark.sql.types import (
 )
 
 from ottla.errors import ConfigError
-from ottla.spark import OttlaDataSource, writer
-from ottla.spark.sink_options import parse_sink
-from ottla.spark.sink_schema import by_topic
-from ottla.spark.write_report import PartitionWritten, TaskWritten, read_reports
-from ottla.spark.writer import BatchWriter, RowStreamWriter, stream_writer
+from ottla.spark import OttlaDataSource
+from ottla.spark.options.write_options import parse_sink
+from ottla.spark.writing import writer
+from ottla.spark.writing.write_report import PartitionWritten, TaskWritten, read_reports
+from ottla.spark.writing.write_schema import by_topic
+from ottla.spark.writing.writer import BatchWriter, RowStreamWriter, stream_writer
 from tests.spark.sink_schemas import BASE, TO, schema
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
-from ottla.spark.options import parse_stream
-from ottla.spark.sink_options import parse_sink
+from ottla.spark.options.read_options import parse_stream
+from ottla.spark.options.write_options import parse_sink
 from tests.spark.sink_schemas import BASE, TO, schema
 
 

@@ -12,11 +12,17 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from ottla.errors import ConfigError, DataLossError
 from ottla.spark import OttlaDataSource
-from ottla.spark.checkpoint import UNSETTLED, first_end, nested_offsets, offsets_of, settled_start
-from ottla.spark.options import parse_stream
-from ottla.spark.stream_planner import StreamPlanner
-from ottla.spark.stream_reader import PlainStreamReader, StreamReader
-from ottla.spark.tasks import RangesPartition
+from ottla.spark.options.read_options import parse_stream
+from ottla.spark.planning.checkpoint import (
+    UNSETTLED,
+    first_end,
+    nested_offsets,
+    offsets_of,
+    settled_start,
+)
+from ottla.spark.planning.stream_planner import StreamPlanner
+from ottla.spark.reading.partition_reader import RangesPartition
+from ottla.spark.reading.stream_reader import PlainStreamReader, StreamReader
 from tests.spark.fake_client import FakeClient
 
 BASE = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import PySparkException
 
-from ottla.spark.options import GENERAL_OPTIONS, STREAM_OPTIONS
+from ottla.spark.options.read_options import GENERAL_OPTIONS, STREAM_OPTIONS
 from tests.conftest import TopicFactory
 from tests.spark.awkward import (
     COMPACTED,

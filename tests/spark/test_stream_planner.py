@@ -11,12 +11,13 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from ottla.errors import ConfigError, DataLossError, UnknownTopicError
-from ottla.spark import OttlaDataSource, log_ends
-from ottla.spark.options import parse_stream
-from ottla.spark.ranges import OffsetRange
-from ottla.spark.stream_planner import StreamPlanner
-from ottla.spark.stream_reader import check_plain
-from ottla.spark.tasks import RangesReader
+from ottla.spark import OttlaDataSource
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.options.read_options import parse_stream
+from ottla.spark.planning import log_end_offsets as log_ends
+from ottla.spark.planning.stream_planner import StreamPlanner
+from ottla.spark.reading.partition_reader import RangesReader
+from ottla.spark.reading.stream_reader import check_plain
 from tests.spark.fake_client import FakeClient
 
 BASE = {

@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 import ottla
-from ottla.spark.sink_options import SINK_OPTIONS
+from ottla.spark.options.write_options import SINK_OPTIONS
 from tests.conftest import TopicFactory
 from tests.spark.both import SOURCES, refused
 from tests.spark.test_writing import AWKWARD, REFUSALS, contents

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
-from ottla.spark.options import parse_batch
+from ottla.spark.options.read_options import parse_batch
 from ottla.testing import MockCluster
 from tests.support.snippets import snippets
 

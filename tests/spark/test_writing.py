@@ -14,7 +14,7 @@ from pyspark.sql.functions import col
 
 import ottla
 import ottla.spark
-from ottla.spark.write_report import PartitionWritten, read_reports
+from ottla.spark.writing.write_report import PartitionWritten, read_reports
 from tests.conftest import TopicFactory
 from tests.spark.both import refused
 

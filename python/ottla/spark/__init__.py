@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ottla.spark import udf
-    from ottla.spark.arrow_reading import read_arrow
     from ottla.spark.clients import client, producer
-    from ottla.spark.python_paths import OtherPythonWarning
+    from ottla.spark.planning.stream_lag import Lag, lag
+    from ottla.spark.reading.read_arrow import read_arrow
+    from ottla.spark.registration.python_paths import OtherPythonWarning
     from ottla.spark.source import OttlaDataSource
-    from ottla.spark.stream_lag import Lag, lag
-    from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
+    from ottla.spark.writing.write_report import PartitionWritten, WriteReport, read_reports, write
 
 require("ottla.spark", "spark", "pyspark")
 
@@ -47,17 +47,17 @@ if not TYPE_CHECKING:  # it would make every name one that exists
     __getattr__, __dir__ = load_later(
         __name__,
         {
-            "Lag": "stream_lag",
-            "OtherPythonWarning": "python_paths",
+            "Lag": "planning.stream_lag",
+            "OtherPythonWarning": "registration.python_paths",
             "OttlaDataSource": "source",
-            "PartitionWritten": "write_report",
-            "WriteReport": "write_report",
+            "PartitionWritten": "writing.write_report",
+            "WriteReport": "writing.write_report",
             "client": "clients",
-            "lag": "stream_lag",
+            "lag": "planning.stream_lag",
             "producer": "clients",
-            "read_arrow": "arrow_reading",
-            "read_reports": "write_report",
-            "write": "write_report",
+            "read_arrow": "reading.read_arrow",
+            "read_reports": "writing.write_report",
+            "write": "writing.write_report",
         },
         {"udf"},
         extra="spark",
@@ -82,9 +82,9 @@ def register(spark: SparkSession) -> None:
     """
     from pyspark.errors import PySparkException
 
-    from ottla.spark.known_source import python_of_source
-    from ottla.spark.python_paths import warn_of_another_python
-    from ottla.spark.redaction import hide_secrets
+    from ottla.spark.registration.python_paths import warn_of_another_python
+    from ottla.spark.registration.redaction import hide_secrets
+    from ottla.spark.registration.registered_source import python_of_source
     from ottla.spark.source import OttlaDataSource
 
     hide_secrets(spark)

@@ -20,7 +20,7 @@ from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import ottla
-    from ottla.spark.core import Client, Producer
+    from ottla.spark.protocols import Client, Producer
 
 RACK = "OTTLA_CLIENT_RACK"
 """The environment variable by which each executor's machine says which rack it is in."""

@@ -19,12 +19,12 @@ from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
 from ottla.extras import require
-from ottla.spark.options import (
+from ottla.spark.options.read_options import (
     parse_batch,
     parse_batch_or_stream,
     parse_stream,
 )
-from ottla.spark.schema import full_schema
+from ottla.spark.reading.schema import full_schema
 
 # Spark itself needs it, to hand rows over.
 require("format('ottla')", "spark", "pyarrow")
@@ -46,13 +46,13 @@ class OttlaDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch query."""
-        from ottla.spark.batch_reader import batch_reader
+        from ottla.spark.reading.batch_reader import batch_reader
 
         return batch_reader(parse_batch(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
         """Return the reader of a streaming query."""
-        from ottla.spark.stream_reader import RefusedStreamReader, stream_reader
+        from ottla.spark.reading.stream_reader import RefusedStreamReader, stream_reader
 
         try:
             return stream_reader(parse_stream(self.options), schema)
@@ -62,8 +62,8 @@ class OttlaDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of a batch query."""
-        from ottla.spark.sink_options import parse_sink
-        from ottla.spark.writer import BatchWriter
+        from ottla.spark.options.write_options import parse_sink
+        from ottla.spark.writing.writer import BatchWriter
 
         return BatchWriter(parse_sink(self.options), schema, overwrite=overwrite)
 
@@ -72,7 +72,7 @@ class OttlaDataSource(DataSource):
 
         Output mode complete appends, as in Spark's sink.
         """
-        from ottla.spark.sink_options import parse_sink
-        from ottla.spark.writer import stream_writer
+        from ottla.spark.options.write_options import parse_sink
+        from ottla.spark.writing.writer import stream_writer
 
         return stream_writer(parse_sink(self.options), schema)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.extras import require
 from ottla.spark.clients import client_for
-from ottla.spark.core import Client
-from ottla.spark.subscription import APPEARS_WITHIN
+from ottla.spark.options.subscription import APPEARS_WITHIN
+from ottla.spark.protocols import Client
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,8 +16,8 @@ from contextlib import ExitStack, contextmanager
 
 from ottla.errors import KafkaError
 from ottla.spark.clients import client_for
-from ottla.spark.core import ArrowArray, Client, Scan, TopicPartition
-from ottla.spark.ranges import OffsetRange
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.protocols import ArrowArray, Client, Scan, TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ottla.errors import ConfigError
-from ottla.spark.core import TopicPartition
+from ottla.spark.protocols import TopicPartition
 
 LATEST = -1
 EARLIEST = -2

@@ -14,12 +14,12 @@ from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
 from ottla.extras import require
-from ottla.spark.batch_reader import plan_tasks
-from ottla.spark.option_values import Value
-from ottla.spark.options import parse_batch
-from ottla.spark.packing import Task
-from ottla.spark.schema import check_schema, full_schema
-from ottla.spark.tasks import read_ranges
+from ottla.spark.options.option_values import Value
+from ottla.spark.options.read_options import parse_batch
+from ottla.spark.planning.task_packing import Task
+from ottla.spark.reading.batch_reader import plan_tasks
+from ottla.spark.reading.partition_reader import read_ranges
+from ottla.spark.reading.schema import check_schema, full_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

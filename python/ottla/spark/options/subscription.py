@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ottla.errors import ConfigError
-from ottla.spark.core import Broker, Client, Cluster, TopicPartition
-from ottla.spark.offsets import parse_partitions, show_all
+from ottla.spark.options.offset_limits import parse_partitions, show_all
+from ottla.spark.protocols import Broker, Client, Cluster, TopicPartition
 
 log = logging.getLogger(__name__)
 

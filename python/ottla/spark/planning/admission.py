@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import ceil, floor
 
-from ottla.spark.core import TopicPartition
+from ottla.spark.protocols import TopicPartition
 
 Offsets = Mapping[TopicPartition, int]
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ottla.spark.core import TopicPartition
-from ottla.spark.options import SourceOptions
-from ottla.spark.ranges import OffsetRange, cut_range
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.options.read_options import SourceOptions
+from ottla.spark.planning.range_splitting import cut_range
+from ottla.spark.protocols import TopicPartition
 
 # So many tasks are always left, as many as there are partitions if these are fewer: what comes
 # after the read may be expensive, and wants its tasks on whatever cores there are.

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 )
 
 from ottla.errors import ConfigError
-from ottla.spark.sink_options import SinkOptions
+from ottla.spark.options.write_options import SinkOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ottla.spark.core import TopicPartition
+from ottla.spark.protocols import TopicPartition
 
 Json = dict[str, Any]
 

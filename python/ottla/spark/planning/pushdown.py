@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ottla.spark.offsets import INT64_MAX
-from ottla.spark.ranges import OffsetRange
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.options.offset_limits import INT64_MAX
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter

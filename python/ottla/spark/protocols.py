@@ -12,6 +12,9 @@ from typing import Any, Protocol
 TopicPartition = tuple[str, int]
 """A topic's name and a partition's number."""
 
+Offsets = dict[TopicPartition, int]
+"""An offset of each partition."""
+
 
 class Broker(Protocol):
     """Where a broker listens."""

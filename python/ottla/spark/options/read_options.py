@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ottla.errors import ConfigError
-from ottla.spark.offsets import (
+from ottla.spark.options.offset_limits import (
     EARLIEST,
     LATEST,
     Everywhere,
@@ -19,7 +19,7 @@ from ottla.spark.offsets import (
     check_batch_limits,
     offset_limit,
 )
-from ottla.spark.option_values import (
+from ottla.spark.options.option_values import (
     BOOTSTRAP,
     INT32_MAX,
     Value,
@@ -33,7 +33,7 @@ from ottla.spark.option_values import (
     text_of,
     wrong,
 )
-from ottla.spark.subscription import APPEARS_WITHIN, Subscription, parse_subscription
+from ottla.spark.options.subscription import APPEARS_WITHIN, Subscription, parse_subscription
 
 GENERAL_OPTIONS = (
     BOOTSTRAP,

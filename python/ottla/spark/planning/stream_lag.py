@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ottla.spark.checkpoint import offsets_of
-from ottla.spark.core import TopicPartition
+from ottla.spark.planning.checkpoint import offsets_of
+from ottla.spark.protocols import TopicPartition
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,19 @@ import time
 from collections.abc import Iterable
 
 from ottla.errors import DataLossError
-from ottla.spark.admission import Delay, at_most_bytes, at_most_offsets
 from ottla.spark.clients import client_for
-from ottla.spark.core import Client, TopicPartition
-from ottla.spark.group_progress import GroupProgress
-from ottla.spark.log_ends import LogEnds, behind
-from ottla.spark.offsets import EARLIEST, LATEST, SpecificOffsets, show, show_all
-from ottla.spark.options import StreamOptions
-from ottla.spark.packing import Task, pack
-from ottla.spark.planning import Offsets, Resolver, look_up, retrying
-from ottla.spark.ranges import OffsetRange, split_ranges
-from ottla.spark.record_sizes import RecordSizes
-from ottla.spark.subscription import Leaders
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.options.offset_limits import EARLIEST, LATEST, SpecificOffsets, show, show_all
+from ottla.spark.options.read_options import StreamOptions
+from ottla.spark.options.subscription import Leaders
+from ottla.spark.planning.admission import Delay, at_most_bytes, at_most_offsets
+from ottla.spark.planning.group_offsets import GroupProgress
+from ottla.spark.planning.log_end_offsets import LogEnds, behind
+from ottla.spark.planning.offset_resolver import Resolver, look_up, retrying
+from ottla.spark.planning.range_splitting import split_ranges
+from ottla.spark.planning.record_size_estimator import RecordSizes
+from ottla.spark.planning.task_packing import Task, pack
+from ottla.spark.protocols import Client, Offsets, TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ottla.spark.option_values import (
+from ottla.spark.options.option_values import (
     BOOTSTRAP,
     QUERY_OPTIONS,
     check_names,

@@ -21,17 +21,17 @@ from pyspark.sql.types import Row, StructType
 
 from ottla.errors import ConfigError
 from ottla.spark.clients import producer_for, settle_worker
-from ottla.spark.core import BatchDelivery
-from ottla.spark.sink_options import SinkOptions
-from ottla.spark.sink_rows import batches_of
-from ottla.spark.sink_schema import by_topic, check_sink_schema
-from ottla.spark.write_report import (
+from ottla.spark.options.write_options import SinkOptions
+from ottla.spark.protocols import BatchDelivery
+from ottla.spark.writing.row_batches import batches_of
+from ottla.spark.writing.write_report import (
     PartitionWritten,
     TaskWritten,
     WriteReport,
     added_up,
     append_report,
 )
+from ottla.spark.writing.write_schema import by_topic, check_sink_schema
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:

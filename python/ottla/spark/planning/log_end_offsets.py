@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from ottla.spark.core import Client, TopicPartition
+from ottla.spark.protocols import Client, Offsets, TopicPartition
 
 PATIENCE = 60.0
 """Seconds for which a log may seem to end before what was read from it."""
-
-Offsets = dict[TopicPartition, int]
 
 
 def behind(newest: Mapping[TopicPartition, int], known: Mapping[TopicPartition, int]) -> Offsets:

@@ -18,13 +18,13 @@ from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
 from ottla.spark.clients import client_for
-from ottla.spark.options import BatchOptions
-from ottla.spark.packing import Task, pack
-from ottla.spark.planning import plan_batch
-from ottla.spark.pushdown import Bounds, push
-from ottla.spark.record_sizes import RecordSizes
-from ottla.spark.schema import check_schema
-from ottla.spark.tasks import RangesPartition, RangesReader
+from ottla.spark.options.read_options import BatchOptions
+from ottla.spark.planning.batch_planner import plan_batch
+from ottla.spark.planning.pushdown import Bounds, push
+from ottla.spark.planning.record_size_estimator import RecordSizes
+from ottla.spark.planning.task_packing import Task, pack
+from ottla.spark.reading.partition_reader import RangesPartition, RangesReader
+from ottla.spark.reading.schema import check_schema
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:

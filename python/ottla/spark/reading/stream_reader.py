@@ -17,7 +17,8 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
-from ottla.spark.checkpoint import (
+from ottla.spark.options.read_options import StreamOptions
+from ottla.spark.planning.checkpoint import (
     UNSETTLED,
     Json,
     first_end,
@@ -25,11 +26,10 @@ from ottla.spark.checkpoint import (
     offsets_of,
     settled_start,
 )
-from ottla.spark.options import StreamOptions
-from ottla.spark.planning import Offsets
-from ottla.spark.schema import check_schema
-from ottla.spark.stream_planner import StreamPlanner
-from ottla.spark.tasks import RangesPartition, RangesReader
+from ottla.spark.planning.stream_planner import StreamPlanner
+from ottla.spark.protocols import Offsets
+from ottla.spark.reading.partition_reader import RangesPartition, RangesReader
+from ottla.spark.reading.schema import check_schema
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:

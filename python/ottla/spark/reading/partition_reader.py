@@ -14,14 +14,14 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ottla.spark.clients import client_for, settle_worker
-from ottla.spark.ranges import OffsetRange
-from ottla.spark.schema import arrow_schema, conform
+from ottla.spark.offset_range import OffsetRange
+from ottla.spark.reading.schema import arrow_schema, conform
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ottla.spark.core import Client
+    from ottla.spark.protocols import Client
 
 
 class RangesPartition(InputPartition):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import cast
 
 from ottla.errors import KafkaError
-from ottla.spark.core import Client, TopicPartition
+from ottla.spark.protocols import Client, TopicPartition
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import WriterCommitMessage
 
 from ottla.errors import KafkaError
-from ottla.spark.core import TopicPartition
+from ottla.spark.protocols import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ottla.spark.option_values import Value
+    from ottla.spark.options.option_values import Value
 
 
 @dataclass(frozen=True)
