@@ -22,10 +22,10 @@ def ready_made(partitions: int) -> Any:
         def read(self, partition: InputPartition) -> Iterator[Any]:
             import pyarrow as pa
 
-            from ottla.spark.clients import settle_worker
+            from ottla.spark.clients import freeze_gc
             from ottla.spark.reading.schema import arrow_schema
 
-            settle_worker()
+            freeze_gc()
             schema = arrow_schema(self._schema)
             size = 3_500_000 // self._bytes  # some 4 MB, as ottla makes them
             columns = {
@@ -68,9 +68,9 @@ def thrown_away() -> Any:
 
     class Writer(DataSourceArrowWriter):
         def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-            from ottla.spark.clients import settle_worker
+            from ottla.spark.clients import freeze_gc
 
-            settle_worker()
+            freeze_gc()
             for _ in iterator:
                 pass
             return WriterCommitMessage()

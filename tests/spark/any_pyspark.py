@@ -1,7 +1,7 @@
 """What every PySpark that is supported must do, and what older ones refuse; in one process.
 
     python -m venv e && e/bin/pip install pyspark==4.0.2 pyarrow pandas   # and ottla
-    e/bin/python -m tests.spark.any_pyspark [BOOTSTRAP]
+    e/bin/python -m tests.spark.any_pyspark [BOOTSTRAP_SERVERS]
 
 Brokers are the mock's unless some are given. Ends with "all is well", or with an error.
 """

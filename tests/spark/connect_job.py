@@ -1,6 +1,6 @@
 """The client of test_connect.py: a process of its own, without a JVM.
 
-    python -m tests.spark.connect_job REMOTE BOOTSTRAP DIRECTORY
+    python -m tests.spark.connect_job REMOTE BOOTSTRAP_SERVERS DIRECTORY
 
 Writes to the topic "connect-0" and reads from it over Spark Connect; prints what it found as JSON.
 """
@@ -28,7 +28,10 @@ def main() -> None:
     # The server finds the format by itself; this is harmless, and has it hide more.
     for _ in range(2):
         ottla.spark.register(spark)
-    hidden = [spark.conf.get(setting) for setting in (redaction.SETTING, redaction.OF_REQUESTS)]
+    hidden = [
+        spark.conf.get(setting)
+        for setting in (redaction.OPTIONS_REGEX_SETTING, redaction.REQUEST_REGEX_SETTING)
+    ]
     kafka = {"kafka.bootstrap.servers": bootstrap, **secrets()}
     rows = spark.range(1000).selectExpr("CAST(id AS STRING) AS key", "CAST(id AS STRING) AS value")
     rows.write.format("ottla").mode("append").options(**kafka, topic="connect-0").save()

@@ -1,6 +1,6 @@
 """The driver of test_standalone.py: a process of its own, since a JVM has one Spark session.
 
-    python -m tests.spark.standalone_job MASTER BOOTSTRAP DIRECTORY ROWS
+    python -m tests.spark.standalone_job MASTER BOOTSTRAP_SERVERS DIRECTORY ROWS
 
 Reads the topic "source", then writes ROWS rows to the topic "target" and reads them back; prints
 what it found as JSON. In the directory, it says where it is by files, and waits for others.
@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 import ottla.spark
 
 # Brokers are killed and started meanwhile.
-PATIENCE = 500
+STALE_LEADER_SECONDS = 500
 WRITERS = 24
 ROWS_A_BATCH = 500
 
@@ -61,7 +61,7 @@ def main() -> None:
 def gate(directory: str, name: str, pause: float = 0) -> Any:
     """A function for mapInArrow that stops each task at its second batch until it is told, and
     waits for ``pause`` seconds before each batch."""
-    patience = PATIENCE
+    patience = STALE_LEADER_SECONDS
 
     def held(batches: Any) -> Any:
         for number, batch in enumerate(batches):

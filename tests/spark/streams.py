@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 import ottla
-from ottla.spark.planning.checkpoint import nested_offsets, offsets_of
+from ottla.spark.planning.checkpoint import offsets_from_json, offsets_to_json
 from tests.spark.both import at_once, refused
 from tests.support.kafka_admin import wait_until
 
@@ -79,7 +79,7 @@ class Streams:
         assert query.awaitTermination(300)
         ends = {
             # Without where the query started, which is ours.
-            p.batchId: nested_offsets(offsets_of(json.loads(p.sources[0].endOffset)))
+            p.batchId: offsets_to_json(offsets_from_json(json.loads(p.sources[0].endOffset)))
             for p in query.recentProgress
         }
         return Run(sorted(rows), [ends[number] for number in batches])

@@ -13,7 +13,7 @@ import pytest
 
 from ottla.errors import BootstrapError, ConfigError
 from ottla.spark import clients, protocols
-from ottla.spark.options.read_options import parse_batch
+from ottla.spark.options.read_options import parse_batch_options
 from tests.spark.fake_client import FakeClient
 
 
@@ -52,7 +52,7 @@ def test_a_client_is_not_used_after_fork(monkeypatch: pytest.MonkeyPatch) -> Non
     child = os.fork()
     if child == 0:
         fresh = clients.client_for(config) is not parents
-        kept = any(held.client is parents for held in clients._inherited)
+        kept = any(cached.client is parents for cached in clients._inherited)
         os._exit(0 if fresh and kept else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert clients.client_for(config) is parents
@@ -69,7 +69,7 @@ def test_stores_as_java_has_them_are_refused_with_how_to_convert_them(tmp_path: 
         "subscribe": "t",
     }
     with pytest.raises(ConfigError, match=r"is a JKS store.*keytool -importkeystore") as caught:
-        clients.client_for(parse_batch(options).source.kafka)
+        clients.client_for(parse_batch_options(options).common.kafka)
     assert "hunter2" not in str(caught.value)
 
 
@@ -85,7 +85,7 @@ def test_who_connects_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> N
         return log_of((0, 1))
 
     monkeypatch.setattr(clients, "_connect", connect)
-    monkeypatch.setattr(clients, "_produce", lambda client: client)
+    monkeypatch.setattr(clients, "_make_producer", lambda client: client)
     away = {"bootstrap.servers": "away:1"}
     with ThreadPoolExecutor(3) as pool:
         slow: list[Future[Any]] = [

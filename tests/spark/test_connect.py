@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.spark.registration.redaction import HIDDEN, IN_REQUESTS
+from ottla.spark.registration.redaction import OPTION_SECRETS_REGEX, REQUEST_SECRETS_REGEX
 from tests.spark.connect_job import CANARY
 from tests.support.jars import REPOSITORY
 from tests.support.kafka_cluster import KafkaCluster
@@ -47,7 +47,7 @@ def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
     assert "connect-0" in logged
     assert CANARY not in logged
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["hidden"] == [f"(?:(?i)url)|{HIDDEN}", IN_REQUESTS]
+    assert found["hidden"] == [f"(?:(?i)url)|{OPTION_SECRETS_REGEX}", REQUEST_SECRETS_REGEX]
     # It was Connect's session, not one with a JVM of its own.
     assert found["kind"] == "pyspark.sql.connect.session"
     assert found["read"] == [[1000, 499_500]]

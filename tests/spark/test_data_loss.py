@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 REFUSED = (PySparkException, Py4JJavaError)
 
 
-def offsets_of(frame: Any, kafka: KafkaCluster, topic: str, before: int) -> list[int]:
+def offsets_from_json(frame: Any, kafka: KafkaCluster, topic: str, before: int) -> list[int]:
     """What a frame reads of a topic that retention cuts between its plan and its tasks."""
     rdd = frame.select("offset").rdd
     assert rdd.getNumPartitions() > 0
@@ -47,7 +47,7 @@ def test_retention_of_the_whole_range(
         "endingOffsets": f'{{"{topic}":{{"0":50}}}}',
     }
     lenient = load(spark, source, kafka, subscribe=topic, failOnDataLoss="false", **ends)
-    assert offsets_of(lenient, kafka, topic, 60) == []
+    assert offsets_from_json(lenient, kafka, topic, 60) == []
     with pytest.raises(REFUSED) as caught:
         load(spark, source, kafka, subscribe=topic, **ends).collect()
     assert f"{topic}-0" in str(caught.value)
@@ -56,10 +56,10 @@ def test_retention_of_the_whole_range(
     options = {"endingOffsets": ends["endingOffsets"].replace("50", "80")}
     floating = load(spark, source, kafka, subscribe=topic, **options)
     if source == "ottla":
-        assert offsets_of(floating, kafka, topic, 90) == []
+        assert offsets_from_json(floating, kafka, topic, 90) == []
     else:
         with pytest.raises(REFUSED):
-            offsets_of(floating, kafka, topic, 90)
+            offsets_from_json(floating, kafka, topic, 90)
 
 
 def test_retention_of_pieces_of_a_cut_range(
@@ -74,7 +74,7 @@ def test_retention_of_pieces_of_a_cut_range(
         topic = topics[source]
         frame = load(spark, source, kafka, subscribe=topic, minPartitions="4", failOnDataLoss=fails)
         assert frame.rdd.getNumPartitions() == 4
-        return offsets_of(frame, kafka, topic, before)
+        return offsets_from_json(frame, kafka, topic, before)
 
     # Of the first piece, of all but the last, of all but a bit of it: the earliest is what it is.
     for before, fails in ((20, "true"), (80, "true"), (99, "false")):

@@ -7,7 +7,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.errors import FencedError
-from ottla.spark.planning.group_offsets import GroupProgress
+from ottla.spark.planning.group_offsets import GroupOffsetCommitter
 from tests.spark.fake_client import FakeClient
 
 A, B, C = ("t", 0), ("t", 1), ("t", 2)
@@ -37,13 +37,13 @@ class Query:
     def __init__(self, group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ottla, "Admin", group.admin)
         self.now = 1000.0
-        self.progress = GroupProgress("g", lambda: self.now)
+        self.progress = GroupOffsetCommitter("g", lambda: self.now)
 
     def publish(self, after: float, **offsets: int) -> None:
         self.now += after
         named = {"a": A, "b": B, "c": C}
         told = {named[name]: offset for name, offset in offsets.items()}
-        self.progress.publish(FakeClient({}), told, {A, B})
+        self.progress.commit(FakeClient({}), told, {A, B})
 
 
 def refused() -> FencedError:
@@ -64,7 +64,7 @@ def test_progress_that_cannot_be_published_is_a_warning_and_tried_again_after_a_
     query.publish(0.1, a=901, b=1, c=1)
     query.publish(0.1, a=901, b=1, c=1)
     assert group.told[1:] == [{A: 900, B: 1}, {A: 901}]
-    assert "not published for group g" in caplog.text
+    assert "offsets of group g were not committed" in caplog.text
     assert "the group has members" in caplog.text
 
 
@@ -118,5 +118,5 @@ def test_what_does_not_change_is_published_again_before_brokers_forget_it(
         query.publish(after, a=7, b=1)
     assert group.told[4:] == [{A: 7, B: 1}] * 2
     # A process that has just started does not know what was published.
-    GroupProgress("g", lambda: 0.0).publish(FakeClient({}), {A: 7}, {A})
+    GroupOffsetCommitter("g", lambda: 0.0).commit(FakeClient({}), {A: 7}, {A})
     assert group.told[6:] == [{A: 7}]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ottla.spark
-from ottla.spark.planning.checkpoint import offsets_of
+from ottla.spark.planning.checkpoint import offsets_from_json
 from tests.conftest import TopicFactory
 from tests.spark.both import SOURCES
 from tests.spark.streams import Row, Streams, add_partitions, produce
@@ -172,7 +172,7 @@ def batches(query: StreamingQuery) -> list[tuple[datetime, int]]:
     return [
         (
             datetime.fromisoformat(progress.timestamp.replace("Z", "+00:00")),
-            sum(offsets_of(json.loads(progress.sources[0].endOffset)).values()),
+            sum(offsets_from_json(json.loads(progress.sources[0].endOffset)).values()),
         )
         for progress in query.recentProgress
         if progress.numInputRows

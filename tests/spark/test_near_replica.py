@@ -10,7 +10,7 @@ import pytest
 
 import ottla
 import ottla.spark
-from ottla.spark.clients import RACK
+from ottla.spark.clients import RACK_VARIABLE
 from tests.conftest import TopicFactory
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_a_task_reads_from_the_replica_in_its_rack(
         options["kafka.client.rack"] = str(racks[near])
     elif told == "environment":
         # As an executor's environment has it, where each machine says where it is.
-        environment[RACK] = str(racks[near])
+        environment[RACK_VARIABLE] = str(racks[near])
     try:
         frame = ottla.spark.read_arrow(
             spark,
@@ -89,7 +89,7 @@ def test_a_task_reads_from_the_replica_in_its_rack(
         )
         rows = frame.collect()
     finally:
-        environment.pop(RACK, None)
+        environment.pop(RACK_VARIABLE, None)
     assert {row.rows for row in rows} == {RECORDS}
     ports = {node.port: broker for broker, node in kafka.nodes.items()}
     by_broker = {ports[row.port]: row.bytes for row in rows if row.port in ports}

@@ -1,4 +1,4 @@
-"""Offsets: JSON shapes, sentinels, which option wins, and what a batch refuses."""
+"""Offsets: JSON shapes, resolve, which option wins, and what a batch refuses."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from ottla.errors import ConfigError
 from ottla.spark.options.offset_limits import (
     EARLIEST,
     LATEST,
-    Everywhere,
+    GlobalOffset,
     GlobalTimestamp,
-    OffsetLimit,
+    OffsetRangeLimit,
     SpecificOffsets,
     SpecificTimestamps,
     check_batch_limits,
-    offset_limit,
+    format_partitions,
+    parse_offset_range_limit,
     parse_offsets,
     parse_timestamps,
-    show_all,
 )
-from ottla.spark.planning.checkpoint import nested_offsets, offsets_of
+from ottla.spark.planning.checkpoint import offsets_from_json, offsets_to_json
 
-DEFAULT = Everywhere(EARLIEST)
+DEFAULT = GlobalOffset(EARLIEST)
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
         ({}, DEFAULT),
-        ({"startingoffsets": " Earliest "}, Everywhere(EARLIEST)),
-        ({"startingoffsets": "LATEST"}, Everywhere(LATEST)),
+        ({"startingoffsets": " Earliest "}, GlobalOffset(EARLIEST)),
+        ({"startingoffsets": "LATEST"}, GlobalOffset(LATEST)),
         ({"startingoffsets": '{"a":{"0":7}}'}, SpecificOffsets({("a", 0): 7})),
         ({"startingtimestamp": " 123 "}, GlobalTimestamp(123)),
         ({"startingoffsetsbytimestamp": '{"a":{"0":7}}'}, SpecificTimestamps({("a", 0): 7})),
     ],
 )
-def test_each_form(values: dict[str, str], expected: OffsetLimit) -> None:
-    assert offset_limit(values, "starting", DEFAULT) == expected
+def test_each_form(values: dict[str, str], expected: OffsetRangeLimit) -> None:
+    assert parse_offset_range_limit(values, "starting", DEFAULT) == expected
 
 
 def test_precedence_and_that_the_loser_is_not_parsed() -> None:
@@ -47,12 +47,12 @@ def test_precedence_and_that_the_loser_is_not_parsed() -> None:
         "endingoffsetsbytimestamp": '{"a":{"0":6}}',
         "endingoffsets": "nonsense",
     }
-    assert offset_limit(values, "ending", DEFAULT) == GlobalTimestamp(5)
+    assert parse_offset_range_limit(values, "ending", DEFAULT) == GlobalTimestamp(5)
     del values["endingtimestamp"]
-    assert offset_limit(values, "ending", DEFAULT) == SpecificTimestamps({("a", 0): 6})
+    assert parse_offset_range_limit(values, "ending", DEFAULT) == SpecificTimestamps({("a", 0): 6})
     del values["endingoffsetsbytimestamp"]
     with pytest.raises(ConfigError, match="endingOffsets"):
-        offset_limit(values, "ending", DEFAULT)
+        parse_offset_range_limit(values, "ending", DEFAULT)
 
 
 def test_offsets_with_sentinels_and_quoted_numbers() -> None:
@@ -102,16 +102,16 @@ def test_other_negative_offsets_and_timestamps_are_refused() -> None:
 @pytest.mark.parametrize("text", ["", "soon", "1.5", "-1", "9223372036854775808", "9" * 5000])
 def test_wrong_global_timestamp(text: str) -> None:
     with pytest.raises(ConfigError, match="startingTimestamp: expected milliseconds"):
-        offset_limit({"startingtimestamp": text}, "starting", DEFAULT)
+        parse_offset_range_limit({"startingtimestamp": text}, "starting", DEFAULT)
 
 
 @pytest.mark.parametrize(
     ("start", "end", "message"),
     [
-        (Everywhere(LATEST), Everywhere(LATEST), "startingOffsets can't be 'latest'"),
-        (Everywhere(EARLIEST), Everywhere(EARLIEST), "endingOffsets can't be 'earliest'"),
-        (SpecificOffsets({("a", 3): -1}), Everywhere(LATEST), "of a-3 can't be latest"),
-        (Everywhere(EARLIEST), SpecificOffsets({("a", 3): -2}), "of a-3 can't be earliest"),
+        (GlobalOffset(LATEST), GlobalOffset(LATEST), "startingOffsets can't be 'latest'"),
+        (GlobalOffset(EARLIEST), GlobalOffset(EARLIEST), "endingOffsets can't be 'earliest'"),
+        (SpecificOffsets({("a", 3): -1}), GlobalOffset(LATEST), "of a-3 can't be latest"),
+        (GlobalOffset(EARLIEST), SpecificOffsets({("a", 3): -2}), "of a-3 can't be earliest"),
         (
             SpecificOffsets({("a", 0): 1}),
             SpecificOffsets({("a", 1): 1}),
@@ -134,7 +134,7 @@ def test_wrong_global_timestamp(text: str) -> None:
         ),
     ],
 )
-def test_what_a_batch_refuses(start: OffsetLimit, end: OffsetLimit, message: str) -> None:
+def test_what_a_batch_refuses(start: OffsetRangeLimit, end: OffsetRangeLimit, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         check_batch_limits(start, end)
 
@@ -149,18 +149,18 @@ def test_what_a_batch_refuses(start: OffsetLimit, end: OffsetLimit, message: str
         (SpecificOffsets({("a", 0): 9}), SpecificTimestamps({("b", 0): 8})),
     ],
 )
-def test_what_a_batch_leaves_to_planning(start: OffsetLimit, end: OffsetLimit) -> None:
+def test_what_a_batch_leaves_to_planning(start: OffsetRangeLimit, end: OffsetRangeLimit) -> None:
     check_batch_limits(start, end)
 
 
 def test_json_is_deterministic_and_comes_back() -> None:
     offsets = {("b", 10): 5, ("b", 9): 4, ("a", 0): -1}
-    text = json.dumps(nested_offsets(offsets), separators=(",", ":"))
+    text = json.dumps(offsets_to_json(offsets), separators=(",", ":"))
     assert text == '{"a":{"0":-1},"b":{"9":4,"10":5}}'
-    assert offsets_of(json.loads(text)) == offsets
+    assert offsets_from_json(json.loads(text)) == offsets
     assert parse_offsets("x", text) == offsets
 
 
 def test_long_lists_of_partitions_are_cut() -> None:
-    assert show_all([("a", 1), ("a", 0)]) == "[a-0, a-1]"
-    assert show_all(("a", n) for n in range(1000)).endswith("… and 980 more]")
+    assert format_partitions([("a", 1), ("a", 0)]) == "[a-0, a-1]"
+    assert format_partitions(("a", n) for n in range(1000)).endswith("… and 980 more]")

@@ -12,7 +12,11 @@ import pytest
 from pyspark.sql.types import StructType
 
 import ottla
-from ottla.spark.options.read_options import BATCH_OPTIONS, GENERAL_OPTIONS, STREAM_OPTIONS
+from ottla.spark.options.read_options import (
+    BATCH_OPTION_NAMES,
+    COMMON_OPTION_NAMES,
+    STREAM_OPTION_NAMES,
+)
 from ottla.spark.reading.schema import full_schema
 from tests.spark.both import ANY_TEXT, EPOCH, KEEP, OURS, load, options_of, same_error, same_rows
 
@@ -271,7 +275,7 @@ STREAMS_ALONE = {"maxTriggerDelay"}
 
 
 def test_every_option_is_in_both_tables() -> None:
-    options = {*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS} - OURS
+    options = {*COMMON_OPTION_NAMES, *BATCH_OPTION_NAMES, *STREAM_OPTION_NAMES} - OURS
     ordinary = {name.lower() for given, _ in ORDINARY for name in given}
     wrong = {name.lower() for given, _ in WRONG for name in given}
     always = {"kafka.bootstrap.servers"}  # given to each

@@ -11,16 +11,16 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
-from ottla.spark.options.offset_limits import EARLIEST, LATEST, Everywhere
-from ottla.spark.options.option_values import Value
+from ottla.spark.options.offset_limits import EARLIEST, LATEST, GlobalOffset
+from ottla.spark.options.option_values import OptionValue
 from ottla.spark.options.read_options import (
-    BATCH_OPTIONS,
-    GENERAL_OPTIONS,
-    STREAM_OPTIONS,
-    parse_batch,
+    BATCH_OPTION_NAMES,
+    COMMON_OPTION_NAMES,
+    STREAM_OPTION_NAMES,
+    parse_batch_options,
 )
 from ottla.spark.options.subscription import Assign, Subscribe, SubscribePattern
-from ottla.spark.options.write_options import SINK_OPTIONS, parse_sink
+from ottla.spark.options.write_options import WRITE_OPTION_NAMES, parse_write_options
 from ottla.spark.reading.schema import full_schema
 from pyspark_ottla import DefaultSource
 from tests.support.jars import REPOSITORY
@@ -34,16 +34,16 @@ def without(name: str) -> dict[str, str]:
 
 def refusal(options: dict[str, str]) -> str:
     with pytest.raises(ConfigError) as caught:
-        parse_batch(options)
+        parse_batch_options(options)
     return str(caught.value)
 
 
 def test_defaults() -> None:
-    options = parse_batch(BASE)
-    assert options.start == Everywhere(EARLIEST)
-    assert options.end == Everywhere(LATEST)
+    options = parse_batch_options(BASE)
+    assert options.start == GlobalOffset(EARLIEST)
+    assert options.end == GlobalOffset(LATEST)
     assert options.warnings == ()
-    source = options.source
+    source = options.common
     assert source.subscription == Subscribe(("orders",))
     assert source.kafka == {"bootstrap.servers": "broker:9092"}
     assert source.fail_on_data_loss
@@ -68,7 +68,7 @@ def test_every_option_is_read_in_any_case() -> None:
         "fetchOffset.retryIntervalMs": "250",
         "kafka.isolation.level": "read_committed",
     }
-    source = parse_batch(options).source
+    source = parse_batch_options(options).common
     assert not source.fail_on_data_loss
     assert source.min_partitions == 7
     assert source.max_records_per_partition == 5_000_000_000
@@ -89,7 +89,7 @@ def test_every_option_is_read_in_any_case() -> None:
 )
 def test_subscription(option: tuple[str, str], expected: object) -> None:
     values = {**without("subscribe"), option[0]: option[1]}
-    assert parse_batch(values).source.subscription == expected
+    assert parse_batch_options(values).common.subscription == expected
 
 
 @pytest.mark.parametrize(
@@ -148,18 +148,18 @@ def test_unknown_option_names_the_nearest(name: str, nearest: str) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"provider": "ottla"}])
 def test_what_spark_gives_of_a_permanent_table_points_to_a_view(given: dict[str, str]) -> None:
-    for parse in (parse_batch, parse_sink):
-        with pytest.raises(ConfigError, match=r"permanent table .* CREATE TEMPORARY VIEW"):
+    for parse in (parse_batch_options, parse_write_options):
+        with pytest.raises(ConfigError, match=r"permanent table.* CREATE TEMPORARY VIEW"):
             parse(given)
 
 
 def test_numbers_and_booleans_are_what_their_texts_are() -> None:
-    given: dict[str, Value] = {**BASE, "minPartitions": 4, "includeHeaders": True}
-    read = parse_batch(given).source
+    given: dict[str, OptionValue] = {**BASE, "minPartitions": 4, "includeHeaders": True}
+    read = parse_batch_options(given).common
     assert (read.min_partitions, read.include_headers) == (4, True)
-    assert not parse_batch({**BASE, "failOnDataLoss": False}).source.fail_on_data_loss
-    with pytest.raises(ConfigError, match="minPartitions must be a text, a whole number or"):
-        parse_batch({**BASE, "minPartitions": None})  # type: ignore[dict-item]
+    assert not parse_batch_options({**BASE, "failOnDataLoss": False}).common.fail_on_data_loss
+    with pytest.raises(ConfigError, match="minPartitions must be a string, a whole number or"):
+        parse_batch_options({**BASE, "minPartitions": None})  # type: ignore[dict-item]
 
 
 def test_unknown_option_without_a_neighbour() -> None:
@@ -182,23 +182,23 @@ def test_refused_kafka_options(name: str) -> None:
 
 def test_other_kafka_options_pass_through() -> None:
     options = {**BASE, "kafka.client.rack": "r1", "kafka.fetch.max.bytes": "1048576"}
-    assert parse_batch(options).source.kafka == {
+    assert parse_batch_options(options).common.kafka == {
         "bootstrap.servers": "broker:9092",
         "client.rack": "r1",
         "fetch.max.bytes": "1048576",
     }
 
 
-@pytest.mark.parametrize("name", STREAM_OPTIONS)
+@pytest.mark.parametrize("name", STREAM_OPTION_NAMES)
 def test_streaming_options_are_ignored_with_a_warning(name: str) -> None:
-    (warning,) = parse_batch({**BASE, name: "15"}).warnings
+    (warning,) = parse_batch_options({**BASE, name: "15"}).warnings
     assert name in warning
     assert "ignored" in warning
 
 
 def test_group_options_have_no_effect_and_say_so() -> None:
-    options = parse_batch({**BASE, "kafka.group.id": "g", "groupIdPrefix": "p"})
-    assert "group.id" not in options.source.kafka
+    options = parse_batch_options({**BASE, "kafka.group.id": "g", "groupIdPrefix": "p"})
+    assert "group.id" not in options.common.kafka
     assert [w.split()[1] for w in options.warnings] == ["kafka.group.id", "groupIdPrefix"]
 
 
@@ -242,7 +242,7 @@ def test_what_makes_no_sense_to_batches_or_streams_is_told_at_load(name: str, va
         ),
         (
             {"startingOffsets": "latest", "maxTriggerDelay": "soon"},
-            "maxTriggerDelay must be a time",
+            "maxTriggerDelay must be a duration",
         ),
         ({"kafka.acks": "7"}, 'acks="7": expected all'),
         ({"kafka.request.timeout.ms": "soon"}, "request.timeout.ms"),
@@ -299,9 +299,9 @@ def test_the_common_part_leaves_batch_rules_to_batches() -> None:
 
 
 def test_unknown_settings_of_kafka_are_refused_with_what_was_meant() -> None:
-    for parse in (parse_batch, parse_sink):
+    for parse in (parse_batch_options, parse_write_options):
         options = {"kafka.bootstrap.servers": "broker:9092", "topic": "t"}
-        given = options if parse is parse_sink else BASE
+        given = options if parse is parse_write_options else BASE
         with pytest.raises(ConfigError, match=r"option kafka\.lingr\.ms: .*mean linger\.ms\?"):
             parse({**given, "kafka.lingr.ms": "hunter2"})
         with pytest.raises(ConfigError, match=r"option kafka\.sasl\.paswort: ") as caught:
@@ -314,7 +314,7 @@ def test_unknown_settings_of_kafka_are_refused_with_what_was_meant() -> None:
 def test_secrets_show_nowhere() -> None:
     secret = "hunter2-hunter2"
     options = {**BASE, "kafka.sasl.password": secret, "kafka.sasl.jaas.config": secret}
-    parsed = parse_batch(options)
+    parsed = parse_batch_options(options)
     assert secret not in repr(parsed)
     assert secret not in str(parsed.warnings)
     wrong = [{"minPartitions": "0"}, {"unknown": "x"}, {"subscribe": ""}, {"assign": "{}"}]
@@ -325,7 +325,7 @@ def test_secrets_show_nowhere() -> None:
 
 
 def test_options_can_be_pickled() -> None:
-    options = parse_batch({**BASE, "startingOffsets": '{"orders":{"0":5}}'})
+    options = parse_batch_options({**BASE, "startingOffsets": '{"orders":{"0":5}}'})
     assert pickle.loads(pickle.dumps(options)) == options
 
 
@@ -335,5 +335,10 @@ def test_every_option_is_in_the_tables_of_the_documentation() -> None:
     named = {name.strip("` ") for cell in first for name in cell.split(",")}
     # Spark's own, of every sink.
     general = {"checkpointLocation", "queryName"}
-    options = {*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS, *SINK_OPTIONS} - general
+    options = {
+        *COMMON_OPTION_NAMES,
+        *BATCH_OPTION_NAMES,
+        *STREAM_OPTION_NAMES,
+        *WRITE_OPTION_NAMES,
+    } - general
     assert options - named == set()

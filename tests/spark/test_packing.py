@@ -12,19 +12,26 @@ from pyspark.sql import datasource as d
 
 from ottla.errors import ConfigError
 from ottla.spark.offset_range import OffsetRange
-from ottla.spark.options.read_options import SourceOptions, parse_batch
+from ottla.spark.options.read_options import CommonOptions, parse_batch_options
 from ottla.spark.planning.batch_planner import plan_batch
-from ottla.spark.planning.pushdown import Bounds, push
+from ottla.spark.planning.pushdown import ReadBounds, push_filters
 from ottla.spark.planning.range_splitting import split_ranges
-from ottla.spark.planning.task_packing import SMALL, SMALL_BYTES, TASKS_LEFT, Estimate, Task, pack
-from ottla.spark.reading.batch_reader import batch_reader
+from ottla.spark.planning.task_packing import (
+    MAX_PACKED_BYTES,
+    MAX_PACKED_OFFSETS,
+    MIN_TASKS,
+    SizeEstimate,
+    TaskRanges,
+    pack_ranges,
+)
+from ottla.spark.reading.batch_reader import make_batch_reader
 from ottla.spark.reading.schema import full_schema
 from tests.spark.fake_client import FakeClient
 
 
-def source(**options: str) -> SourceOptions:
+def source(**options: str) -> CommonOptions:
     base = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
-    return parse_batch({**base, **options}).source
+    return parse_batch_options({**base, **options}).common
 
 
 def ranges(*sizes: int, leaders: int = 1) -> list[OffsetRange]:
@@ -39,48 +46,48 @@ def nobody(pieces: Iterable[OffsetRange]) -> Mapping[tuple[str, int], float]:
     raise AssertionError("no size is needed")
 
 
-def sizes(tasks: list[Task]) -> list[list[int]]:
+def sizes(tasks: list[TaskRanges]) -> list[list[int]]:
     return [[piece.size for piece in task] for task in tasks]
 
 
-def even(size: float) -> Estimate:
+def even(size: float) -> SizeEstimate:
     return lambda pieces: {piece.topic_partition: size for piece in pieces}
 
 
 def test_few_ranges_have_a_task_each_as_with_sparks_source() -> None:
-    assert sizes(pack(ranges(*[1] * TASKS_LEFT), source(), nobody)) == [[1]] * TASKS_LEFT
-    assert pack([], source(), nobody) == []
+    assert sizes(pack_ranges(ranges(*[1] * MIN_TASKS), source(), nobody)) == [[1]] * MIN_TASKS
+    assert pack_ranges([], source(), nobody) == []
     # Many that are large anyway: nobody asks how large.
-    assert len(pack(ranges(*[SMALL] * 500), source(), nobody)) == 500
+    assert len(pack_ranges(ranges(*[MAX_PACKED_OFFSETS] * 500), source(), nobody)) == 500
 
 
 def test_very_many_small_ranges_share_tasks() -> None:
-    tasks = pack(ranges(*[100] * 1000, leaders=3), source(), even(100))
-    assert TASKS_LEFT <= len(tasks) <= TASKS_LEFT + 6
+    tasks = pack_ranges(ranges(*[100] * 1000, leaders=3), source(), even(100))
+    assert MIN_TASKS <= len(tasks) <= MIN_TASKS + 6
     assert {len({piece.leader for piece in task}) for task in tasks} == {1}
     # Large ones among them stay alone, and shared tasks stay small.
-    mixed = pack(ranges(*[SMALL, 10**6, 3] * 500), source(), even(100))
+    mixed = pack_ranges(ranges(*[MAX_PACKED_OFFSETS, 10**6, 3] * 500), source(), even(100))
     together = [task for task in mixed if len(task) > 1]
     assert together
-    assert all(sum(piece.size for piece in task) <= SMALL for task in together)
+    assert all(sum(piece.size for piece in task) <= MAX_PACKED_OFFSETS for task in together)
     assert len(mixed) == 1000 + len(together)
 
 
 def test_records_that_are_large_share_no_task() -> None:
     given = ranges(*[80] * 999, leaders=3)
-    assert len(pack(given, source(), even(10_000_000))) == 999
-    assert sizes(pack(given, source(), even(SMALL_BYTES / 240))) == [[80] * 3] * 333
+    assert len(pack_ranges(given, source(), even(10_000_000))) == 999
+    assert sizes(pack_ranges(given, source(), even(MAX_PACKED_BYTES / 240))) == [[80] * 3] * 333
 
 
 @pytest.mark.parametrize("option", ["minPartitions", "maxRecordsPerPartition"])
 def test_who_says_how_many_tasks_gets_them(option: str) -> None:
     given = ranges(*[1] * 500)
-    assert len(pack(given, source(**{option: "2"}), nobody)) == 500
+    assert len(pack_ranges(given, source(**{option: "2"}), nobody)) == 500
 
 
 def test_tasks_of_so_many_bytes() -> None:
     chosen = source(targetBytesPerPartition="10000")
-    assert sizes(pack(ranges(250, 100, 30, 30, 30, 50), chosen, heavy)) == [
+    assert sizes(pack_ranges(ranges(250, 100, 30, 30, 30, 50), chosen, heavy)) == [
         [83],
         [84],
         [100],
@@ -89,7 +96,7 @@ def test_tasks_of_so_many_bytes() -> None:
         [50],
     ]
     tiny = source(targetBytesPerPartition="1")
-    assert sizes(pack(ranges(3), tiny, heavy)) == [[1], [1], [1]]
+    assert sizes(pack_ranges(ranges(3), tiny, heavy)) == [[1], [1], [1]]
 
 
 def planned(log: int, **options: str) -> list[list[int]]:
@@ -100,7 +107,7 @@ def planned(log: int, **options: str) -> list[list[int]]:
         min_partitions=named.min_partitions,
         max_records_per_partition=named.max_records_per_partition,
     )
-    return sizes(pack(cut, named, heavy))
+    return sizes(pack_ranges(cut, named, heavy))
 
 
 def test_bytes_undo_neither_of_sparks_own_options() -> None:
@@ -122,7 +129,7 @@ def test_nothing_is_lost_or_repeated() -> None:
                 bound = 6000
             most = {} if bound is None else {"maxRecordsPerPartition": str(bound)}
             chosen = source(targetBytesPerPartition=str(rng.randrange(1000, 10**6)), **most)
-        tasks = pack(given, chosen, heavy)
+        tasks = pack_ranges(given, chosen, heavy)
         if bound is not None:
             assert all(sum(piece.size for piece in task) <= bound for task in tasks)
         assert all(tasks)
@@ -165,10 +172,10 @@ def equal(column: str, value: Any) -> d.Filter:
     ],
 )
 def test_filters(filters: list[d.Filter], left: int, expected: list[tuple[int, int, int]]) -> None:
-    bounds, back = push(filters)
+    bounds, back = push_filters(filters)
     assert len(back) == left
     client = FakeClient({("t", 0): (0, 100), ("t", 1): (0, 50)})
-    options = parse_batch({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
+    options = parse_batch_options({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
     found = plan_batch(client, options, bounds)
     assert [(p.partition, p.start, p.end) for p in found] == expected
 
@@ -176,10 +183,10 @@ def test_filters(filters: list[d.Filter], left: int, expected: list[tuple[int, i
 def test_timestamps_bound_from_below_and_are_filtered_again() -> None:
     # The fake's timestamps are its offsets.
     client = FakeClient({("t", 0): (0, 100), ("t", 1): (0, 50)})
-    options = parse_batch({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
+    options = parse_batch_options({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
     moment = datetime.fromtimestamp(0.060, timezone.utc)
     for kind in (d.GreaterThan, d.GreaterThanOrEqual, d.EqualTo):
-        bounds, back = push([kind(("timestamp",), moment)])
+        bounds, back = push_filters([kind(("timestamp",), moment)])
         assert len(back) == 1
         ((partition, start, end),) = [
             (p.partition, p.start, p.end) for p in plan_batch(client, options, bounds)
@@ -187,11 +194,11 @@ def test_timestamps_bound_from_below_and_are_filtered_again() -> None:
         assert (partition, end) == (0, 100)
         assert start in (59, 60)
     for from_above in (d.LessThan, d.LessThanOrEqual):
-        bounds, back = push([from_above(("timestamp",), moment)])
-        assert (bounds, len(back)) == (Bounds(), 1)
+        bounds, back = push_filters([from_above(("timestamp",), moment)])
+        assert (bounds, len(back)) == (ReadBounds(), 1)
     # Without a time zone nobody knows which moment is meant.
     naive = datetime(2020, 1, 1)  # noqa: DTZ001
-    assert push([d.GreaterThan(("timestamp",), naive)])[0] == Bounds()
+    assert push_filters([d.GreaterThan(("timestamp",), naive)])[0] == ReadBounds()
 
 
 @pytest.mark.parametrize("milliseconds", [-(10**12), -1, 0, 1])
@@ -199,16 +206,16 @@ def test_a_bound_that_is_not_after_1970_bounds_nothing(milliseconds: int) -> Non
     # Records may be older, and where a log is asked for a time of 0 or less it names none of them.
     moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=milliseconds)
     for kind in (d.GreaterThan, d.GreaterThanOrEqual, d.EqualTo, d.EqualNullSafe):
-        bounds, back = push([kind(("timestamp",), moment)])
-        assert (bounds, len(back)) == (Bounds(), 1)
+        bounds, back = push_filters([kind(("timestamp",), moment)])
+        assert (bounds, len(back)) == (ReadBounds(), 1)
     # Beside a later one it takes nothing back.
     later = datetime.fromtimestamp(0.060, timezone.utc)
     filters: list[d.Filter] = [d.GreaterThan(("timestamp",), m) for m in (moment, later, moment)]
-    assert push(filters)[0] == Bounds(since=59)
+    assert push_filters(filters)[0] == ReadBounds(min_timestamp=59)
 
 
 def test_filters_that_an_older_pyspark_would_not_push(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(d, "Filter")
     options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t", "pushFilters": "true"}
     with pytest.raises(ConfigError, match=r"pushFilters needs PySpark 4\.1"):
-        batch_reader(parse_batch(options), full_schema(include_headers=False))
+        make_batch_reader(parse_batch_options(options), full_schema(include_headers=False))

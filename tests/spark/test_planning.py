@@ -16,11 +16,11 @@ from ottla import errors
 from ottla.errors import ConfigError, DataLossError, KafkaError, UnknownTopicError
 from ottla.spark import OttlaDataSource
 from ottla.spark.offset_range import OffsetRange
-from ottla.spark.options.read_options import parse_batch
+from ottla.spark.options.read_options import parse_batch_options
 from ottla.spark.planning import batch_planner
 from ottla.spark.reading import batch_reader, partition_reader
 from ottla.spark.reading.batch_reader import BatchReader
-from ottla.spark.reading.partition_reader import RangesPartition
+from ottla.spark.reading.partition_reader import OffsetRangesPartition
 from ottla.spark.reading.schema import arrow_schema, full_schema
 from tests.spark.fake_client import FakeClient
 
@@ -30,7 +30,7 @@ def plan(client: FakeClient, **options: str) -> list[OffsetRange]:
     if not {"assign", "subscribePattern"} & options.keys():
         base["subscribe"] = "t"
     named = {name.replace("__", "."): value for name, value in options.items()}
-    return batch_planner.plan_batch(client, parse_batch({**base, **named}))
+    return batch_planner.plan_batch(client, parse_batch_options({**base, **named}))
 
 
 def ends(ranges: list[OffsetRange]) -> list[tuple[str, int, int, int]]:
@@ -223,7 +223,7 @@ def test_reader_yields_batches_in_sparks_schema(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_task_loads_nothing_that_plans_or_writes() -> None:
     source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
-    partition = partition_reader.RangesPartition((OffsetRange("t", 0, 0, 4),))
+    partition = partition_reader.OffsetRangesPartition((OffsetRange("t", 0, 0, 4),))
     for reader in (source.reader(source.schema()), source.streamReader(source.schema())):
         needed = pickle.dumps((reader, partition))
         assert loaded_by(f"import pickle; pickle.loads({needed!r})") == {
@@ -290,4 +290,4 @@ def test_wrong_options_and_schemas_fail_before_anything_connects() -> None:
 def test_partitions_show_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = reader_of(log_of((0, 4)), monkeypatch, **{"kafka.sasl.password": "hunter2"})
     assert "hunter2" not in repr(reader.partitions()) + repr(reader)
-    assert isinstance(reader.partitions()[0], RangesPartition)
+    assert isinstance(reader.partitions()[0], OffsetRangesPartition)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.spark.registration.python_paths import explain
+from ottla.spark.registration.python_paths import find_problem
 from tests.support.jars import REPOSITORY
 from tests.support.spark_home import spark_home
 
@@ -40,30 +40,30 @@ def test_one_python_everywhere_is_not_spoken_of(
     wrapper: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in (OWN, wrapper, os.path.relpath(OWN)):
-        assert explain(path, path, everywhere_here=False) is None
+        assert find_problem(path, path, is_local=False) is None
     # On one machine, two paths of one environment are as good as one.
-    assert explain(OWN, wrapper, everywhere_here=True) is None
+    assert find_problem(OWN, wrapper, is_local=True) is None
     # By name, as Spark looks for it.
     monkeypatch.setenv("PATH", str(Path(wrapper).parent), prepend=os.pathsep)
-    assert explain("python", "python", everywhere_here=False) is None
+    assert find_problem("python", "python", is_local=False) is None
 
 
 def test_another_python_is_told_with_what_to_set(other: str, tmp_path: Path) -> None:
-    message = explain(other, other, everywhere_here=True)
+    message = find_problem(other, other, is_local=True)
     assert message is not None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     for words in (other, "Python 2.7 of /opt/other", f"Python {version} of {sys.prefix}"):
         assert words in message
     assert "PYSPARK_PYTHON" in message
     broken = executable(tmp_path / "broken" / "python", "#!/bin/sh\nexit 3\n")
-    assert "which does not run" in str(explain(broken, broken, everywhere_here=True))
+    assert "which does not run" in str(find_problem(broken, broken, is_local=True))
 
 
 def test_a_path_of_executors_alone_is_told(wrapper: str) -> None:
     packed = "./no-such-environment/bin/python"
-    assert "this machine has no such program" in str(explain(packed, packed, everywhere_here=False))
+    assert "this machine has no such program" in str(find_problem(packed, packed, is_local=False))
     # In client mode: the driver's own, and the packed environment's on the executors.
-    message = str(explain(OWN, packed, everywhere_here=False))
+    message = str(find_problem(OWN, packed, is_local=False))
     assert f"Spark would start {OWN!r} for ottla on the executors as well" in message
     assert "read_arrow" in message
 

@@ -17,14 +17,14 @@ import pytest
 from ottla.errors import BootstrapError, UnknownTopicError
 from ottla.spark import clients, protocols
 from ottla.spark.offset_range import OffsetRange
-from ottla.spark.options.read_options import parse_stream
+from ottla.spark.options.read_options import parse_stream_options
 from ottla.spark.planning import record_size_estimator
-from ottla.spark.planning.record_size_estimator import RecordSizes
+from ottla.spark.planning.record_size_estimator import RecordSizeEstimator
 from ottla.spark.planning.stream_planner import StreamPlanner
 from ottla.testing import MockCluster
 from tests.spark.fake_client import FakeClient, FakeScan
 
-NOBODY_KNOWS = record_size_estimator._BYTES_AN_OFFSET
+NOBODY_KNOWS = record_size_estimator._DEFAULT_BYTES_PER_OFFSET
 
 
 class SizedClient(FakeClient):
@@ -46,7 +46,7 @@ class SizedClient(FakeClient):
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
     ) -> protocols.Scan:
-        assert timeout == record_size_estimator._STALLED
+        assert timeout == record_size_estimator._NO_PROGRESS_SECONDS
         assert not fail_on_data_loss
         super().scan(ranges, columns=columns, include_headers=True)
         (topic,) = {topic for topic, *_ in ranges}
@@ -121,7 +121,7 @@ def topic_of(name: str, *sizes: int) -> list[OffsetRange]:
 def test_a_few_records_of_the_largest_partitions(connected: list[FakeClient]) -> None:
     client = SizedClient({"t": 1000})
     connected.append(client)
-    found = RecordSizes({}).of(topic_of("t", 5, 10**6, 7, 150, 0))
+    found = RecordSizeEstimator({}).estimate(topic_of("t", 5, 10**6, 7, 150, 0))
     assert found.keys() == {("t", n) for n in range(5)}
     assert len(set(found.values())) == 1
     # An offset of four bytes comes with each value.
@@ -131,30 +131,30 @@ def test_a_few_records_of_the_largest_partitions(connected: list[FakeClient]) ->
     (scan,) = client.scans
     assert isinstance(scan, SizedScan)
     assert scan.given == 3
-    assert RecordSizes({}).of([]) == {}
+    assert RecordSizeEstimator({}).estimate([]) == {}
 
 
 def test_of_many_topics_the_largest_are_read_all_at_once(connected: list[FakeClient]) -> None:
     client = SizedClient({f"t{n}": 100 if n < 900 else 400 for n in range(1000)})
     connected.append(client)
-    sizes = RecordSizes({})
+    sizes = RecordSizeEstimator({})
     ranges = [piece for n in range(1000) for piece in topic_of(f"t{n}", n + 1)]
-    found = sizes.of(ranges)
+    found = sizes.estimate(ranges)
     read = [topic for asked in client.asked for topic, *_ in asked["ranges"]]  # type: ignore[attr-defined]
     assert read == [f"t{n}" for n in range(999, 983, -1)]
     assert found["t999", 0] == pytest.approx(404, abs=1)
     # The others are taken to be as the largest are.
     assert found["t0", 0] == pytest.approx(404, abs=1)
     # What is known is not read again, and what becomes the largest is learnt.
-    sizes.of(ranges)
+    sizes.estimate(ranges)
     assert len(client.asked) == 16
-    assert sizes.of(topic_of("t0", 1))["t0", 0] == pytest.approx(104, abs=1)
+    assert sizes.estimate(topic_of("t0", 1))["t0", 0] == pytest.approx(104, abs=1)
 
 
 def test_an_endless_scan_of_large_records_is_left_early(connected: list[FakeClient]) -> None:
     client = SizedClient({"t": 300_000})
     connected.append(client)
-    found = RecordSizes({}).of(topic_of("t", 10**9, 10**9))
+    found = RecordSizeEstimator({}).estimate(topic_of("t", 10**9, 10**9))
     assert found["t", 0] == pytest.approx(300_004, abs=1)
     (scan,) = client.scans
     assert isinstance(scan, SizedScan)
@@ -174,11 +174,11 @@ def test_scans_that_bring_little_are_left_in_time(
     client.there = lambda partition, _offset: partition == 0
     connected.append(client)
     ranges = [*topic_of("slow", 10**9, 10**5), *topic_of("t", 10, 10)]
-    found = RecordSizes({}).of(ranges)
+    found = RecordSizeEstimator({}).estimate(ranges)
     slow, other = client.scans
     assert isinstance(slow, SizedScan)
     assert isinstance(other, SizedScan)
-    assert 0 < slow.given <= record_size_estimator._SECONDS
+    assert 0 < slow.given <= record_size_estimator._SAMPLE_SECONDS
     assert (other.given, other.closed) == (0, True)
     assert found["slow", 0] == pytest.approx(14, abs=1)
     assert found["t", 0] == NOBODY_KNOWS
@@ -188,7 +188,9 @@ def test_what_retention_took_weighs_nothing(connected: list[FakeClient]) -> None
     client = SizedClient({"t": 1000})
     client.there = lambda _partition, offset: offset >= 5_000
     connected.append(client)
-    assert RecordSizes({}).of(topic_of("t", 9_000))["t", 0] == pytest.approx(1004, abs=1)
+    assert RecordSizeEstimator({}).estimate(topic_of("t", 9_000))["t", 0] == pytest.approx(
+        1004, abs=1
+    )
 
 
 def test_offsets_that_compaction_has_emptied_make_records_lighter(
@@ -198,7 +200,7 @@ def test_offsets_that_compaction_has_emptied_make_records_lighter(
     client.there = lambda _partition, offset: offset % 10 == 0
     connected.append(client)
     for size in (10, 100, 100_000):
-        found = RecordSizes({}).of(topic_of("t", size))
+        found = RecordSizeEstimator({}).estimate(topic_of("t", size))
         assert found["t", 0] == pytest.approx(100, rel=0.01)
 
 
@@ -210,19 +212,19 @@ def test_a_failure_half_way_leaves_what_was_seen(connected: list[FakeClient]) ->
             return scan
 
     connected.append(HalfWay({"t": 1000}))
-    assert RecordSizes({}).of(topic_of("t", 20))["t", 0] == pytest.approx(1004, abs=1)
+    assert RecordSizeEstimator({}).estimate(topic_of("t", 20))["t", 0] == pytest.approx(1004, abs=1)
 
 
 def test_a_topic_that_is_gone_fails_no_plan(connected: list[FakeClient]) -> None:
     client = SizedClient({"gone": UnknownTopicError("no such topic: gone"), "t": 10})
     connected.append(client)
-    sizes = RecordSizes({})
-    found = sizes.of([*topic_of("gone", 10), *topic_of("t", 10)])
+    sizes = RecordSizeEstimator({})
+    found = sizes.estimate([*topic_of("gone", 10), *topic_of("t", 10)])
     assert found["gone", 0] == NOBODY_KNOWS
     assert found["t", 0] == pytest.approx(14, abs=1)
     assert all(scan.closed for scan in client.scans)
     # Nor is it waited for again and again.
-    sizes.of(topic_of("gone", 10))
+    sizes.estimate(topic_of("gone", 10))
     assert len(client.asked) == 2
 
 
@@ -231,7 +233,7 @@ def test_a_cluster_that_is_away_fails_no_plan(monkeypatch: pytest.MonkeyPatch) -
         raise BootstrapError("nobody answers")
 
     monkeypatch.setattr(record_size_estimator, "client_for", connect)
-    assert RecordSizes({}).of(topic_of("t", 1)) == {("t", 0): NOBODY_KNOWS}
+    assert RecordSizeEstimator({}).estimate(topic_of("t", 1)) == {("t", 0): NOBODY_KNOWS}
 
 
 BLOB = os.urandom(20_000)
@@ -252,7 +254,7 @@ def test_limits_in_bytes_hold_for_a_stream_that_is_behind_retention(
             "maxBytesPerTrigger": "1000000",
         }
         for start in (0, 950, 1000):
-            planner = StreamPlanner(parse_stream(options))
+            planner = StreamPlanner(parse_stream_options(options))
             end = planner.end_of_batch({("t", 0): start})["t", 0]
             assert (end - 1000) * len(BLOB) == pytest.approx(1_000_000, rel=0.05)
         # The tasks tell what they pass over; a sample passes over nothing that anybody reads.
@@ -265,9 +267,11 @@ def test_a_sample_reads_little_of_large_topics() -> None:
             cluster.create_topic(topic, 3)
             for partition, _ in itertools.product(range(3), range(100)):
                 cluster.append(topic, partition, [BLOB * 5])
-        sizes = RecordSizes(kafka := {"bootstrap.servers": cluster.bootstrap})
-        found = sizes.of(OffsetRange(t, p, 0, 100) for t in "tu" for p in range(3))
+        sizes = RecordSizeEstimator(kafka := {"bootstrap.servers": cluster.bootstrap})
+        found = sizes.estimate(OffsetRange(t, p, 0, 100) for t in "tu" for p in range(3))
         assert found["t", 0] == pytest.approx(100_000, rel=0.01)
-        client = clients.client({**kafka, "fetch.max.bytes": record_size_estimator._ANSWER_BYTES})
+        client = clients.client(
+            {**kafka, "fetch.max.bytes": record_size_estimator._FETCH_MAX_BYTES}
+        )
         # Of 60 MB: a megabyte of each topic, and what was on its way when that had come.
         assert client.metrics()["incoming-byte-total"] < 6_000_000

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from ottla.errors import ConfigError
-from ottla.spark.reading.schema import arrow_schema, check_schema, conform, full_schema
+from ottla.spark.reading.schema import arrow_schema, cast_to_schema, check_schema, full_schema
 
 FULL = full_schema(include_headers=True)
 
@@ -75,8 +75,8 @@ def test_conform_changes_names_and_nullability_but_no_buffer() -> None:
     offsets = pa.array([1, 2], pa.int64())
     given = pa.record_batch([headers, offsets], names=["headers", "offset"])
     schema = StructType([FULL["headers"], StructField("offset", LongType(), nullable=False)])
-    batch = conform(given, arrow_schema(schema))
+    batch = cast_to_schema(given, arrow_schema(schema))
     assert batch.schema.equals(to_arrow_schema(schema, timezone="UTC"), check_metadata=True)
     assert batch.column(1).buffers()[1].address == offsets.buffers()[1].address
     assert batch.to_pylist() == given.to_pylist()
-    assert conform(batch, arrow_schema(schema)) is batch
+    assert cast_to_schema(batch, arrow_schema(schema)) is batch

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 import ottla
 import ottla.spark
 from ottla._core import config_rows
-from ottla.spark.registration.redaction import HIDDEN, SETTING
+from ottla.spark.registration.redaction import OPTION_SECRETS_REGEX, OPTIONS_REGEX_SETTING
 from tests.conftest import TopicFactory
 
 if TYPE_CHECKING:
@@ -67,15 +67,15 @@ def sql_view(spark: SparkSession, **options: str) -> str:
 def test_what_spark_does_not_hide_by_itself_is_hidden_by_register(spark: SparkSession) -> None:
     assert {"sasl.password", "ssl.key.password", "ssl.keystore.key", JAAS} <= set(KEYS)
     options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
-    before = spark.conf.get(SETTING) or ""
+    before = spark.conf.get(OPTIONS_REGEX_SETTING) or ""
     try:
-        spark.conf.unset(SETTING)
+        spark.conf.unset(OPTIONS_REGEX_SETTING)
         for show in (stream_plan, sql_view):
             assert shown(show(spark, **options)) == {"ssl.keystore.key"}
-        spark.conf.set(SETTING, "(?i)url|subscribe")
+        spark.conf.set(OPTIONS_REGEX_SETTING, "(?i)url|subscribe")
         ottla.spark.register(spark)
         ottla.spark.register(spark)
-        assert (spark.conf.get(SETTING) or "").count(HIDDEN) == 1
+        assert (spark.conf.get(OPTIONS_REGEX_SETTING) or "").count(OPTION_SECRETS_REGEX) == 1
         for show in (stream_plan, sql_view):
             text = show(spark, **options)
             assert "kafka.ssl.keystore.key" in text
@@ -84,7 +84,7 @@ def test_what_spark_does_not_hide_by_itself_is_hidden_by_register(spark: SparkSe
             assert "subscribe=t" not in text
             assert "subscribe -> t" not in text
     finally:
-        spark.conf.set(SETTING, before)
+        spark.conf.set(OPTIONS_REGEX_SETTING, before)
 
 
 def test_secrets_appear_nowhere_that_spark_prints(

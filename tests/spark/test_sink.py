@@ -22,11 +22,11 @@ from pyspark.sql.types import (
 
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
-from ottla.spark.options.write_options import parse_sink
+from ottla.spark.options.write_options import parse_write_options
 from ottla.spark.writing import writer
-from ottla.spark.writing.write_report import PartitionWritten, TaskWritten, read_reports
-from ottla.spark.writing.write_schema import by_topic
-from ottla.spark.writing.writer import BatchWriter, RowStreamWriter, stream_writer
+from ottla.spark.writing.write_report import PartitionWritten, TaskCommitMessage, read_reports
+from ottla.spark.writing.write_schema import split_by_topic
+from ottla.spark.writing.writer import BatchWriter, RowStreamWriter, make_stream_writer
 from tests.spark.sink_schemas import BASE, TO, schema
 
 
@@ -89,29 +89,32 @@ def rows(**columns: Sequence[object]) -> pa.RecordBatch:
 
 def test_the_topic_option_wins_and_other_columns_are_left_out() -> None:
     batch = rows(value=[b"a"], topic=[7], offset=[1], timestamp=[3], partition=[0])
-    ((topic, sent),) = by_topic(batch, parse_sink(TO))
+    ((topic, sent),) = split_by_topic(batch, parse_write_options(TO))
     assert topic == "t"
     assert sent.schema.names == ["value", "partition"]
-    ((_, sent),) = by_topic(batch, parse_sink({**TO, "includeTimestamp": "true"}))
+    ((_, sent),) = split_by_topic(batch, parse_write_options({**TO, "includeTimestamp": "true"}))
     assert sent.schema.names == ["value", "partition", "timestamp"]
-    assert list(by_topic(batch.slice(0, 0), parse_sink(TO))) == []
+    assert list(split_by_topic(batch.slice(0, 0), parse_write_options(TO))) == []
 
 
 def test_topics_of_rows_keep_their_order() -> None:
     names = [["b", "a", "c"][i * i % 3] for i in range(100)] + ["c"]
     batch = rows(value=list(range(101)), topic=names)
-    got = {topic: part["value"].to_pylist() for topic, part in by_topic(batch, parse_sink(BASE))}
+    got = {
+        topic: part["value"].to_pylist()
+        for topic, part in split_by_topic(batch, parse_write_options(BASE))
+    }
     assert got == {
         name: [i for i, topic in enumerate(names) if topic == name] for name in ("a", "b", "c")
     }
     alone = batch.filter(pa.compute.equal(batch["topic"], "a"))
-    ((topic, part),) = by_topic(alone, parse_sink(BASE))
+    ((topic, part),) = split_by_topic(alone, parse_write_options(BASE))
     assert (topic, part["value"].to_pylist()) == ("a", got["a"])
 
 
 def test_a_null_topic_is_an_error() -> None:
     with pytest.raises(ConfigError, match="null as its topic"):
-        list(by_topic(rows(value=[b"a", b"b"], topic=["t", None]), parse_sink(BASE)))
+        list(split_by_topic(rows(value=[b"a", b"b"], topic=["t", None]), parse_write_options(BASE)))
 
 
 def test_a_task_reports_what_was_written(producer: FakeProducer, tmp_path: Path) -> None:
@@ -122,13 +125,13 @@ def test_a_task_reports_what_was_written(producer: FakeProducer, tmp_path: Path)
     messages = [pickle.loads(pickle.dumps(made.write(iter([one, one])))) for _ in range(2)]
     assert producer.flushed == 2
     # Each call of the producer goes to the other partition: x to 0 and y to 1, twice a task.
-    assert messages[0] == TaskWritten(
+    assert messages[0] == TaskCommitMessage(
         {("x", 0): PartitionWritten(4, 0, 3), ("y", 1): PartitionWritten(2, 0, 1)}
     )
     made.commit(messages)
-    stream_writer(parse_sink({**TO, "reportPath": path}), schema("value binary")).commit(
-        [TaskWritten()], 7
-    )
+    make_stream_writer(
+        parse_write_options({**TO, "reportPath": path}), schema("value binary")
+    ).commit([TaskCommitMessage()], 7)
     batch, stream = read_reports(path)
     assert batch.partitions == {
         ("x", 0): PartitionWritten(8, 0, 7),
@@ -157,12 +160,12 @@ def test_a_failure_fails_the_task_at_once(producer: FakeProducer) -> None:
 
 def test_rows_of_a_stream_become_batches(producer: FakeProducer) -> None:
     columns = "key binary, value string, headers headers"
-    made = RowStreamWriter(parse_sink(TO), schema(columns))
+    made = RowStreamWriter(parse_write_options(TO), schema(columns))
     header = Row("key", "value")
     row = Row("key", "value", "headers")
     given = [row(b"k", str(i), [header("h", None)] if i % 2 else None) for i in range(10_003)]
     written = made.write(iter(given))
-    assert isinstance(written, TaskWritten)
+    assert isinstance(written, TaskCommitMessage)
     assert [batch.num_rows for _, batch in producer.sent] == [10_000, 3]
     last = producer.sent[1][1].to_pylist()
     assert last[1:] == [
@@ -186,7 +189,7 @@ def test_moments_in_rows_are_of_the_workers_time_zone(
                 StructField("other", LongType()),
             ]
         )
-        made = RowStreamWriter(parse_sink({**TO, "includeTimestamp": "true"}), columns)
+        made = RowStreamWriter(parse_write_options({**TO, "includeTimestamp": "true"}), columns)
         row = Row("value", "timestamp", "other")
         # As Spark makes rows of what it has, in microseconds.
         moment = kind.fromInternal(1_600_000_000_123_000)
@@ -202,8 +205,8 @@ def test_moments_in_rows_are_of_the_workers_time_zone(
 def test_abort_says_that_records_stay(caplog: pytest.LogCaptureFixture) -> None:
     made = batch_writer("value binary", topic="t")
     with caplog.at_level(logging.WARNING):
-        made.abort([None, TaskWritten()])
-        stream_writer(parse_sink(TO), schema("value binary")).abort([None], 3)
+        made.abort([None, TaskCommitMessage()])
+        make_stream_writer(parse_write_options(TO), schema("value binary")).abort([None], 3)
     assert "1 of its 2 tasks" in caplog.text
     assert "0 of its 1 tasks" in caplog.text
 

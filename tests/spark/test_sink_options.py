@@ -6,8 +6,8 @@ import pytest
 
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
-from ottla.spark.options.read_options import parse_stream
-from ottla.spark.options.write_options import parse_sink
+from ottla.spark.options.read_options import parse_stream_options
+from ottla.spark.options.write_options import parse_write_options
 from tests.spark.sink_schemas import BASE, TO, schema
 
 
@@ -27,12 +27,12 @@ from tests.spark.sink_schemas import BASE, TO, schema
 )
 def test_wrong_options(options: dict[str, str], words: list[str]) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse_sink(options)
+        parse_write_options(options)
     assert [word for word in words if word not in str(caught.value)] == []
 
 
 def test_options() -> None:
-    options = parse_sink(
+    options = parse_write_options(
         {
             **BASE,
             "Topic": " t ",
@@ -51,8 +51,8 @@ def test_options() -> None:
 
 def test_batches_are_large_unless_the_options_say_otherwise() -> None:
     bulk = {"batch.size": "500000", "linger.ms": "100"}
-    assert parse_sink(TO).kafka == {"bootstrap.servers": "b:1", **bulk}
-    small = parse_sink({**TO, "kafka.Batch.Size": "16384"}).kafka
+    assert parse_write_options(TO).kafka == {"bootstrap.servers": "b:1", **bulk}
+    small = parse_write_options({**TO, "kafka.Batch.Size": "16384"}).kafka
     assert small == {"bootstrap.servers": "b:1", **bulk, "batch.size": "16384"}
 
 
@@ -105,7 +105,7 @@ def test_what_is_of_the_query_and_not_of_its_sink() -> None:
         "asyncProgressTrackingCheckpointIntervalMs": "1000",
         "asyncProgressTrackingOverrideSinkSupportCheck": "true",
     }
-    assert parse_sink({**TO, **of_query}) == parse_sink(TO)
+    assert parse_write_options({**TO, **of_query}) == parse_write_options(TO)
     for name, value in of_query.items():
-        with pytest.raises(ConfigError, match=f"{name} is of a streaming query.*writeStream"):
-            parse_stream({**BASE, "subscribe": "t", name: value})
+        with pytest.raises(ConfigError, match=f"{name} belongs to a streaming query.*writeStream"):
+            parse_stream_options({**BASE, "subscribe": "t", name: value})

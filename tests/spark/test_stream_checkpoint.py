@@ -12,17 +12,17 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from ottla.errors import ConfigError, DataLossError
 from ottla.spark import OttlaDataSource
-from ottla.spark.options.read_options import parse_stream
+from ottla.spark.options.read_options import parse_stream_options
 from ottla.spark.planning.checkpoint import (
-    UNSETTLED,
-    first_end,
-    nested_offsets,
-    offsets_of,
-    settled_start,
+    UNRESOLVED_START,
+    first_batch_end,
+    first_batch_start,
+    offsets_from_json,
+    offsets_to_json,
 )
 from ottla.spark.planning.stream_planner import StreamPlanner
-from ottla.spark.reading.partition_reader import RangesPartition
-from ottla.spark.reading.stream_reader import PlainStreamReader, StreamReader
+from ottla.spark.reading.partition_reader import OffsetRangesPartition
+from ottla.spark.reading.stream_reader import BasicStreamReader, StreamReader
 from tests.spark.fake_client import FakeClient
 
 BASE = {
@@ -44,9 +44,9 @@ def reader(**options: str) -> StreamReader:
     return made
 
 
-def plain(**options: str) -> PlainStreamReader:
+def plain(**options: str) -> BasicStreamReader:
     source = OttlaDataSource({**BASE, **options})
-    return PlainStreamReader(parse_stream({**BASE, **options}), source.schema())
+    return BasicStreamReader(parse_stream_options({**BASE, **options}), source.schema())
 
 
 def kept(offset: Any) -> Any:
@@ -54,29 +54,29 @@ def kept(offset: Any) -> Any:
     return json.loads(json.dumps(offset))
 
 
-def planned(made: PlainStreamReader, start: Any, end: Any) -> Ranges:
+def planned(made: BasicStreamReader, start: Any, end: Any) -> Ranges:
     found: Ranges = {}
     for task in made.partitions(kept(start), kept(end)):
-        assert isinstance(task, RangesPartition)
+        assert isinstance(task, OffsetRangesPartition)
         found |= {piece.topic_partition: (piece.start, piece.end) for piece in task.ranges}
     return found
 
 
 def test_json_is_deterministic_and_comes_back() -> None:
     read = {("b", 10): 5, ("b", 9): 4, ("a", 0): 1}
-    text = json.dumps(nested_offsets(read), separators=(",", ":"))
+    text = json.dumps(offsets_to_json(read), separators=(",", ":"))
     assert text == '{"a":{"0":1},"b":{"9":4,"10":5}}'
-    assert offsets_of(json.loads(text)) == read
-    assert settled_start(json.loads(text)) is None
+    assert offsets_from_json(json.loads(text)) == read
+    assert first_batch_start(json.loads(text)) is None
 
 
 def test_where_a_query_started_is_beside_the_offsets() -> None:
-    end = first_end({A: 3, B: 4}, {A: 5, B: 6})
+    end = first_batch_end({A: 3, B: 4}, {A: 5, B: 6})
     assert end == {"t": {"0": 5, "1": 6}, "t@start": {"0": 3, "1": 4}}
-    assert offsets_of(kept(end)) == {A: 5, B: 6}
-    assert settled_start(kept(end)) == {A: 3, B: 4}
-    assert settled_start(first_end({}, {})) == {}
-    assert offsets_of(UNSETTLED) == {}
+    assert offsets_from_json(kept(end)) == {A: 5, B: 6}
+    assert first_batch_start(kept(end)) == {A: 3, B: 4}
+    assert first_batch_start(first_batch_end({}, {})) == {}
+    assert offsets_from_json(UNRESOLVED_START) == {}
 
 
 # How many questions tell where the query starts; then the log grows, and its end is asked for.
@@ -125,7 +125,7 @@ def test_the_first_micro_batch_is_run_again_as_it_was(
     grow = partial(stream_client.logs.update, {A: (0, 150)})
     stream_client.meanwhile = [*[lambda: None] * questions, grow]
     end = made.latestOffset(kept(start), limit)
-    assert offsets_of(end) == {partition: until for partition, (_, until) in first.items()}
+    assert offsets_from_json(end) == {partition: until for partition, (_, until) in first.items()}
     assert planned(made, start, end) == something(first)
     # Its sink fails; the query starts again when there are more records, and another partition.
     stream_client.logs |= {A: (0, 200), C: (0, 5)}
@@ -156,7 +156,7 @@ def test_what_comes_while_a_query_starts_is_for_its_second_micro_batch(
     start = made.initialOffset()
     stream_client.meanwhile = [partial(stream_client.logs.update, {C: (0, 5)})]
     first = made.latestOffset(start, ALL)
-    assert offsets_of(first) == {A: 100, B: 30}
+    assert offsets_from_json(first) == {A: 100, B: 30}
     assert planned(reader(startingOffsets="latest"), start, first) == {}
     second = made.latestOffset(kept(first), ALL)
     assert planned(made, first, second) == {C: (0, 5)}
@@ -244,7 +244,9 @@ def test_progress_is_shown_at_each_trigger(
     stream_client: FakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr(StreamPlanner, "publish", lambda _, offsets: shown.append(offsets))
+    monkeypatch.setattr(
+        StreamPlanner, "commit_group_offsets", lambda _, offsets: shown.append(offsets)
+    )
     made = plain()
     end = made.latestOffset()
     assert planned(made, made.initialOffset(), end) == {}

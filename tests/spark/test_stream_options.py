@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import PySparkException
 
-from ottla.spark.options.read_options import GENERAL_OPTIONS, STREAM_OPTIONS
+from ottla.spark.options.read_options import COMMON_OPTION_NAMES, STREAM_OPTION_NAMES
 from tests.conftest import TopicFactory
 from tests.spark.awkward import (
     COMPACTED,
@@ -196,7 +196,7 @@ def test_an_end_by_timestamp_is_refused_too(streams: Streams, events: str) -> No
 
 
 def test_every_option_is_in_both_tables() -> None:
-    options = {*GENERAL_OPTIONS, *STREAM_OPTIONS} - OURS
+    options = {*COMMON_OPTION_NAMES, *STREAM_OPTION_NAMES} - OURS
     ordinary = {name for given, *_ in ORDINARY for name in given}
     wrong = {name for given, _ in WRONG for name in given}
     # Each of the first has it, and is tried against the real brokers.

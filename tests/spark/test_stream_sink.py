@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 import ottla
-from ottla.spark.options.write_options import SINK_OPTIONS
+from ottla.spark.options.write_options import WRITE_OPTION_NAMES
 from tests.conftest import TopicFactory
 from tests.spark.both import SOURCES, refused
 from tests.spark.test_writing import AWKWARD, REFUSALS, contents
@@ -135,4 +135,4 @@ def test_progress_that_is_tracked_asynchronously_is_for_spark_to_allow(
 def test_every_option_is_in_the_table() -> None:
     given = {name.lower() for options, _ in ORDINARY for name in options}
     always = {"kafka.bootstrap.servers", "topic", "checkpointLocation"}
-    assert {o for o in set(SINK_OPTIONS) - OURS - always if o.lower() not in given} == set()
+    assert {o for o in set(WRITE_OPTION_NAMES) - OURS - always if o.lower() not in given} == set()

@@ -67,11 +67,11 @@ def test_a_table_reads_with_options_of_the_query(
 
 
 def test_a_table_without_them_says_what_to_do(spark: SparkSession, table: str) -> None:
-    with pytest.raises(PySparkException, match="no options have come: Spark hands") as caught:
+    with pytest.raises(PySparkException, match="no options were received: Spark passes") as caught:
         spark.table(table).collect()
     assert "spark.read.options(…).table(…)" in str(caught.value)
     # Without columns Spark asks for them at once, without the options that are there.
-    with pytest.raises(PySparkException, match="no options have come: Spark hands"):
+    with pytest.raises(PySparkException, match="no options were received: Spark passes"):
         spark.sql("CREATE TABLE t USING ottla OPTIONS (subscribe 'orders')")
 
 

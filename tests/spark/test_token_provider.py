@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
-from ottla.spark.options.read_options import parse_batch
+from ottla.spark.options.read_options import parse_batch_options
 from ottla.testing import MockCluster
 from tests.support.snippets import snippets
 
@@ -55,7 +55,7 @@ def test_the_options_of_the_page_are_understood() -> None:
     )
     names: dict[str, Any] = {}
     exec(snippet.text, names)
-    kafka = parse_batch(names["options"]).source.kafka
+    kafka = parse_batch_options(names["options"]).common.kafka
     assert kafka["sasl.oauthbearer.token.provider"] == "msk_token:token"
 
 

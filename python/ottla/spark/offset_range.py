@@ -1,9 +1,4 @@
-"""Offset ranges, and cutting them into more and smaller ones.
-
-Called by ``planning``; pure. Invariant: cutting neither loses nor repeats an offset, keeps the
-order of the ranges given, and yields no empty range. Sizes are counted in offsets, which are more
-than records where a topic is compacted or transactional.
-"""
+"""A range of offsets of one partition: the unit that planners plan and tasks read."""
 
 from __future__ import annotations
 
@@ -16,11 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """The offsets of one partition from ``start`` up to, not including, ``end``.
+    """The offsets of one partition from ``start`` up to, but excluding, ``end``.
 
-    ``leader`` is the address (``host:port``) of the partition's leader when the range was
-    planned: a hint that saves a bootstrap, never more. ``floats``: it is of a read from wherever
-    the log starts when its task gets there, so that records deleted until then are no loss.
+    ``leader`` is the address (``host:port``) of the partition's leader at planning time: only a
+    hint, which saves a bootstrap. ``from_earliest`` says that the read starts wherever the log
+    starts when its task begins, so records deleted before then are no data loss.
     """
 
     topic: str
@@ -28,14 +23,17 @@ class OffsetRange:
     start: int
     end: int
     leader: str | None = None
-    floats: bool = False
+    from_earliest: bool = False
 
     @property
     def size(self) -> int:
-        """The number of offsets, at least that of records."""
+        """The number of offsets.
+
+        A compacted or transactional topic has fewer records than offsets.
+        """
         return self.end - self.start
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition that the range is part of."""
+        """The partition that the range belongs to."""
         return self.topic, self.partition

@@ -1,6 +1,6 @@
-"""What the Spark layer needs of the core, as protocols: ``ottla.Client`` fits them, so does a fake.
+"""The parts of ``ottla.Client`` and ``ottla.Producer`` that this package uses, as protocols.
 
-Owns no behaviour. Invariant: nothing here is wider than what this package really uses.
+Tests implement them with fakes. Invariant: a protocol has only members that this package uses.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ Offsets = dict[TopicPartition, int]
 
 
 class Broker(Protocol):
-    """Where a broker listens."""
+    """The address of a broker."""
 
     @property
     def host(self) -> str:
-        """Its advertised name or address."""
+        """The advertised host name or address."""
 
     @property
     def port(self) -> int:
-        """Its advertised port."""
+        """The advertised port."""
 
 
 class Partition(Protocol):
@@ -33,7 +33,7 @@ class Partition(Protocol):
 
     @property
     def leader(self) -> int | None:
-        """The leader's broker id, or None while there is none."""
+        """The leader's broker id; None without a leader."""
 
 
 class Topic(Protocol):
@@ -41,19 +41,19 @@ class Topic(Protocol):
 
     @property
     def id(self) -> str | None:
-        """Its id, which a topic of the same name that is made later does not have, or None."""
+        """The topic id, which changes if the topic is created again; None if unknown."""
 
     @property
     def internal(self) -> bool:
-        """Whether it is Kafka's own."""
+        """Whether this is an internal topic of Kafka."""
 
     @property
     def partitions(self) -> Mapping[int, Partition]:
-        """Its partitions by number."""
+        """The partitions by number."""
 
 
 class Cluster(Protocol):
-    """The cluster as of one moment."""
+    """A snapshot of the cluster's metadata."""
 
     @property
     def brokers(self) -> Mapping[int, Broker]:
@@ -65,7 +65,7 @@ class Cluster(Protocol):
 
 
 class Offset(Protocol):
-    """One answer to a question for an offset."""
+    """The result of looking up one offset."""
 
     @property
     def offset(self) -> int:
@@ -73,13 +73,13 @@ class Offset(Protocol):
 
 
 class ArrowArray(Protocol):
-    """A batch that exports itself through the Arrow PyCapsule interface."""
+    """A batch with the Arrow PyCapsule interface."""
 
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[Any, Any]: ...
 
 
 class Scan(Protocol):
-    """A bounded read under way; leaving its ``with`` block ends it."""
+    """A bounded read in progress; leaving its ``with`` block ends it."""
 
     def __iter__(self) -> Iterator[ArrowArray]: ...
     def __enter__(self) -> Scan: ...
@@ -101,13 +101,13 @@ class Client(Protocol):
         refresh: bool = False,
         timeout: float | None = None,
     ) -> Cluster:
-        """The cluster with these topics, asked for anew if ``refresh``.
+        """Return the metadata of these topics, requested again if ``refresh``.
 
-        A topic that does not appear within ``timeout`` seconds is an ``UnknownTopicError``.
+        Raises ``UnknownTopicError`` if a topic does not appear within ``timeout`` seconds.
         """
 
     def list_topics(self) -> list[str]:
-        """The names of all topics."""
+        """Return the names of all topics."""
 
     def list_offsets(
         self,
@@ -116,9 +116,9 @@ class Client(Protocol):
         isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> Mapping[TopicPartition, Offset]:
-        """The offsets at ``"earliest"``, ``"latest"`` or a timestamp in milliseconds.
+        """Return the offsets at ``"earliest"``, ``"latest"`` or a timestamp in milliseconds.
 
-        A partition that does not appear within ``timeout`` seconds is an ``UnknownTopicError``.
+        Raises ``UnknownTopicError`` if a partition does not appear within ``timeout`` seconds.
         """
 
     def scan(
@@ -132,18 +132,18 @@ class Client(Protocol):
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
     ) -> Scan:
-        """Read ranges of (topic, partition, start, end) in the columns and order wished.
+        """Read ranges of (topic, partition, start, end), with these columns in this order.
 
-        A batch is of so many rows or so many bytes at most. Without progress for ``timeout``
-        seconds it fails.
+        A batch has at most ``max_rows`` rows and ``target_bytes`` bytes. The read fails
+        after ``timeout`` seconds without progress.
         """
 
 
 class BatchDelivery(Protocol):
-    """The promise of many records."""
+    """The delivery of a batch of records."""
 
     def done(self) -> bool:
-        """Whether it is known what became of every record."""
+        """Whether every record was acknowledged or failed."""
 
     def written(self) -> list[tuple[int, int | None, int]]:
         """Wait for all, and return (partition, first offset, count), or raise the first failure."""
@@ -153,7 +153,7 @@ class Producer(Protocol):
     """A producer on a client's connections."""
 
     def send_batch(self, topic: str, values: Any) -> BatchDelivery:
-        """Put the rows of an Arrow batch into their partitions' batches."""
+        """Append the rows of an Arrow batch to their partitions' batches."""
 
     def flush(self) -> None:
-        """Send what waits, and wait until all is acknowledged or failed."""
+        """Send all buffered records, and wait until each is acknowledged or failed."""

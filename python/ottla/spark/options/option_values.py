@@ -1,7 +1,7 @@
-"""Reading option values: Spark hands over texts, under names in any case.
+"""Parsers for option names and values, which Spark passes as text, with names in any case.
 
-Called by ``options`` and ``sink_options``. Invariant: a value that is not understood is a
-ConfigError that names the option and what it may be; a ``kafka.*`` value appears in no message.
+Called by ``read_options`` and ``write_options``. Invariant: a value that cannot be parsed is a
+ConfigError that names the option and the accepted values; no message contains a ``kafka.*`` value.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from collections.abc import Iterable, Mapping
 from ottla.errors import ConfigError
 
 KAFKA_PREFIX = "kafka."
-BOOTSTRAP = "kafka.bootstrap.servers"
+BOOTSTRAP_SERVERS = "kafka.bootstrap.servers"
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
-Value = str | int | bool
-"""What programs may give for an option, as with Spark's own ``option()``."""
+OptionValue = str | int | bool
+"""The types that programs may use for an option, as with Spark's own ``option()``."""
 
-# Spark hands these to the sink of a stream as well, for which they mean nothing.
-QUERY_OPTIONS = (
+# Spark passes these to the sink of a stream as well, where they have no effect.
+QUERY_OPTION_NAMES = (
     "checkpointLocation",
     "queryName",
     "asyncProgressTrackingEnabled",
     "asyncProgressTrackingCheckpointIntervalMs",
     "asyncProgressTrackingOverrideSinkSupportCheck",
 )
-_OF_QUERIES = {name.lower(): name for name in QUERY_OPTIONS}
+_QUERY_OPTIONS = {name.lower(): name for name in QUERY_OPTION_NAMES}
 
-# All that Spark hands over of a permanent table, if anything.
-_OF_TABLES = "provider"
+# For a permanent table, Spark passes either this option alone or none.
+_TABLE_OPTION = "provider"
 
-_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
-_UNITS = {
+_SECONDS_PER_UNIT = {
     "": 1e-3,
     "us": 1e-6,
     "ms": 1e-3,
@@ -48,36 +48,36 @@ _UNITS = {
 }
 
 
-def lowered(options: Mapping[str, Value]) -> dict[str, str]:
-    """The options by lower-case name, for Spark's names have no case; with values as texts.
+def normalize_options(options: Mapping[str, OptionValue]) -> dict[str, str]:
+    """Return the options with lower-case names, since Spark ignores case, and values as text.
 
-    Spark makes them that already; here come those of programs that call ottla themselves.
+    Spark's own values are text already; those of programs that call ottla directly may not be.
     """
-    return {name.lower(): _text(name, value) for name, value in options.items()}
+    return {name.lower(): _to_text(name, value) for name, value in options.items()}
 
 
-def _text(name: str, value: Value) -> str:
+def _to_text(name: str, value: OptionValue) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
         return str(value)
-    raise ConfigError(f"option {name} must be a text, a whole number or a boolean")
+    raise ConfigError(f"option {name} must be a string, a whole number or a boolean")
 
 
-def check_names(
-    values: Mapping[str, str], known: Iterable[str], meant: Mapping[str, str] | None = None
+def check_option_names(
+    values: Mapping[str, str], known: Iterable[str], suggestions: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse an option that is neither known nor Kafka's, and name the one that was meant.
+    """Reject each option that is neither known nor a ``kafka.*`` setting, and suggest a name.
 
-    ``meant`` says what writers of another client's options would reach for, where spelling alone
-    does not tell. What is Spark's own and belongs elsewhere is told so.
+    ``suggestions`` has names that users of other clients would try and that are not spelled like
+    the right one. Options that belong to the streaming query get a message of their own.
     """
-    if not values or _OF_TABLES in values:
+    if not values or _TABLE_OPTION in values:
         raise ConfigError(
-            "no options have come: Spark hands a Python source none of those of a permanent table "
-            "(CREATE TABLE … USING ottla, saveAsTable); give them to the query, with "
+            "no options were received: Spark passes none of a permanent table's options (CREATE "
+            "TABLE … USING ottla, saveAsTable) to a Python source. Set them on the query, with "
             "spark.read.options(…).table(…) or SELECT … FROM … WITH (…), or read through CREATE "
             "TEMPORARY VIEW … USING ottla OPTIONS (…), and write with save()"
         )
@@ -85,37 +85,42 @@ def check_names(
     for name in values:
         if name in names or name.startswith(KAFKA_PREFIX):
             continue
-        if name in _OF_QUERIES:
+        if name in _QUERY_OPTIONS:
             raise ConfigError(
-                f"option {_OF_QUERIES[name]} is of a streaming query, which takes it from "
-                "writeStream: it has no meaning here"
+                f"option {_QUERY_OPTIONS[name]} belongs to a streaming query: set it on "
+                "writeStream; it has no effect here"
             )
-        nearest = (meant or {}).get(name) or next(
+        nearest = (suggestions or {}).get(name) or next(
             (names[match] for match in difflib.get_close_matches(name, names, n=1)), None
         )
         hint = f"did you mean {nearest}?" if nearest else "Kafka's own settings start with kafka."
         raise ConfigError(f"unknown option {name!r}: {hint}")
 
 
-def kafka_config(values: Mapping[str, str], refused: Mapping[str, str]) -> dict[str, str]:
-    """The settings of the client; ``refused`` are those that Spark decides, each with a reason."""
+def kafka_config(values: Mapping[str, str], unsupported: Mapping[str, str]) -> dict[str, str]:
+    """Return the client's configuration from the ``kafka.*`` options.
+
+    ``unsupported`` maps settings that Spark controls to the reason why they cannot be set.
+    """
     config = {
         name[len(KAFKA_PREFIX) :]: value
         for name, value in values.items()
         if name.startswith(KAFKA_PREFIX)
     }
     for name in config:
-        # By the row, so that another client's name for it is refused as well.
-        if reason := refused.get(name) or refused.get(row_of(name)):
+        # By canonical key, so that another client's name for a setting is rejected as well.
+        if reason := unsupported.get(name) or unsupported.get(canonical_key(name)):
             raise ConfigError(f"option kafka.{name} is not supported: {reason}")
     if not config.get("bootstrap.servers", "").strip():
-        raise ConfigError(f"option {BOOTSTRAP} must be set, for example to host1:9092,host2:9092")
+        raise ConfigError(
+            f"option {BOOTSTRAP_SERVERS} must be set, for example to host1:9092,host2:9092"
+        )
     _check_config(config)
     return config
 
 
-def row_of(name: str) -> str:
-    """The key that a setting of the client sets, whichever client's name it is."""
+def canonical_key(name: str) -> str:
+    """Return Kafka's key for a setting that may have another client's name."""
     from ottla._core import config_row_of
 
     return config_row_of(name) or name
@@ -125,27 +130,28 @@ def _check_config(config: Mapping[str, str]) -> None:
     import ottla
     from ottla._core import config_rows
 
-    def check(part: Mapping[str, str], place: str) -> None:
-        # Making a client starts nothing.
+    def check(part: Mapping[str, str], option: str) -> None:
+        # Creating this client connects to nothing.
         try:
             ottla.AsyncClient(config=part)
         except ConfigError as error:
-            raise ConfigError(f"option {place}: {error}") from None
+            raise ConfigError(f"option {option}: {error}") from None
 
     known = {name for name, *_ in config_rows()}
     for name in sorted(config.keys() - known):
-        # The client knows more: what has no effect, and other names.
+        # The client also accepts settings without effect, and names of other clients.
         check({"bootstrap.servers": "localhost:9092", name: config[name]}, KAFKA_PREFIX + name)
-    # Not yet what reads files or imports a module: that is for the client which connects.
-    later = ("security.protocol", "sasl.oauthbearer.token.provider")
-    check({name: value for name, value in config.items() if name not in later}, f"{KAFKA_PREFIX}…")
+    # Settings that read files or import a module are checked by the client that connects.
+    deferred = ("security.protocol", "sasl.oauthbearer.token.provider")
+    now = {name: value for name, value in config.items() if name not in deferred}
+    check(now, f"{KAFKA_PREFIX}…")
     protocol = config.get("security.protocol", "PLAINTEXT")
-    if protocol.strip().upper() not in _PROTOCOLS:
+    if protocol.strip().upper() not in _SECURITY_PROTOCOLS:
         check({"security.protocol": protocol}, f"{KAFKA_PREFIX}security.protocol")
 
 
-def flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:
-    """An option that is true or false."""
+def parse_bool(values: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """Parse ``true`` or ``false``, in any case."""
     text = values.get(name.lower())
     if text is None:
         return default
@@ -155,24 +161,24 @@ def flag(values: Mapping[str, str], name: str, *, default: bool) -> bool:
         case "false":
             return False
         case _:
-            raise wrong(name, text, "true or false")
+            raise invalid_value(name, text, "true or false")
 
 
-def number(
+def parse_int(
     values: Mapping[str, str], name: str, *, minimum: int = 1, maximum: int = INT64_MAX
 ) -> int | None:
-    """An option that is a whole number, None if it is not given."""
+    """Parse an integer; None if the option is not set."""
     text = values.get(name.lower())
     if text is None:
         return None
     value = int(text) if re.fullmatch(r"\s*[+-]?[0-9]{1,19}\s*", text) else minimum - 1
     if not minimum <= value <= maximum:
-        raise wrong(name, text, f"a whole number from {minimum} to {maximum}")
+        raise invalid_value(name, text, f"a whole number from {minimum} to {maximum}")
     return value
 
 
-def text_of(values: Mapping[str, str], option: str) -> str | None:
-    """An option that is a text, None if it is not given."""
+def parse_text(values: Mapping[str, str], option: str) -> str | None:
+    """Parse a text that is not blank; None if the option is not set."""
     text = values.get(option.lower())
     if text is None:
         return None
@@ -181,23 +187,23 @@ def text_of(values: Mapping[str, str], option: str) -> str | None:
     return stripped
 
 
-def seconds(values: Mapping[str, str], name: str, *, default: float) -> float:
-    """An option in milliseconds, as seconds."""
-    milliseconds = number(values, name, minimum=0, maximum=INT32_MAX)
+def parse_millis(values: Mapping[str, str], name: str, *, default: float) -> float:
+    """Parse milliseconds, and return seconds."""
+    milliseconds = parse_int(values, name, minimum=0, maximum=INT32_MAX)
     return default if milliseconds is None else milliseconds / 1000
 
 
-def duration(values: Mapping[str, str], name: str, *, default: float) -> float:
-    """An option such as ``15m``, in Spark's units, or in milliseconds without one; as seconds."""
+def parse_duration(values: Mapping[str, str], name: str, *, default: float) -> float:
+    """Parse a duration such as ``15m``, in Spark's units (default: ms), and return seconds."""
     text = values.get(name.lower())
     if text is None:
         return default
     match = re.fullmatch(r"([0-9]{1,19})([a-z]*)", text.strip().lower())
-    if match is None or match[2] not in _UNITS:
-        raise wrong(name, text, "a time such as 90s, 15m or 2h")
-    return int(match[1]) * _UNITS[match[2]]
+    if match is None or match[2] not in _SECONDS_PER_UNIT:
+        raise invalid_value(name, text, "a duration such as 90s, 15m or 2h")
+    return int(match[1]) * _SECONDS_PER_UNIT[match[2]]
 
 
-def wrong(name: str, text: str, expected: str) -> ConfigError:
-    """The error of an option whose value is not ``expected``."""
+def invalid_value(name: str, text: str, expected: str) -> ConfigError:
+    """Return the error for an option whose value is not ``expected``."""
     return ConfigError(f"option {name} must be {expected}, got {text[:100]!r}")

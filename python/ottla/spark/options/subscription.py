@@ -1,7 +1,7 @@
-"""Which topic-partitions a read covers: ``assign``, ``subscribe`` or ``subscribePattern``.
+"""The topic-partitions that a read covers: ``assign``, ``subscribe`` or ``subscribePattern``.
 
-Built by ``options``, asked by ``planning`` on the driver. Invariant: Kafka's internal topics are
-never read, and a topic that was named but does not exist is an error, never an empty result.
+Parsed by ``read_options``, looked up by the planners on the driver. Invariant: Kafka's internal
+topics are never read, and a named topic that does not exist is an error, never an empty result.
 """
 
 from __future__ import annotations
@@ -14,75 +14,87 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ottla.errors import ConfigError
-from ottla.spark.options.offset_limits import parse_partitions, show_all
+from ottla.spark.options.offset_limits import format_partitions, parse_partitions
 from ottla.spark.protocols import Broker, Client, Cluster, TopicPartition
 
 log = logging.getLogger(__name__)
 
 STRATEGIES = ("assign", "subscribe", "subscribePattern")
 
-# A topic made just now takes a moment to be known to all brokers; one that is not known after so
-# many seconds does not exist.
-APPEARS_WITHIN = 5.0
+UNKNOWN_TOPIC_TIMEOUT = 5.0
+"""Seconds after which an unknown topic is taken not to exist.
 
-Leaders = dict[TopicPartition, str | None]
-"""Each partition to read, with the address of its leader if it has one."""
+A new topic takes a moment to become known to all brokers.
+"""
+
+PartitionLeaders = dict[TopicPartition, str | None]
+"""The address of the leader of each partition to read; None without a leader."""
 
 Warn = Callable[..., None]
-"""What is told of partitions that are not read, as to ``logging``: words, and what they are of."""
+"""Logs a warning about partitions that are not read; takes a ``logging`` format and arguments."""
 
 
 @dataclass(frozen=True)
 class Assign:
-    """Exactly these partitions."""
+    """A fixed set of partitions."""
 
-    finds: ClassVar[bool] = False
-    chosen: frozenset[TopicPartition]
+    by_pattern: ClassVar[bool] = False
+    partitions: frozenset[TopicPartition]
 
-    def find(self, client: Client, timeout: float, warn: Warn = log.warning) -> Leaders:
-        """Ask the cluster for the partitions that this names; topics must appear in time."""
-        found = _partitions_of(client, {topic for topic, _ in self.chosen}, timeout, warn)
-        if missing := self.chosen - found.keys():
-            # Spark's source passes over these without a word.
-            warn("assigned partitions that do not exist are not read: %s", show_all(missing))
+    def find_partitions(
+        self, client: Client, timeout: float, warn: Warn = log.warning
+    ) -> PartitionLeaders:
+        """Look up the partitions; their topics must appear within ``timeout`` seconds."""
+        found = _partitions_of_topics(
+            client, {topic for topic, _ in self.partitions}, timeout, warn
+        )
+        if missing := self.partitions - found.keys():
+            # Spark's source skips these silently.
+            warn(
+                "assigned partitions that do not exist are not read: %s", format_partitions(missing)
+            )
         return {
-            partition: leader for partition, leader in found.items() if partition in self.chosen
+            partition: leader for partition, leader in found.items() if partition in self.partitions
         }
 
 
 @dataclass(frozen=True)
 class Subscribe:
-    """Every partition of these topics."""
+    """All partitions of a fixed set of topics."""
 
-    finds: ClassVar[bool] = False
+    by_pattern: ClassVar[bool] = False
     topics: tuple[str, ...]
 
-    def find(self, client: Client, timeout: float, warn: Warn = log.warning) -> Leaders:
-        """Ask the cluster for the partitions that this names; topics must appear in time."""
-        return _partitions_of(client, set(self.topics), timeout, warn)
+    def find_partitions(
+        self, client: Client, timeout: float, warn: Warn = log.warning
+    ) -> PartitionLeaders:
+        """Look up the partitions; their topics must appear within ``timeout`` seconds."""
+        return _partitions_of_topics(client, set(self.topics), timeout, warn)
 
 
 @dataclass(frozen=True)
 class SubscribePattern:
-    """Every partition of the topics in whose name the pattern is found."""
+    """All partitions of the topics whose name contains a match of the pattern."""
 
-    # Topics are found, not named: that one is gone again is no error, and to look anew helps.
-    finds: ClassVar[bool] = True
+    # A topic that disappears is no error here, and looking up the topics again helps.
+    by_pattern: ClassVar[bool] = True
     pattern: str
 
-    def find(self, client: Client, timeout: float, warn: Warn = log.warning) -> Leaders:
-        """Ask the cluster for the partitions that this names; topics must appear in time."""
-        # Found anywhere in the name, as in Spark's source: anchor with ^ and $ to match it whole.
-        wanted = re.compile(self.pattern).search
-        topics = {name for name in client.list_topics() if wanted(name)}
-        return _partitions_of(client, topics, timeout, warn)
+    def find_partitions(
+        self, client: Client, timeout: float, warn: Warn = log.warning
+    ) -> PartitionLeaders:
+        """Look up the partitions; their topics must appear within ``timeout`` seconds."""
+        # Unanchored, as in Spark's source; users write ^ and $ to match the whole name.
+        matches = re.compile(self.pattern).search
+        topics = {name for name in client.list_topics() if matches(name)}
+        return _partitions_of_topics(client, topics, timeout, warn)
 
 
 Subscription = Assign | Subscribe | SubscribePattern
 
 
 def parse_subscription(values: Mapping[str, str]) -> Subscription:
-    """The one strategy in ``values`` (lower-case keys); none or several is an error."""
+    """Parse the strategy in ``values`` (lower-case names); it is an error unless there is one."""
     given = [name for name in STRATEGIES if name.lower() in values]
     if len(given) != 1:
         problem = "one of" if not given else f"only one of (not {' and '.join(given)})"
@@ -95,33 +107,35 @@ def parse_subscription(values: Mapping[str, str]) -> Subscription:
         case "subscribe":
             topics = tuple(dict.fromkeys(filter(None, (t.strip() for t in value.split(",")))))
             if not topics:
-                raise ConfigError("subscribe: no topic is named; give one or more, with commas")
+                raise ConfigError("subscribe: no topic is named; separate topics by commas")
             return Subscribe(topics)
         case _:
-            return SubscribePattern(_pattern(value))
+            return SubscribePattern(_parse_pattern(value))
 
 
-def _pattern(value: str) -> str:
+def _parse_pattern(value: str) -> str:
     if not value:
         raise ConfigError("subscribePattern: the pattern is empty")
     try:
         with warnings.catch_warnings():
-            # Python only warns of [a-z&&[^q]], which means something else there than in Java.
+            # [a-z&&[^q]] has another meaning in Java; Python accepts it with only a warning.
             warnings.simplefilter("error", FutureWarning)
             re.compile(value)
     except (re.error, FutureWarning) as error:
         raise ConfigError(
             f"subscribePattern: {value!r} is not a regular expression of Python's re module "
-            f"({error}); Java's \\p{{…}}, \\Q…\\E and class arithmetic are not known there"
+            f"({error}), which does not support Java's \\p{{…}}, \\Q…\\E and class arithmetic"
         ) from None
     return value
 
 
-def _partitions_of(client: Client, topics: set[str], timeout: float, warn: Warn) -> Leaders:
+def _partitions_of_topics(
+    client: Client, topics: set[str], timeout: float, warn: Warn
+) -> PartitionLeaders:
     if not topics:
         return {}
-    cluster = _look_up(client, sorted(topics), timeout)
-    found: Leaders = {}
+    cluster = _request_metadata(client, sorted(topics), timeout)
+    found: PartitionLeaders = {}
     for name in sorted(topics):
         topic = cluster.topics[name]
         if topic.internal:
@@ -132,13 +146,13 @@ def _partitions_of(client: Client, topics: set[str], timeout: float, warn: Warn)
     return found
 
 
-def _look_up(client: Client, topics: list[str], timeout: float) -> Cluster:
+def _request_metadata(client: Client, topics: list[str], timeout: float) -> Cluster:
     try:
         return client.cluster(topics, refresh=True, timeout=timeout)
     except TimeoutError:
-        if timeout < APPEARS_WITHIN:
+        if timeout < UNKNOWN_TOPIC_TIMEOUT:
             raise
-        # It is the cluster that is slow, not the topic that is not there: calls may take longer.
+        # The cluster is slow, the topic is not missing: use the client's own, longer timeout.
         return client.cluster(topics, refresh=True)
 
 

@@ -1,8 +1,8 @@
-"""The options of a write: where records go, the producer's settings, and what is refused.
+"""The options of a write: the topic, the producer's settings, and settings that are rejected.
 
-Called by ``source`` wherever Spark builds a writer, so parsing is pure and cheap. Invariant: an
-option that is not understood is an error, never ignored; a ``kafka.*`` value, which may be a
-secret, appears in no message and no ``repr``.
+Called by ``source`` each time Spark creates a writer, so parsing is pure and cheap. Invariant: an
+option that is not understood is an error, never ignored; no message and no ``repr`` contains a
+``kafka.*`` value, which may be a secret.
 """
 
 from __future__ import annotations
@@ -11,48 +11,48 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ottla.spark.options.option_values import (
-    BOOTSTRAP,
-    QUERY_OPTIONS,
-    check_names,
-    flag,
+    BOOTSTRAP_SERVERS,
+    QUERY_OPTION_NAMES,
+    canonical_key,
+    check_option_names,
     kafka_config,
-    lowered,
-    row_of,
-    text_of,
+    normalize_options,
+    parse_bool,
+    parse_text,
 )
 
-SINK_OPTIONS = (
-    BOOTSTRAP,
+WRITE_OPTION_NAMES = (
+    BOOTSTRAP_SERVERS,
     "topic",
     "includeTimestamp",
     "reportPath",
-    # Without effect: headers are written if their column is there, as by Spark's sink.
+    # No effect: headers are written if the frame has the column, as by Spark's sink.
     "includeHeaders",
-    *QUERY_OPTIONS,
+    *QUERY_OPTION_NAMES,
 )
 
-_MEANT = {
+_SUGGESTIONS = {
     "topics": "topic",
     "subscribe": "topic",
     "path": "topic",
-    "servers": BOOTSTRAP,
+    "servers": BOOTSTRAP_SERVERS,
 }
 
-# A task writes much at once, and a flush ends it, which waits for no linger: large batches cost
-# nothing but memory, of which buffer.memory remains the bound.
-_BULK = {"batch.size": "500000", "linger.ms": "100"}
+# A task writes many rows and ends with a flush, which does not wait for linger.ms. Large batches
+# cost only memory, and buffer.memory still bounds that.
+_DEFAULTS = {"batch.size": "500000", "linger.ms": "100"}
 
-_REFUSED = {
-    "key.serializer": "keys are written as the bytes or the text that they are",
-    "value.serializer": "values are written as the bytes or the text that they are",
-    "interceptor.classes": "records are written as they are",
+_UNSUPPORTED = {
+    "key.serializer": "keys are written as they are, as bytes or text",
+    "value.serializer": "values are written as they are, as bytes or text",
+    "interceptor.classes": "records are written unchanged",
     "transactional.id": "a write is at-least-once, without a transaction",
 }
 
 
 @dataclass(frozen=True)
-class SinkOptions:
-    """A write, of a batch or of a stream."""
+class WriteOptions:
+    """The options of a write, of a batch or of a stream."""
 
     kafka: Mapping[str, str] = field(repr=False)
     topic: str | None = None
@@ -60,20 +60,20 @@ class SinkOptions:
     report_path: str | None = None
 
 
-def parse_sink(options: Mapping[str, str]) -> SinkOptions:
-    """Everything a write needs, or a ConfigError that names the option at fault."""
-    values = lowered(options)
-    check_names(values, SINK_OPTIONS, _MEANT)
-    flag(values, "includeHeaders", default=False)
-    return SinkOptions(
-        kafka=_with_bulk(kafka_config(values, _REFUSED)),
-        topic=text_of(values, "topic"),
-        include_timestamp=flag(values, "includeTimestamp", default=False),
-        report_path=text_of(values, "reportPath"),
+def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
+    """Parse the options of a write; a ConfigError names the option at fault."""
+    values = normalize_options(options)
+    check_option_names(values, WRITE_OPTION_NAMES, _SUGGESTIONS)
+    parse_bool(values, "includeHeaders", default=False)
+    return WriteOptions(
+        kafka=_with_defaults(kafka_config(values, _UNSUPPORTED)),
+        topic=parse_text(values, "topic"),
+        include_timestamp=parse_bool(values, "includeTimestamp", default=False),
+        report_path=parse_text(values, "reportPath"),
     )
 
 
-def _with_bulk(kafka: Mapping[str, str]) -> dict[str, str]:
+def _with_defaults(kafka: Mapping[str, str]) -> dict[str, str]:
     # A setting may have another client's name.
-    given = {row_of(name) for name in kafka}
-    return {**{name: value for name, value in _BULK.items() if name not in given}, **kafka}
+    explicit = {canonical_key(name) for name in kafka}
+    return {**{name: value for name, value in _DEFAULTS.items() if name not in explicit}, **kafka}

@@ -1,8 +1,8 @@
-"""How far a micro-batch goes: what there is, cut to the limits of the options.
+"""Admission control: how far a micro-batch goes, within the limits of the options.
 
-Called by ``stream_planner``; pure but for the clock that is given. Invariant: an end returned lies
-between its start and what the log holds, and where there is something to read, some partition
-advances unless the batch is delayed on purpose.
+Called by ``stream_planner``; pure except for its clock. Invariant: an end is between the start and
+the log's end, and if there is anything to read, some partition advances unless the batch is delayed
+on purpose.
 """
 
 from __future__ import annotations
@@ -15,58 +15,64 @@ from ottla.spark.protocols import TopicPartition
 Offsets = Mapping[TopicPartition, int]
 
 
-def sizes(start: Offsets, newest: Offsets) -> dict[TopicPartition, int]:
-    """How many offsets there are to read, of the partitions that have any."""
-    ahead = {partition: end - start.get(partition, end) for partition, end in newest.items()}
+def available_offsets(start: Offsets, latest: Offsets) -> dict[TopicPartition, int]:
+    """Return the number of offsets to read, for partitions that have any."""
+    ahead = {partition: end - start.get(partition, end) for partition, end in latest.items()}
     return {partition: size for partition, size in ahead.items() if size > 0}
 
 
-def at_most_offsets(start: Offsets, newest: Offsets, limit: int) -> dict[TopicPartition, int]:
-    """So many offsets in all, each partition in proportion to what it has, as Spark's source does.
+def limit_offsets(start: Offsets, latest: Offsets, limit: int) -> dict[TopicPartition, int]:
+    """Return ends with ``limit`` offsets in all, shared in proportion as by Spark's source.
 
-    None starves: where its share is less than one offset it is one, so that the sum may be larger
-    than the limit by the number of partitions.
+    A share below one offset is rounded up to one, so that no partition starves. The sum may
+    therefore exceed the limit by up to the number of partitions.
     """
-    there = sizes(start, newest)
-    total = sum(there.values())
-    return _advanced(start, newest, {p: limit * (size / total) for p, size in there.items()})
+    available = available_offsets(start, latest)
+    total = sum(available.values())
+    return _advance(start, latest, {p: limit * (size / total) for p, size in available.items()})
 
 
-def at_most_bytes(
-    start: Offsets, newest: Offsets, limit: int, per_offset: Mapping[TopicPartition, float]
+def limit_bytes(
+    start: Offsets, latest: Offsets, limit: int, bytes_per_offset: Mapping[TopicPartition, float]
 ) -> dict[TopicPartition, int]:
-    """So many bytes in all, by an estimate of the bytes of each partition's records."""
-    there = sizes(start, newest)
-    total = sum(size * per_offset[p] for p, size in there.items())
+    """Return ends with ``limit`` bytes in all, by an estimate of each partition's record size."""
+    available = available_offsets(start, latest)
+    total = sum(size * bytes_per_offset[p] for p, size in available.items())
     if total <= limit:
-        return dict(newest)
-    return _advanced(start, newest, {p: limit * (size / total) for p, size in there.items()})
+        return dict(latest)
+    return _advance(start, latest, {p: limit * (size / total) for p, size in available.items()})
 
 
-class Delay:
-    """Holds batches back until there is enough (``minOffsetsPerTrigger``), but not for too long."""
+class TriggerDelay:
+    """Delays batches until there are ``minOffsetsPerTrigger`` offsets.
 
-    def __init__(self, least: int, longest: float, clock: Callable[[], float]) -> None:
-        self._least = least
-        self._longest = longest
+    Args:
+        min_offsets: the number of offsets to wait for.
+        max_delay: seconds after which a batch runs with fewer.
+        clock: returns seconds, as ``time.monotonic`` does.
+    """
+
+    def __init__(self, min_offsets: int, max_delay: float, clock: Callable[[], float]) -> None:
+        self._min_offsets = min_offsets
+        self._max_delay = max_delay
         self._clock = clock
         self._last: float | None = None
 
-    def holds_back(self, start: Offsets, newest: Offsets) -> bool:
-        """Whether this trigger is to be passed over; the first never is."""
+    def should_delay(self, start: Offsets, latest: Offsets) -> bool:
+        """Whether this trigger should run no batch; the first trigger is never delayed."""
         now = self._clock()
-        is_due = self._last is None or now - self._last >= self._longest
-        if not is_due and sum(sizes(start, newest).values()) < self._least:
+        is_due = self._last is None or now - self._last >= self._max_delay
+        if not is_due and sum(available_offsets(start, latest).values()) < self._min_offsets:
             return True
         self._last = now
         return False
 
 
-def _advanced(
-    start: Offsets, newest: Offsets, shares: Mapping[TopicPartition, float]
+def _advance(
+    start: Offsets, latest: Offsets, shares: Mapping[TopicPartition, float]
 ) -> dict[TopicPartition, int]:
-    ends = dict(newest)
+    ends = dict(latest)
     for partition, share in shares.items():
         step = ceil(share) if share < 1 else floor(share)
-        ends[partition] = min(newest[partition], start[partition] + step)
+        ends[partition] = min(latest[partition], start[partition] + step)
     return ends

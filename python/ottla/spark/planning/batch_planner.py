@@ -1,7 +1,8 @@
-"""From options to offset ranges, on the driver: which partitions, from where, to where.
+"""Plans a batch read on the driver: from options to offset ranges.
 
-Called by readers with a live client. Invariant: every range returned lies within what the log
-held when it was planned, at its end; nothing waits for records that do not exist yet.
+Called by the batch reader and ``read_arrow`` with a connected client. Invariant: every range ends
+at or before the end that its log had when the read was planned; no task waits for records that do
+not exist yet.
 """
 
 from __future__ import annotations
@@ -11,93 +12,99 @@ from dataclasses import replace
 
 from ottla.errors import ConfigError, DataLossError
 from ottla.spark.offset_range import OffsetRange
-from ottla.spark.options.offset_limits import (
-    EARLIEST,
-    LATEST,
-    show,
-)
-from ottla.spark.options.read_options import BatchOptions, SourceOptions
-from ottla.spark.planning.offset_resolver import Resolver, look_up, retrying
-from ottla.spark.planning.pushdown import Bounds
+from ottla.spark.options.offset_limits import EARLIEST, LATEST, format_partition
+from ottla.spark.options.read_options import BatchReadOptions, CommonOptions
+from ottla.spark.planning.offset_resolver import OffsetResolver, list_offsets, with_retries
+from ottla.spark.planning.pushdown import ReadBounds
 from ottla.spark.planning.range_splitting import split_ranges
 from ottla.spark.protocols import Client, TopicPartition
 
 log = logging.getLogger(__name__)
 
-_NO_BOUNDS = Bounds()
+_UNBOUNDED = ReadBounds()
 
 
 def plan_batch(
-    client: Client, options: BatchOptions, bounds: Bounds = _NO_BOUNDS
+    client: Client, options: BatchReadOptions, bounds: ReadBounds = _UNBOUNDED
 ) -> list[OffsetRange]:
-    """The ranges of one batch read; an empty list when there is nothing to read.
+    """Return the ranges of one batch read; an empty list if there is nothing to read.
 
-    ``bounds`` are those of the filters that Spark has pushed.
-    A passing failure is tried again as ``fetchOffset.numRetries`` and ``…retryIntervalMs`` say.
+    Retriable errors are retried as ``fetchOffset.numRetries`` and ``…retryIntervalMs`` say.
+
+    Args:
+        client: a connected client.
+        options: the options of the read.
+        bounds: the bounds set by filters that Spark pushed down. Default: none.
     """
-    return retrying(options.source, lambda: _plan_once(client, options, bounds))
+    return with_retries(options.common, lambda: _plan_once(client, options, bounds))
 
 
-def _plan_once(client: Client, options: BatchOptions, bounds: Bounds) -> list[OffsetRange]:
-    source = options.source
-    leaders = source.subscription.find(client, source.topic_timeout)
+def _plan_once(client: Client, options: BatchReadOptions, bounds: ReadBounds) -> list[OffsetRange]:
+    common = options.common
+    leaders = common.subscription.find_partitions(client, common.topic_timeout)
     if not leaders:
         return []
-    resolver = Resolver(client, source, leaders.keys())
-    # Starts before ends: the log may grow in between, and must not seem to end before it starts.
-    starts = resolver.sentinels("starting", options.start)
-    first = look_up(client, source, {p: "earliest" for p, o in starts.items() if o == EARLIEST})
-    ends = resolver.sentinels("ending", options.end)
-    latest = look_up(client, source, dict.fromkeys(leaders, "latest"))
+    resolver = OffsetResolver(client, common, leaders.keys())
+    # Starts before ends: a log that grows in between must not seem to end before it starts.
+    starts = resolver.resolve("starting", options.start)
+    from_earliest: dict[TopicPartition, str] = {
+        p: "earliest" for p, offset in starts.items() if offset == EARLIEST
+    }
+    earliest = list_offsets(client, common, from_earliest)
+    ends = resolver.resolve("ending", options.end)
+    latest = list_offsets(client, common, dict.fromkeys(leaders, "latest"))
     ranges = []
     for partition, leader in leaders.items():
-        newest = latest[partition]
-        start = _resolve(starts[partition], first.get(partition, newest), newest)
-        end = newest if ends[partition] == LATEST else ends[partition]
-        end = _end_within_log(source, partition, start, end, newest)
-        floats = starts[partition] == EARLIEST
-        ranges.append(OffsetRange(*partition, start, end, leader, floats))
+        log_end = latest[partition]
+        start = {EARLIEST: earliest.get(partition, log_end), LATEST: log_end}.get(
+            starts[partition], starts[partition]
+        )
+        end = log_end if ends[partition] == LATEST else ends[partition]
+        end = _end_within_log(common, partition, start, end, log_end)
+        ranges.append(OffsetRange(*partition, start, end, leader, partition in from_earliest))
     return split_ranges(
-        _within(client, source, ranges, bounds),
-        min_partitions=source.min_partitions,
-        max_records_per_partition=source.max_records_per_partition,
+        _within_bounds(client, common, ranges, bounds),
+        min_partitions=common.min_partitions,
+        max_records_per_partition=common.max_records_per_partition,
     )
 
 
-def _within(
-    client: Client, source: SourceOptions, ranges: list[OffsetRange], bounds: Bounds
+def _within_bounds(
+    client: Client, common: CommonOptions, ranges: list[OffsetRange], bounds: ReadBounds
 ) -> list[OffsetRange]:
-    within = [part for piece in ranges if (part := bounds.of(piece)) is not None]
-    if bounds.since is None:
-        return within
-    wanted = {piece.topic_partition: bounds.since for piece in within}
-    first = look_up(client, source, wanted)
-    # -1: no record is as late.
+    clipped = [part for one in ranges if (part := bounds.clip(one)) is not None]
+    if bounds.min_timestamp is None:
+        return clipped
+    spec = {one.topic_partition: bounds.min_timestamp for one in clipped}
+    first = list_offsets(client, common, spec)
+    # -1: no record is at or after the timestamp.
     return [
-        replace(piece, start=min(max(piece.start, first[piece.topic_partition]), piece.end))
-        for piece in within
-        if first[piece.topic_partition] >= 0
+        replace(one, start=min(max(one.start, first[one.topic_partition]), one.end))
+        for one in clipped
+        if first[one.topic_partition] >= 0
     ]
 
 
-def _resolve(offset: int, earliest: int, latest: int) -> int:
-    return {EARLIEST: earliest, LATEST: latest}.get(offset, offset)
-
-
 def _end_within_log(
-    source: SourceOptions, partition: TopicPartition, start: int, end: int, newest: int
+    common: CommonOptions, partition: TopicPartition, start: int, end: int, log_end: int
 ) -> int:
-    if end > newest:
-        # A task would wait in vain for these records.
-        lost = f"{show(partition)} was to be read up to offset {end}, but its log ends at {newest}"
-        if source.fail_on_data_loss:
-            raise DataLossError(f"{lost}; set failOnDataLoss to false to read what there is")
-        log.warning("%s: reading what there is", lost)
-        return max(newest, start)
+    if end > log_end:
+        # A task would wait for these records until it times out.
+        problem = (
+            f"{format_partition(partition)} was to be read up to offset {end}, "
+            f"but its log ends at {log_end}"
+        )
+        if common.fail_on_data_loss:
+            raise DataLossError(
+                f"{problem}; set failOnDataLoss to false to read the records that exist"
+            )
+        log.warning("%s: reading the records that exist", problem)
+        return max(log_end, start)
     if start > end:
         raise ConfigError(
-            f"{show(partition)} was to be read from offset {start}, which is after the end of "
-            f"the range, {end}; its log ends at {newest}. Is the start beyond the end of the log, "
-            "a timestamp on the wrong side, or was the topic made anew?"
+            f"{format_partition(partition)} was to be read from offset {start}, which is after "
+            f"the end of the range, {end}; its log ends at {log_end}. Check that the start is not "
+            "beyond the end of the log, that the timestamps are on the right sides, and that the "
+            "topic was not deleted and created again"
         )
     return end

@@ -1,11 +1,11 @@
-"""Offsets as a stream's checkpoint has them: JSON in the shape of Spark's own source.
+"""Offsets in a stream's checkpoint, as JSON in the format of Spark's Kafka source.
 
-Called by ``stream_reader`` and ``stream_lag``. Spark keeps the end of every micro-batch before it
-runs, but nowhere where a query starts: it asks for that again when it has to run the first
-micro-batch again, and by then ``latest`` is elsewhere, and there may be more partitions. So a query
-starts at UNSETTLED, and the end of its first micro-batch also tells where that starts: as offsets
-of topics whose names end in ``@start``, which no topic's name can. Invariant: what was settled once
-is read from the checkpoint, whatever the options and the log have come to be.
+Called by ``stream_reader`` and ``stream_lag``. Spark stores the end of every micro-batch before it
+runs, but not the start of a query: it asks for that again when it has to repeat the first
+micro-batch. By then ``latest`` has moved, and there may be more partitions. So a query starts at
+UNRESOLVED_START, and the end of its first micro-batch also stores the start, as offsets of topics
+whose names end in ``@start`` (no topic name contains an @). Invariant: a start that was stored is
+read from the checkpoint, whatever the options and the log are now.
 """
 
 from __future__ import annotations
@@ -17,42 +17,47 @@ from ottla.spark.protocols import TopicPartition
 
 Json = dict[str, Any]
 
-_START = "@start"
+_START_SUFFIX = "@start"
 
-UNSETTLED: Json = {_START: {}}
-"""Where a query starts of whose first micro-batch nothing is known yet."""
+UNRESOLVED_START: Json = {_START_SUFFIX: {}}
+"""The start of a query whose first micro-batch is not planned yet."""
 
 
-def nested_offsets(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """The connector's shape, in a fixed order: Spark compares offsets as strings."""
+def offsets_to_json(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
+    """Return offsets in the format of Spark's source, sorted: Spark compares them as strings."""
     nested: dict[str, dict[str, int]] = {}
     for (topic, partition), offset in sorted(offsets.items()):
         nested.setdefault(topic, {})[str(partition)] = offset
     return nested
 
 
-def offsets_of(nested: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """The offsets in what comes back from Spark's checkpoint, without where the query started."""
-    return {key: offset for key, offset in _flat(nested) if not key[0].endswith(_START)}
+def offsets_from_json(nested: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
+    """Return the offsets in a checkpoint, without the query's start."""
+    return {key: offset for key, offset in _flatten(nested) if not key[0].endswith(_START_SUFFIX)}
 
 
-def first_end(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> Json:
-    """The end of a query's first micro-batch; both name the same partitions."""
-    starts = {(topic + _START, partition): offset for (topic, partition), offset in start.items()}
-    return nested_offsets({**end, **starts})
+def first_batch_end(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> Json:
+    """Return the end of a query's first micro-batch, which stores its start as well.
 
-
-def settled_start(end: Json) -> dict[TopicPartition, int] | None:
-    """Where a first micro-batch with this end starts; None if the checkpoint does not say."""
+    Both have the same partitions.
+    """
     starts = {
-        (topic.removesuffix(_START), partition): offset
-        for (topic, partition), offset in _flat(end)
-        if topic.endswith(_START)
+        (topic + _START_SUFFIX, partition): offset for (topic, partition), offset in start.items()
     }
-    return starts if starts.keys() == offsets_of(end).keys() else None
+    return offsets_to_json({**end, **starts})
 
 
-def _flat(nested: Mapping[str, Mapping[str, int]]) -> list[tuple[TopicPartition, int]]:
+def first_batch_start(end: Json) -> dict[TopicPartition, int] | None:
+    """Return the start stored in the end of a first micro-batch; None if there is none."""
+    starts = {
+        (topic.removesuffix(_START_SUFFIX), partition): offset
+        for (topic, partition), offset in _flatten(end)
+        if topic.endswith(_START_SUFFIX)
+    }
+    return starts if starts.keys() == offsets_from_json(end).keys() else None
+
+
+def _flatten(nested: Mapping[str, Mapping[str, int]]) -> list[tuple[TopicPartition, int]]:
     return [
         ((topic, int(partition)), offset)
         for topic, partitions in nested.items()

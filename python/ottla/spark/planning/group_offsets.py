@@ -1,8 +1,8 @@
-"""A stream's progress as the offsets of a Kafka consumer group, for tools that show lag.
+"""Commits a stream's progress as offsets of a Kafka consumer group, for tools that show lag.
 
-Owned by ``stream_planner``. Invariant: what is published was processed, or is where the query
-starts; a failure is a warning and never the query's: Spark's checkpoint is what counts. A failure
-that lasts costs the query one attempt a pause, not one a trigger.
+Owned by ``stream_planner``. Invariant: a committed offset was processed, or is where the query
+starts. A failure is only a warning and never fails the query, since Spark's checkpoint is
+authoritative. A lasting failure costs one attempt per ``_RETRY_BACKOFF``, not one per trigger.
 """
 
 from __future__ import annotations
@@ -16,53 +16,58 @@ from ottla.spark.protocols import Client, TopicPartition
 
 log = logging.getLogger(__name__)
 
-# A trigger waits no longer than this many seconds for a coordinator.
+# Seconds that a trigger waits for the coordinator.
 _TIMEOUT = 5.0
 
-# After a failure nothing is published for so many seconds: triggers may come many times a second,
-# and each would ask a coordinator that refuses, or wait for one that is away.
-_PAUSE = 30.0
+# Seconds after a failure without another attempt. Triggers may come many times a second, and each
+# would send a request that is refused, or wait for a coordinator that is down.
+_RETRY_BACKOFF = 30.0
 
-# After so many seconds all is published again: brokers forget what is older than
-# offsets.retention.minutes of a group without members, as this one is.
-_KEPT_FRESH = 3600.0
+# Seconds after which all offsets are committed again: brokers delete offsets of a group without
+# members, such as this one, after offsets.retention.minutes.
+_REFRESH_SECONDS = 3600.0
 
 
-class GroupProgress:
-    """Publishes offsets for one group: those that have changed, and once an hour all."""
+class GroupOffsetCommitter:
+    """Commits offsets for one group: those that have changed, and once an hour all.
+
+    Args:
+        group_id: the consumer group.
+        clock: returns seconds, as ``time.monotonic`` does.
+    """
 
     def __init__(self, group_id: str, clock: Callable[[], float]) -> None:
         self._group_id = group_id
         self._clock = clock
-        self._published: dict[TopicPartition, int] = {}
-        self._all_published = clock()
-        self._paused_until = self._all_published
-        # Kinds of errors that were told of since it last went well.
-        self._told: set[tuple[type[KafkaError], str | None]] = set()
+        self._committed: dict[TopicPartition, int] = {}
+        self._refreshed_at = clock()
+        self._paused_until = self._refreshed_at
+        # The kinds of errors logged since the last success.
+        self._logged: set[tuple[type[KafkaError], str | None]] = set()
 
-    def publish(
+    def commit(
         self,
         client: Client,
         offsets: Mapping[TopicPartition, int],
         existing: Collection[TopicPartition],
     ) -> None:
-        """Store offsets of partitions that exist; brokers take none of others.
+        """Commit offsets of partitions that exist; brokers reject others.
 
-        What comes during the pause after a failure is left out: the first that comes after it
-        brings the newest of all that has changed.
+        A commit during the backoff after a failure is skipped: the next one commits the newest
+        offsets of all partitions that have changed.
         """
         import ottla
 
         now = self._clock()
         if now < self._paused_until:
             return
-        if now - self._all_published >= _KEPT_FRESH:
-            self._all_published = now
-            self._published.clear()
+        if now - self._refreshed_at >= _REFRESH_SECONDS:
+            self._refreshed_at = now
+            self._committed.clear()
         changed = {
             partition: offset
             for partition, offset in offsets.items()
-            if partition in existing and self._published.get(partition) != offset
+            if partition in existing and self._committed.get(partition) != offset
         }
         if not changed:
             return
@@ -70,21 +75,21 @@ class GroupProgress:
         try:
             admin.alter_consumer_group_offsets(self._group_id, changed, timeout=_TIMEOUT)
         except KafkaError as error:
-            # From when it failed on: an attempt may take long.
-            self._paused_until = self._clock() + _PAUSE
+            # Read the clock again: the attempt may have taken long.
+            self._paused_until = self._clock() + _RETRY_BACKOFF
             self._warn(error)
         else:
-            self._told.clear()
-            self._published |= changed
+            self._logged.clear()
+            self._committed |= changed
 
     def _warn(self, error: KafkaError) -> None:
         kind = type(error), error.name
-        if kind in self._told:
+        if kind in self._logged:
             return
-        self._told.add(kind)
+        self._logged.add(kind)
         log.warning(
-            "progress is not published for group %s, tried again every %d seconds: %s",
+            "offsets of group %s were not committed, retrying every %d seconds: %s",
             self._group_id,
-            _PAUSE,
+            _RETRY_BACKOFF,
             error,
         )

@@ -1,9 +1,9 @@
-"""Where logs end, compared with what a stream has already planned.
+"""Log end offsets, checked against the offsets that a stream has already planned.
 
-Owned by ``stream_planner``. Invariant: an end is never before what was planned unless there is
-evidence that the log was cut: its topic has another id, or it has been behind for ``PATIENCE``
-seconds. A leader that has just been elected can lag; taken at its word, it would make a stream
-report data loss.
+Owned by ``stream_planner``. A leader that has just been elected can report an end that is too low;
+used as it is, it would make a stream report data loss. Invariant: an end is never before a planned
+offset unless there is evidence that the log was truncated: its topic id has changed, or the end has
+been too low for ``STALE_LEADER_SECONDS``.
 """
 
 from __future__ import annotations
@@ -12,67 +12,69 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ottla.spark.protocols import Client, Offsets, TopicPartition
 
-PATIENCE = 60.0
-"""Seconds for which a log may seem to end before what was read from it."""
+STALE_LEADER_SECONDS = 60.0
+"""Seconds for which a log may seem to end before an offset that was read from it."""
 
 
-def behind(newest: Mapping[TopicPartition, int], known: Mapping[TopicPartition, int]) -> Offsets:
-    """Return the partitions that seem to end before what is known of them, with those ends."""
-    return {p: newest[p] for p, offset in known.items() if newest.get(p, offset) < offset}
+def stale_ends(
+    latest: Mapping[TopicPartition, int], planned: Mapping[TopicPartition, int]
+) -> Offsets:
+    """Return the ends that are before the planned offset of their partition."""
+    return {p: latest[p] for p, offset in planned.items() if latest.get(p, offset) < offset}
 
 
-class LogEnds:
-    """What is remembered of ends between two triggers.
+class LogEndTracker:
+    """Remembers log end offsets and topic ids between triggers.
 
     Args:
-        clock: seconds, as ``time.monotonic`` gives them.
-        warn: called with a ``logging`` message and its arguments.
+        clock: returns seconds, as ``time.monotonic`` does.
+        warn: called with a ``logging`` format and its arguments.
     """
 
     def __init__(self, clock: Callable[[], float], warn: Callable[..., None]) -> None:
         self._clock = clock
         self._warn = warn
-        self._ids: dict[str, str | None] = {}
-        self._behind_since: dict[TopicPartition, float] = {}
+        self._topic_ids: dict[str, str | None] = {}
+        self._stale_since: dict[TopicPartition, float] = {}
         self._waiting = False
 
     @property
     def waiting(self) -> bool:
-        """Whether a log may still catch up with what was planned, so that its end is not final."""
+        """Whether a log may still catch up with what was planned, so that its end may change."""
         return self._waiting
 
-    def settle(self, client: Client, newest: Offsets, known: Offsets) -> Offsets:
-        """Return the ends to use: those that were found, but none that only seems to be behind."""
-        found = behind(newest, known)
-        ids = _topic_ids(client, {topic for topic, _ in newest})
-        for partition in self._behind_since.keys() - found.keys():
-            del self._behind_since[partition]
-        settled = dict(newest)
+    def reconcile(self, client: Client, latest: Offsets, planned: Offsets) -> Offsets:
+        """Return the ends to use: ``latest``, but the planned offset where an end is stale."""
+        stale = stale_ends(latest, planned)
+        ids = _request_topic_ids(client, {topic for topic, _ in latest})
+        for partition in self._stale_since.keys() - stale.keys():
+            del self._stale_since[partition]
+        ends = dict(latest)
         waiting: set[str] = set()
-        for partition, end in found.items():
-            since = self._behind_since.setdefault(partition, self._clock())
-            before = self._ids.get(partition[0])
-            is_another = before is not None and before != ids.get(partition[0])
-            if is_another or self._clock() - since >= PATIENCE:
+        for partition, end in stale.items():
+            since = self._stale_since.setdefault(partition, self._clock())
+            previous_id = self._topic_ids.get(partition[0])
+            is_recreated = previous_id is not None and previous_id != ids.get(partition[0])
+            if is_recreated or self._clock() - since >= STALE_LEADER_SECONDS:
                 continue
-            settled[partition] = known[partition]
+            ends[partition] = planned[partition]
             waiting.add(partition[0])
             self._warn(
-                "%s-%d ends at offset %d according to its leader, but was read up to %d: "
-                "waiting up to %d s for the leader to catch up; if it does not, the log was cut",
+                "%s-%d ends at offset %d according to its leader, but was read up to %d: waiting "
+                "up to %d s for the leader to catch up; if it does not, the log was truncated",
                 *partition,
                 end,
-                known[partition],
-                PATIENCE,
+                planned[partition],
+                STALE_LEADER_SECONDS,
             )
         self._waiting = bool(waiting)
-        # The id of a topic that is waited for stays what it was until that is settled.
-        self._ids |= {topic: ids[topic] for topic in ids.keys() - waiting}
-        return settled
+        # While a topic is waited for, its previous id is kept to compare with.
+        self._topic_ids |= {topic: ids[topic] for topic in ids.keys() - waiting}
+        return ends
 
 
-def _topic_ids(client: Client, topics: Iterable[str]) -> dict[str, str | None]:
+def _request_topic_ids(client: Client, topics: Iterable[str]) -> dict[str, str | None]:
     if not (names := sorted(topics)):
         return {}
-    known = client.cluster(names).topics
-    return {name: known[name].id for name in names if name in known}
+    found = client.cluster(names).topics
+    return {name: found[name].id for name in names if name in found}

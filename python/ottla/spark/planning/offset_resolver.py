@@ -1,6 +1,6 @@
-"""Resolve an offset range limit to an offset of each partition, by asking the cluster.
+"""Resolves an offset range limit to an offset of each partition, by asking the cluster.
 
-Called by the planners on the driver, with a live client.
+Called by the planners on the driver, with a connected client.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import TypeVar
 from ottla.errors import ConfigError, KafkaError, UnknownTopicError
 from ottla.spark.options.offset_limits import (
     LATEST,
-    Everywhere,
+    GlobalOffset,
     GlobalTimestamp,
-    OffsetLimit,
+    OffsetRangeLimit,
     SpecificOffsets,
     SpecificTimestamps,
-    show,
-    show_all,
+    format_partition,
+    format_partitions,
 )
-from ottla.spark.options.read_options import SourceOptions
-from ottla.spark.options.subscription import APPEARS_WITHIN
+from ottla.spark.options.read_options import CommonOptions
+from ottla.spark.options.subscription import UNKNOWN_TOPIC_TIMEOUT
 from ottla.spark.protocols import Client, Offsets, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -30,93 +30,108 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def retrying(source: SourceOptions, ask: Callable[[], T]) -> T:
-    """Ask the cluster, again after a passing failure, as often as the options say."""
-    for attempt in range(1, source.offset_attempts + 1):
+def with_retries(common: CommonOptions, request: Callable[[], T]) -> T:
+    """Call ``request``, and retry retriable errors as the ``fetchOffset.…`` options say."""
+    for attempt in range(1, common.offset_attempts + 1):
         try:
-            return ask()
+            return request()
         except TimeoutError:
-            # The client has tried until its deadline, which another attempt would only double.
+            # The client has retried until its own deadline; another attempt would double it.
             raise
         except KafkaError as error:
-            # A topic that was named has been waited for; of a pattern, one was deleted since.
-            is_gone = isinstance(error, UnknownTopicError)
-            may_pass = source.subscription.finds if is_gone else error.retriable
-            if attempt == source.offset_attempts or not may_pass:
+            # The client has waited for a named topic already. One that matched a pattern was
+            # deleted since, and the next attempt does not list it.
+            is_unknown = isinstance(error, UnknownTopicError)
+            retriable = common.subscription.by_pattern if is_unknown else error.retriable
+            if attempt == common.offset_attempts or not retriable:
                 raise
-            log.warning("asking for offsets failed at attempt %d, trying again: %s", attempt, error)
-            time.sleep(source.offset_retry_interval)
+            log.warning("looking up offsets failed at attempt %d, retrying: %s", attempt, error)
+            time.sleep(common.offset_retry_interval)
     raise AssertionError("unreachable: there is at least one attempt")
 
 
-class Resolver:
-    """Turns one side's limit into an offset or sentinel for every partition."""
+class OffsetResolver:
+    """Resolves a limit to an offset, LATEST or EARLIEST of every partition."""
 
     def __init__(
-        self, client: Client, source: SourceOptions, partitions: Iterable[TopicPartition]
+        self, client: Client, common: CommonOptions, partitions: Iterable[TopicPartition]
     ) -> None:
         self._client = client
-        self._source = source
+        self._common = common
         self._partitions = frozenset(partitions)
 
-    def sentinels(self, side: str, limit: OffsetLimit) -> Offsets:
-        """The offset, LATEST or EARLIEST for each partition."""
+    def resolve(self, side: str, limit: OffsetRangeLimit) -> Offsets:
+        """Return the offset, LATEST or EARLIEST of each partition.
+
+        Args:
+            side: ``starting`` or ``ending``.
+            limit: the limit of that side.
+
+        Raises:
+            ConfigError: the limit does not fit the partitions or their records.
+        """
         match limit:
-            case Everywhere(sentinel):
+            case GlobalOffset(sentinel):
                 return dict.fromkeys(self._partitions, sentinel)
             case SpecificOffsets(offsets):
-                self._check_named(f"{side}Offsets", offsets, "-1 is latest, -2 is earliest")
+                self._check_partitions(f"{side}Offsets", offsets, "-1 is latest, -2 is earliest")
                 return dict(offsets)
             case GlobalTimestamp(timestamp):
-                return self._at(side, dict.fromkeys(self._partitions, timestamp))
+                return self._by_timestamp(side, dict.fromkeys(self._partitions, timestamp))
             case SpecificTimestamps(timestamps):
-                self._check_named(f"{side}OffsetsByTimestamp", timestamps, "as of now")
-                return self._at(side, dict(timestamps))
+                self._check_partitions(f"{side}OffsetsByTimestamp", timestamps, "at this moment")
+                return self._by_timestamp(side, dict(timestamps))
 
-    def _at(self, side: str, timestamps: Offsets) -> Offsets:
-        offsets = look_up(self._client, self._source, timestamps)
+    def _by_timestamp(self, side: str, timestamps: Offsets) -> Offsets:
+        offsets = list_offsets(self._client, self._common, timestamps)
         for partition, offset in offsets.items():
             if offset >= 0:
                 continue
-            if side == "starting" and not self._source.latest_on_no_match:
+            if side == "starting" and not self._common.latest_on_no_match:
                 raise ConfigError(
-                    f"{show(partition)} has no record at or after timestamp "
+                    f"{format_partition(partition)} has no record at or after timestamp "
                     f"{timestamps[partition]}; set startingOffsetsByTimestampStrategy to latest "
                     "to start such partitions at their end"
                 )
             offsets[partition] = LATEST
         return offsets
 
-    def _check_named(self, option: str, offsets: Mapping[TopicPartition, int], note: str) -> None:
+    def _check_partitions(
+        self, option: str, offsets: Mapping[TopicPartition, int], note: str
+    ) -> None:
         named = offsets.keys()
         if named != self._partitions:
             raise ConfigError(
                 f"{option} must name exactly the partitions that are read ({note}); "
-                f"missing: {show_all(self._partitions - named)}, "
-                f"not read: {show_all(named - self._partitions)}"
+                f"missing: {format_partitions(self._partitions - named)}, "
+                f"not read: {format_partitions(named - self._partitions)}"
             )
 
 
-def look_up(
-    client: Client, source: SourceOptions, spec: dict[TopicPartition, str] | Offsets
+def list_offsets(
+    client: Client, common: CommonOptions, spec: dict[TopicPartition, str] | Offsets
 ) -> Offsets:
-    """The offsets at ``"earliest"``, ``"latest"`` or a timestamp; -1 where no record is as late."""
+    """Look up the offsets at ``"earliest"``, ``"latest"`` or a timestamp.
+
+    The offset is -1 where no record is at or after the timestamp.
+    """
     if not spec:
         return {}
 
-    def ask(timeout: float | None = None) -> Offsets:
-        answer = client.list_offsets(
-            dict(spec), isolation_level=source.isolation_level, timeout=timeout
+    def request(timeout: float | None = None) -> Offsets:
+        response = client.list_offsets(
+            dict(spec), isolation_level=common.isolation_level, timeout=timeout
         )
-        return {partition: answer[partition].offset for partition in spec}
+        return {partition: response[partition].offset for partition in spec}
 
-    if not source.subscription.finds:
-        return ask()
+    if not common.subscription.by_pattern:
+        return request()
     try:
-        # One of the topics found may be gone by now, and is not waited for as one that was named.
-        return ask(source.topic_timeout)
+        # A topic that matched the pattern may be deleted by now: do not wait for it as long as for
+        # a named one.
+        return request(common.topic_timeout)
     except TimeoutError:
-        if source.topic_timeout < APPEARS_WITHIN:
+        if common.topic_timeout < UNKNOWN_TOPIC_TIMEOUT:
             raise
-        # It is the cluster that is slow: calls may take longer.
-        return ask()
+        # The cluster is slow: use the client's own, longer timeout.
+        return request()

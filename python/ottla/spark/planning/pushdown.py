@@ -1,7 +1,7 @@
-"""Filters that Spark pushes into a batch read, as bounds on what is planned.
+"""Filter pushdown: turns filters of a batch query into bounds for the planner.
 
-Called by ``batch_reader`` where the option ``pushFilters`` asks for it. Invariant: no row that
-matches is left out; what is not settled here to the last row is left for Spark to filter again.
+Called by ``batch_reader`` if the option ``pushFilters`` is set. Invariant: the bounds exclude no
+row that matches; filters that they do not implement exactly are returned to Spark.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ottla.spark.offset_range import OffsetRange
-from ottla.spark.options.offset_limits import INT64_MAX
+from ottla.spark.options.option_values import INT64_MAX
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
@@ -21,26 +21,24 @@ _NEVER_NULL = ("topic", "partition", "offset", "timestamp", "timestampType")
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """What the rows wanted have in common."""
+class ReadBounds:
+    """Bounds that all matching rows are within."""
 
-    tests: tuple[tuple[str, str, Any], ...] = ()
-    """Tests of topic or partition: column, operator, value."""
-    first: int = 0
-    """The lowest offset."""
-    last: int = INT64_MAX
-    """The highest offset."""
-    since: int | None = None
-    """Milliseconds since 1970 before which no record is wanted."""
+    predicates: tuple[tuple[str, str, Any], ...] = ()
+    """Predicates on topic or partition: column, operator, value."""
+    min_offset: int = 0
+    max_offset: int = INT64_MAX
+    min_timestamp: int | None = None
+    """Milliseconds since 1970; None without a bound."""
 
-    def of(self, piece: OffsetRange) -> OffsetRange | None:
-        """The part of a range that holds all rows wanted, None if there are none."""
-        values = {"topic": piece.topic, "partition": piece.partition}
-        if not all(_COMPARE[operator](values[column], v) for column, operator, v in self.tests):
+    def clip(self, whole: OffsetRange) -> OffsetRange | None:
+        """Return the part of a range within the bounds; None if it is empty."""
+        row = {"topic": whole.topic, "partition": whole.partition}
+        if not all(_COMPARE[name](row[column], v) for column, name, v in self.predicates):
             return None
-        start = max(piece.start, self.first)
-        end = min(piece.end, self.last + 1)
-        return replace(piece, start=start, end=end) if start < end else None
+        start = max(whole.start, self.min_offset)
+        end = min(whole.end, self.max_offset + 1)
+        return replace(whole, start=start, end=end) if start < end else None
 
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -57,61 +55,73 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def push(filters: Iterable[Filter]) -> tuple[Bounds, list[Filter]]:
-    """The bounds that filters set, and the filters that Spark has to apply all the same."""
-    bounds, left = Bounds(), []
+def push_filters(filters: Iterable[Filter]) -> tuple[ReadBounds, list[Filter]]:
+    """Return the bounds that filters set, and the filters that Spark still has to apply."""
+    bounds, remaining = ReadBounds(), []
     for one in filters:
-        narrower = _narrowed(bounds, one)
-        if narrower is None:
-            left.append(one)
+        result = _narrow(bounds, one)
+        if result is None:
+            remaining.append(one)
             continue
-        bounds, is_settled = narrower
-        if not is_settled:
-            left.append(one)
-    return bounds, left
+        bounds, is_exact = result
+        if not is_exact:
+            remaining.append(one)
+    return bounds, remaining
 
 
-def _narrowed(bounds: Bounds, one: Filter) -> tuple[Bounds, bool] | None:
-    """Bounds with one filter more, and whether it is settled by them; None if it is unknown."""
-    kind = type(one).__name__
+def _narrow(bounds: ReadBounds, one: Filter) -> tuple[ReadBounds, bool] | None:
+    """Return bounds with one more filter, and whether they implement it exactly.
+
+    None if the filter sets no bounds.
+    """
+    operator = type(one).__name__
     attribute: tuple[str, ...] = getattr(one, "attribute", ())
     value = getattr(one, "value", None)
     if len(attribute) != 1:
         return None
     column = attribute[0]
-    if kind == "IsNotNull" and column in _NEVER_NULL:
+    if operator == "IsNotNull" and column in _NEVER_NULL:
         return bounds, True
-    if column in ("topic", "partition") and kind in _COMPARE and value is not None:
-        test = (column, kind, tuple(value) if kind == "In" else value)
-        return replace(bounds, tests=(*bounds.tests, test)), True
+    if column in ("topic", "partition") and operator in _COMPARE and value is not None:
+        predicate = (column, operator, tuple(value) if operator == "In" else value)
+        return replace(bounds, predicates=(*bounds.predicates, predicate)), True
     if column == "offset" and isinstance(value, int):
-        return _by_offset(bounds, kind, value)
+        return _narrow_offsets(bounds, operator, value)
     if column == "timestamp" and isinstance(value, datetime) and value.tzinfo is not None:
-        return _by_timestamp(bounds, kind, value)
+        return _narrow_timestamps(bounds, operator, value)
     return None
 
 
-def _by_offset(bounds: Bounds, kind: str, value: int) -> tuple[Bounds, bool] | None:
-    least, most = {
+def _narrow_offsets(
+    bounds: ReadBounds, operator: str, value: int
+) -> tuple[ReadBounds, bool] | None:
+    minimum, maximum = {
         "EqualTo": (value, value),
         "EqualNullSafe": (value, value),
         "GreaterThan": (value + 1, INT64_MAX),
         "GreaterThanOrEqual": (value, INT64_MAX),
         "LessThan": (0, value - 1),
         "LessThanOrEqual": (0, value),
-    }.get(kind, (None, None))
-    if least is None or most is None:
+    }.get(operator, (None, None))
+    if minimum is None or maximum is None:
         return None
-    return replace(bounds, first=max(bounds.first, least), last=min(bounds.last, most)), True
+    narrowed = replace(
+        bounds,
+        min_offset=max(bounds.min_offset, minimum),
+        max_offset=min(bounds.max_offset, maximum),
+    )
+    return narrowed, True
 
 
-def _by_timestamp(bounds: Bounds, kind: str, value: datetime) -> tuple[Bounds, bool] | None:
-    # Timestamps need not rise with offsets: a log tells where the first record as late is, but
-    # later ones may be older. So this bounds from below alone, and Spark filters again.
-    if kind not in ("EqualTo", "EqualNullSafe", "GreaterThan", "GreaterThanOrEqual"):
+def _narrow_timestamps(
+    bounds: ReadBounds, operator: str, value: datetime
+) -> tuple[ReadBounds, bool] | None:
+    # Timestamps need not increase with offsets. A broker returns the first record at or after a
+    # timestamp, but later records may be older: this is only a lower bound, and not exact.
+    if operator not in ("EqualTo", "EqualNullSafe", "GreaterThan", "GreaterThanOrEqual"):
         return None
-    since = int(value.timestamp() * 1000) - 1
-    if since <= 0:
-        # Records may be older than 1970, and a log looks for none that is: all may match.
+    minimum = int(value.timestamp() * 1000) - 1
+    if minimum <= 0:
+        # Records may be older than 1970, but brokers look up no such timestamps: no bound.
         return bounds, False
-    return replace(bounds, since=max(bounds.since or 0, since)), False
+    return replace(bounds, min_timestamp=max(bounds.min_timestamp or 0, minimum)), False

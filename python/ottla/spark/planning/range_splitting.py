@@ -1,7 +1,8 @@
-"""Split offset ranges into more and smaller ones.
+"""Splits offset ranges into more and smaller ones, as Spark's Kafka source does.
 
 Called by the planners; pure. Invariant: splitting neither loses nor repeats an offset, keeps the
-order of the ranges, and yields no empty range.
+order of the ranges, and yields no empty range. Sizes are counted in offsets; a compacted or
+transactional topic has fewer records than offsets.
 """
 
 from __future__ import annotations
@@ -18,44 +19,44 @@ def split_ranges(
     min_partitions: int | None = None,
     max_records_per_partition: int | None = None,
 ) -> list[OffsetRange]:
-    """Cut as Spark's Kafka source does: first no range above the maximum, then enough ranges.
+    """Split ranges above the maximum, then split further until there are enough.
 
-    The count reaches ``min_partitions`` only roughly, for shares are rounded.
+    The count reaches ``min_partitions`` only approximately, because shares are rounded.
     """
-    whole = [piece for piece in ranges if piece.size > 0]
+    result = [one for one in ranges if one.size > 0]
     if max_records_per_partition is not None:
         limit = max_records_per_partition
-        whole = [part for piece in whole for part in cut_range(piece, -(-piece.size // limit))]
-    if min_partitions is None or len(whole) >= min_partitions:
-        return whole
-    return list(_split_in_proportion(whole, min_partitions))
+        result = [part for one in result for part in split_range(one, -(-one.size // limit))]
+    if min_partitions is None or len(result) >= min_partitions:
+        return result
+    return list(_split_proportionally(result, min_partitions))
 
 
-def _split_in_proportion(ranges: list[OffsetRange], wanted: int) -> Iterator[OffsetRange]:
-    total = sum(piece.size for piece in ranges)
-    # Ranges too small to be cut take one place each whatever the arithmetic says, so neither they
-    # nor their size take part in sharing out the places that are left.
-    small = [piece for piece in ranges if _share(piece.size, total, wanted) == 1]
-    uncut = {piece.topic_partition for piece in small}
-    left = total - sum(piece.size for piece in small)
-    places = max(wanted - len(small), 1)
-    for piece in ranges:
-        if piece.topic_partition in uncut:
-            yield piece
-        else:
-            yield from cut_range(piece, _share(piece.size, left, places))
-
-
-def _share(size: int, total: int, places: int) -> int:
-    # Half rounds up, as in the JVM; Python's round() would send it to the even neighbour.
-    return max(int(size / total * places + 0.5), 1)
-
-
-def cut_range(piece: OffsetRange, parts: int) -> Iterator[OffsetRange]:
-    """So many pieces of about the same size; fewer where there are not so many offsets."""
-    start = piece.start
-    for part in range(parts):
-        end = start + (piece.end - start) // (parts - part)
+def split_range(whole: OffsetRange, count: int) -> Iterator[OffsetRange]:
+    """Split a range into ``count`` parts of about equal size, or fewer if it has fewer offsets."""
+    start = whole.start
+    for part in range(count):
+        end = start + (whole.end - start) // (count - part)
         if end > start:
-            yield replace(piece, start=start, end=end)
+            yield replace(whole, start=start, end=end)
         start = end
+
+
+def _split_proportionally(ranges: list[OffsetRange], count: int) -> Iterator[OffsetRange]:
+    total = sum(one.size for one in ranges)
+    # A range that is too small to be split takes one part whatever its share is, so neither it nor
+    # its size takes part in distributing the remaining parts.
+    small = [one for one in ranges if _share(one.size, total, count) == 1]
+    unsplit = {one.topic_partition for one in small}
+    remaining_size = total - sum(one.size for one in small)
+    remaining_count = max(count - len(small), 1)
+    for one in ranges:
+        if one.topic_partition in unsplit:
+            yield one
+        else:
+            yield from split_range(one, _share(one.size, remaining_size, remaining_count))
+
+
+def _share(size: int, total: int, count: int) -> int:
+    # Half rounds up, as in the JVM; Python's round() rounds half to even.
+    return max(int(size / total * count + 0.5), 1)

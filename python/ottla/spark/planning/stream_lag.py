@@ -1,6 +1,6 @@
-"""How far a streaming query is behind the logs that it reads, from what Spark reports of it.
+"""The lag of a streaming query, computed from the progress that Spark reports.
 
-Invariant: only what the report says is counted; nothing is asked of the cluster.
+Called by users on the driver. Invariant: only reported offsets are counted; no request is sent.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ottla.spark.planning.checkpoint import offsets_of
+from ottla.spark.planning.checkpoint import offsets_from_json
 from ottla.spark.protocols import TopicPartition
 
 
@@ -50,8 +50,8 @@ class Lag:
 def lag(progress: Any) -> Lag:
     """Return the lag of a streaming query: ``lag(query.lastProgress)``.
 
-    It counts every source with Kafka's offsets: ottla's and that of Spark's own connector. No
-    request is sent.
+    It counts every source with Kafka offsets: ottla's and that of Spark's own connector. No request
+    is sent.
 
     Args:
         progress: the query's progress, as an object or a dict. With None, or before the query has
@@ -59,29 +59,29 @@ def lag(progress: Any) -> Lag:
     """
     behind: dict[TopicPartition, int] = {}
     known = []
-    for source in _part(progress, "sources") or []:
-        newest = _offsets(_part(source, "latestOffset"))
-        read = _offsets(_part(source, "endOffset"))
-        if newest is None or read is None:
-            # Of another kind of source, both are.
-            known += [False] if newest is not read else []
+    for source in _member(progress, "sources") or []:
+        latest = _parse_offsets(_member(source, "latestOffset"))
+        read = _parse_offsets(_member(source, "endOffset"))
+        if latest is None or read is None:
+            # Both are None for other kinds of sources, which are not counted.
+            known += [False] if latest is not read else []
             continue
         known.append(True)
-        for partition, end in newest.items():
-            # A partition that came since is read from its first offset, which is 0 as a rule.
+        for partition, end in latest.items():
+            # A new partition is read from its first offset, which is normally 0.
             ahead = max(end - read.get(partition, 0), 0)
             behind[partition] = behind.get(partition, 0) + ahead
     return Lag(dict(sorted(behind.items())), bool(known) and all(known))
 
 
-def _part(whole: Any, name: str) -> Any:
-    # A progress is an object, or from older versions and listeners a dict.
-    return whole.get(name) if isinstance(whole, Mapping) else getattr(whole, name, None)
+def _member(parent: Any, name: str) -> Any:
+    # A progress is an object, but a dict in older versions and in listeners.
+    return parent.get(name) if isinstance(parent, Mapping) else getattr(parent, name, None)
 
 
-def _offsets(value: Any) -> dict[TopicPartition, int] | None:
+def _parse_offsets(value: Any) -> dict[TopicPartition, int] | None:
     try:
-        return offsets_of(json.loads(value) if isinstance(value, str) else value)
+        return offsets_from_json(json.loads(value) if isinstance(value, str) else value)
     except (AttributeError, TypeError, ValueError):
-        # Not told (a null), or the offsets of another kind of source.
+        # Not reported (null), or the offsets of another kind of source.
         return None

@@ -1,7 +1,7 @@
-"""What one Spark task reads: some ranges, as Arrow batches in the columns of the schema.
+"""Reads the ranges of one task as Arrow batches, in the columns of the schema.
 
-Used by the readers of batches and of streams, and loaded where tasks run: nothing here needs what
-plans. Invariant: a read that is abandoned half-way (``limit``) leaves no scan running.
+Used by the batch and stream readers, and loaded in tasks: nothing here imports the planners.
+Invariant: a read that is abandoned early, as with ``limit``, leaves no scan running.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from ottla.spark.clients import client_for, settle_worker
+from ottla.spark.clients import client_for, freeze_gc
 from ottla.spark.offset_range import OffsetRange
-from ottla.spark.reading.schema import arrow_schema, conform
+from ottla.spark.reading.schema import arrow_schema, cast_to_schema
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ottla.spark.protocols import Client
 
 
-class RangesPartition(InputPartition):
+class OffsetRangesPartition(InputPartition):
     """The ranges that one Spark task reads."""
 
     def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
@@ -32,8 +32,8 @@ class RangesPartition(InputPartition):
         self.ranges = ranges
 
 
-class RangesReader(DataSourceReader):
-    """All that a task needs of a reader: how to read the ranges that it is given."""
+class PartitionReader(DataSourceReader):
+    """The part of a reader that tasks need: it reads the ranges of a partition."""
 
     def __init__(
         self, kafka: Mapping[str, str], schema: StructType, *, fail_on_data_loss: bool
@@ -43,9 +43,9 @@ class RangesReader(DataSourceReader):
         self._fail_on_data_loss = fail_on_data_loss
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the records of one partition of the plan."""
-        # An empty plan reaches here as a partition without ranges.
-        if isinstance(partition, RangesPartition):
+        """Yield the records of one task."""
+        # For an empty plan, Spark passes a partition without ranges.
+        if isinstance(partition, OffsetRangesPartition):
             yield from read_ranges(
                 self._kafka,
                 self._schema,
@@ -68,26 +68,28 @@ def read_ranges(
     expected = arrow_schema(schema)
     client = client_for(kafka, hint=ranges[0].leader)
     if fail_on_data_loss:
-        ranges = _settled(client, ranges)
+        ranges = _with_current_starts(client, ranges)
     with client.scan(
-        [(piece.topic, piece.partition, piece.start, piece.end) for piece in ranges],
+        [(one.topic, one.partition, one.start, one.end) for one in ranges],
         columns=expected.names,
         include_headers="headers" in expected.names,
         fail_on_data_loss=fail_on_data_loss,
     ) as scan:
         for batch in scan:
-            yield conform(pa.record_batch(batch), expected)
-    # Now everything is imported that a task needs, and no row waits for it.
-    settle_worker()
+            yield cast_to_schema(pa.record_batch(batch), expected)
+    # Now everything that a task needs is imported, and no row is delayed.
+    freeze_gc()
 
 
-def _settled(client: Client, ranges: tuple[OffsetRange, ...]) -> tuple[OffsetRange, ...]:
-    # Where the log starts is where it starts now: retention went on since the read was planned.
-    floating = {piece.topic_partition: "earliest" for piece in ranges if piece.floats}
-    first = client.list_offsets(floating) if floating else {}
+def _with_current_starts(
+    client: Client, ranges: tuple[OffsetRange, ...]
+) -> tuple[OffsetRange, ...]:
+    # Retention may have moved the start of the log since the read was planned.
+    spec = {one.topic_partition: "earliest" for one in ranges if one.from_earliest}
+    earliest = client.list_offsets(spec) if spec else {}
     return tuple(
-        replace(piece, start=min(max(piece.start, first[piece.topic_partition].offset), piece.end))
-        if piece.floats
-        else piece
-        for piece in ranges
+        replace(one, start=min(max(one.start, earliest[one.topic_partition].offset), one.end))
+        if one.from_earliest
+        else one
+        for one in ranges
     )

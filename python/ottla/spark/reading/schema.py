@@ -1,7 +1,7 @@
-"""The rows of a read: the full schema, the user's choice of it, and the exact Arrow schema.
+"""The columns of a read: the full schema, checks of the user's selection, and the Arrow schema.
 
-Called by ``source`` (schema) and ``batch_reader`` (columns, Arrow). Invariant: the Arrow schema is
-the one that Spark derives from the same StructType; Spark refuses any other batch.
+Called by ``source``, the readers and tasks. Invariant: the Arrow schema is the one that Spark
+derives from the same StructType; Spark rejects any other batch.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _MAY_BE_NULL = ("key", "value", "headers")
 
 
 def full_schema(*, include_headers: bool) -> StructType:
-    """Every column, in the order of Spark's Kafka source, all nullable."""
+    """Return all columns, in the order of Spark's Kafka source, all nullable."""
     names = [name for name in _TYPES if include_headers or name != "headers"]
     return StructType([StructField(name, _TYPES[name]) for name in names])
 
 
 def check_schema(schema: StructType) -> None:
-    """Accept any choice and order of the columns; say what is wrong with any other schema."""
+    """Accept any selection of the columns in any order; raise ConfigError for other schemas."""
     if not schema.fields:
         raise ConfigError(f"the schema is empty; name one or more of: {', '.join(_TYPES)}")
     seen: set[str] = set()
@@ -61,7 +61,7 @@ def check_schema(schema: StructType) -> None:
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema of a checked schema, to the last name and nullability."""
+    """Return the exact Arrow schema of a checked schema, with nested names and nullability."""
     import pyarrow as pa
 
     header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
@@ -78,27 +78,29 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return pa.schema([pa.field(c.name, types[c.name], nullable=c.nullable) for c in schema.fields])
 
 
-def conform(batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
-    """The same buffers under exactly the expected schema."""
+def cast_to_schema(batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
+    """Return the same buffers with exactly the expected schema."""
     import pyarrow as pa
 
-    # Names and nullability inside a list differ between Arrow producers and cost nothing to change.
+    # Arrow producers differ in names and nullability inside lists; the cast copies nothing.
     if batch.schema.equals(expected, check_metadata=True):
         return batch
-    columns = [batch.column(place).cast(field.type) for place, field in enumerate(expected)]
+    columns = [batch.column(index).cast(field.type) for index, field in enumerate(expected)]
     return pa.RecordBatch.from_arrays(columns, schema=expected)
 
 
 def _check_column(column: StructField) -> None:
     expected = _TYPES.get(column.name)
     if expected is None:
-        near = difflib.get_close_matches(column.name, _TYPES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the columns are: {', '.join(_TYPES)}"
+        nearest = difflib.get_close_matches(column.name, _TYPES, n=1)
+        hint = (
+            f"did you mean {nearest[0]!r}?" if nearest else f"the columns are: {', '.join(_TYPES)}"
+        )
         raise ConfigError(f"a Kafka record has no column {column.name!r}; {hint}")
     if column.dataType != expected:
         raise ConfigError(
             f"column {column.name!r} is {expected.simpleString()}, "
-            f"not {column.dataType.simpleString()}; read it so and CAST it afterwards"
+            f"not {column.dataType.simpleString()}; read it as that type and CAST it afterwards"
         )
     if not column.nullable and column.name in _MAY_BE_NULL:
         raise ConfigError(f"column {column.name!r} can be null in Kafka; declare it nullable")

@@ -1,9 +1,8 @@
-"""The readers of streams, one for what each version of PySpark offers.
+"""The stream readers, one for each set of features that versions of PySpark offer.
 
-Made by ``source``; Spark keeps one in a process of its own for the query's offsets, and pickles
-others to the tasks, as the ``RangesReader`` that these need. Invariant: what is pickled holds
-options alone; the planner, with its client and what it remembers, is made on first use and stays in
-its process.
+Created by ``source``. Spark keeps one in a process of its own for the query's offsets, and pickles
+others to tasks, as a ``PartitionReader``. Invariant: only options are pickled; the planner, with
+its client and its state, is created on first use and stays in its process.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
-from ottla.spark.options.read_options import StreamOptions
+from ottla.spark.options.read_options import StreamReadOptions
 from ottla.spark.planning.checkpoint import (
-    UNSETTLED,
+    UNRESOLVED_START,
     Json,
-    first_end,
-    nested_offsets,
-    offsets_of,
-    settled_start,
+    first_batch_end,
+    first_batch_start,
+    offsets_from_json,
+    offsets_to_json,
 )
 from ottla.spark.planning.stream_planner import StreamPlanner
 from ottla.spark.protocols import Offsets
-from ottla.spark.reading.partition_reader import RangesPartition, RangesReader
+from ottla.spark.reading.partition_reader import OffsetRangesPartition, PartitionReader
 from ottla.spark.reading.schema import check_schema
 from ottla.stderr_log import show_warnings
 
@@ -37,53 +36,65 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 
-class PlainStreamReader(DataSourceStreamReader):
-    """What PySpark 4.0 and 4.1 offer: each micro-batch reads all there is."""
+class BasicStreamReader(DataSourceStreamReader):
+    """The reader for PySpark 4.0 and 4.1: each micro-batch reads everything available."""
 
-    def __init__(self, options: StreamOptions, schema: StructType) -> None:
+    def __init__(self, options: StreamReadOptions, schema: StructType) -> None:
         check_schema(schema)
-        source = options.source
+        common = options.common
         self._options = options
-        self._of_task = RangesReader(
-            source.kafka, schema, fail_on_data_loss=source.fail_on_data_loss
+        self._partition_reader = PartitionReader(
+            common.kafka, schema, fail_on_data_loss=common.fail_on_data_loss
         )
         self._planner: StreamPlanner | None = None
-        self._last: Json | None = None
+        self._last_end: Json | None = None
 
     def initialOffset(self) -> Json:  # noqa: N802 (Spark's name)
-        """Where a new query starts: settled with its first micro-batch, and asked for again."""
-        return UNSETTLED
+        """Return a placeholder: the start of a query is resolved with its first micro-batch.
 
-    def latestOffset(self) -> Json:  # type: ignore[override]  # noqa: N802 (as it was in 4.0)
-        """Where the next micro-batch ends."""
-        if self._last is None:
-            # The first micro-batch; or a run that Spark bounds by itself, if told to, for which it
-            # asks before it tells of the checkpoint. Then it passes over where the query started.
-            return first_end(*self.planner.first_batch(everything=True))
-        end = self.planner.latest(done := offsets_of(self._last))
-        # What was planned last is done when Spark asks for more.
-        self.planner.publish(done)
-        return self._last if end == done else nested_offsets(end)
+        Spark calls this again when it repeats that micro-batch.
+        """
+        return UNRESOLVED_START
+
+    def latestOffset(self) -> Json:  # type: ignore[override]  # noqa: N802 (the signature of 4.0)
+        """Return the end of the next micro-batch."""
+        if self._last_end is None:
+            # The first micro-batch; or an AvailableNow run emulated by Spark, which calls this
+            # before it passes the checkpoint's offsets, and then ignores the start.
+            return first_batch_end(*self.planner.first_batch(unlimited=True))
+        processed = offsets_from_json(self._last_end)
+        end = self.planner.latest_offsets(processed)
+        # When Spark asks for another micro-batch, the last one is processed.
+        self.planner.commit_group_offsets(processed)
+        return self._last_end if end == processed else offsets_to_json(end)
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:
-        """The tasks of a micro-batch; of none, after a restart, with the last end for both."""
-        self._last = end
-        tasks = self.planner.plan(self._begin(start, end), offsets_of(end))
-        return [RangesPartition(task) for task in tasks]
+        """Return the tasks of a micro-batch.
 
-    def _begin(self, start: Json, end: Json) -> Offsets:
-        if start != UNSETTLED:
-            return offsets_of(start)
-        settled = settled_start(end)
-        return self.planner.unsettled_start(offsets_of(end)) if settled is None else settled
+        After a restart, Spark first calls this with the last end as both arguments.
+        """
+        self._last_end = end
+        tasks = self.planner.plan_tasks(self._resolve_start(start, end), offsets_from_json(end))
+        return [OffsetRangesPartition(task) for task in tasks]
+
+    def _resolve_start(self, start: Json, end: Json) -> Offsets:
+        if start != UNRESOLVED_START:
+            return offsets_from_json(start)
+        recorded = first_batch_start(end)
+        if recorded is None:
+            return self.planner.unrecorded_start(offsets_from_json(end))
+        return recorded
 
     def commit(self, end: Json) -> None:
-        """Show that a micro-batch is done; not called for the last one, which the next shows."""
-        self.planner.publish(offsets_of(end))
+        """Commit the offsets of a processed micro-batch to the group.
+
+        Spark does not call this for the last micro-batch; the next one commits its offsets.
+        """
+        self.planner.commit_group_offsets(offsets_from_json(end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one task."""
-        return self._of_task.read(partition)
+        return self._partition_reader.read(partition)
 
     @property
     def planner(self) -> StreamPlanner:
@@ -93,8 +104,10 @@ class PlainStreamReader(DataSourceStreamReader):
             self._planner = StreamPlanner(self._options)
         return self._planner
 
-    def __reduce__(self) -> tuple[Callable[[RangesReader], RangesReader], tuple[RangesReader]]:
-        return copy.copy, (self._of_task,)
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[[PartitionReader], PartitionReader], tuple[PartitionReader]]:
+        return copy.copy, (self._partition_reader,)
 
 
 try:
@@ -106,17 +119,20 @@ try:
         SupportsTriggerAvailableNow,
     )
 except ImportError:  # before PySpark 4.2
-    _HAS_ADMISSION = False
+    _HAS_ADMISSION_CONTROL = False
 else:
-    _HAS_ADMISSION = True
+    _HAS_ADMISSION_CONTROL = True
 
-    class StreamReader(PlainStreamReader, SupportsTriggerAvailableNow):
-        """What PySpark 4.2 offers: limits a micro-batch, bounded runs, and how far the log is."""
+    class StreamReader(BasicStreamReader, SupportsTriggerAvailableNow):
+        """The reader for PySpark 4.2 and newer: micro-batch limits, AvailableNow, and lag."""
 
         def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 (Spark's name)
-            """Tell Spark that there are limits; which ones, the planner knows from the options."""
+            """Return one of the limits, so that Spark knows there are any.
+
+            The planner takes all of them from the options.
+            """
             options = self._options
-            # Spark has no limit of several parts for Python, so the first stands for all.
+            # Spark has no composite limit for Python sources, so the first stands for all.
             if options.max_offsets_per_trigger is not None:
                 return ReadMaxRows(options.max_offsets_per_trigger)
             if options.max_bytes_per_trigger is not None:
@@ -126,32 +142,32 @@ else:
             return ReadAllAvailable()
 
         def latestOffset(self, start: Json, limit: ReadLimit) -> Json:  # type: ignore[override]  # noqa: N802
-            """Where the next micro-batch ends."""
-            everything = isinstance(limit, ReadAllAvailable)
-            if start == UNSETTLED:
-                done, end = self.planner.first_batch(everything=everything)
-                told = first_end(done, end)
+            """Return the end of the next micro-batch."""
+            unlimited = isinstance(limit, ReadAllAvailable)
+            if start == UNRESOLVED_START:
+                processed, end = self.planner.first_batch(unlimited=unlimited)
+                result = first_batch_end(processed, end)
             else:
-                done = offsets_of(start)
-                end = self.planner.end_of_batch(done, everything=everything)
-                # Only with the same text does Spark see that there is nothing to do.
-                told = start if end == done else nested_offsets(end)
-            # What a micro-batch starts with is in the checkpoint.
-            self.planner.publish(done)
-            return told
+                processed = offsets_from_json(start)
+                end = self.planner.end_of_batch(processed, unlimited=unlimited)
+                # Spark compares text: only the same text means that there is nothing to read.
+                result = start if end == processed else offsets_to_json(end)
+            # The start of a micro-batch is in the checkpoint, so it is processed.
+            self.planner.commit_group_offsets(processed)
+            return result
 
         def reportLatestOffset(self) -> Json | None:  # noqa: N802 (Spark's name)
-            """What the log held at the last trigger, for the query's progress."""
-            newest = self.planner.newest
-            return None if newest is None else nested_offsets(newest)
+            """Return the log end offsets at the last trigger, for the query's progress."""
+            latest = self.planner.latest
+            return None if latest is None else offsets_to_json(latest)
 
         def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
-            """Take the log to end where it ends now."""
-            self.planner.fix_target()
+            """Fix the logs' ends where they are now."""
+            self.planner.prepare_available_now()
 
 
-class RefusedStreamReader(DataSourceStreamReader):
-    """Stands in where options are wrong: whatever Spark asks for first raises the error."""
+class FailingStreamReader(DataSourceStreamReader):
+    """Replaces the reader if options are wrong: every method raises the error."""
 
     def __init__(self, error: ConfigError) -> None:
         self._error = error
@@ -161,34 +177,34 @@ class RefusedStreamReader(DataSourceStreamReader):
         raise self._error
 
     def latestOffset(self, start: Json | None = None, limit: object = None) -> Json:  # noqa: ARG002, N802
-        """Raise the error, where a checkpoint has the first offsets."""
+        """Raise the error; called first if the checkpoint has the initial offsets."""
         raise self._error
 
     def partitions(self, start: Json, end: Json) -> Sequence[InputPartition]:  # noqa: ARG002
-        """Raise the error, where a checkpoint has a whole micro-batch."""
+        """Raise the error; called first if the checkpoint has a whole micro-batch."""
         raise self._error
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
-        """Raise the error; no task comes that far."""
+        """Raise the error; no task gets here."""
         raise self._error
 
 
-def stream_reader(options: StreamOptions, schema: StructType) -> DataSourceStreamReader:
-    """The best reader of streams that this PySpark can use."""
-    if _HAS_ADMISSION:
+def make_stream_reader(options: StreamReadOptions, schema: StructType) -> DataSourceStreamReader:
+    """Return the reader with the most features that this PySpark supports."""
+    if _HAS_ADMISSION_CONTROL:
         return StreamReader(options, schema)
-    check_plain(options)
-    return PlainStreamReader(options, schema)
+    check_no_limits(options)
+    return BasicStreamReader(options, schema)
 
 
-def check_plain(options: StreamOptions) -> None:
-    """Refuse what needs PySpark 4.2: a limit that is passed over would be found out too late."""
-    given = {
+def check_no_limits(options: StreamReadOptions) -> None:
+    """Reject micro-batch limits, which need PySpark 4.2 and would be ignored before."""
+    limits = {
         "maxOffsetsPerTrigger": options.max_offsets_per_trigger,
         "minOffsetsPerTrigger": options.min_offsets_per_trigger,
         "maxBytesPerTrigger": options.max_bytes_per_trigger,
     }
-    for name, value in given.items():
+    for name, value in limits.items():
         if value is not None:
             raise ConfigError(
                 f"option {name} needs PySpark 4.2 or newer, and this is {pyspark.__version__}: "

@@ -1,10 +1,11 @@
-"""Has Spark hide what is secret in options and what its own patterns do not find.
+"""Extends Spark's redaction to secrets in options that its own patterns do not match.
 
 Called by ``register`` on the driver. Spark prints options in the plans of streams and of SQL
-statements, and with them in its web pages and event logs; it hides those in whose name or value
-``spark.redaction.regex`` (password, secret, token …) or ``spark.sql.redaction.options.regex`` is
-found. Only the second can be set in a session. A server of Spark Connect keeps the text of each
-request as well, without looking at names. Invariant: what was hidden before stays hidden.
+statements, and so in its web pages and event logs. It redacts an option whose name or value matches
+``spark.redaction.regex`` (password, secret, token …) or ``spark.sql.redaction.options.regex``; only
+the second can be set in a session. A Spark Connect server also keeps the text of each request,
+which it redacts by another pattern, without regard to names. Invariant: what was redacted before is
+still redacted.
 """
 
 from __future__ import annotations
@@ -17,35 +18,47 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SETTING = "spark.sql.redaction.options.regex"
-# Secrets by names that say nothing of the sort.
-HIDDEN = r"(?i:kafka[.]ssl[.](?:keystore[.]key|key[.]pem)|kafka[.]sasl[.]jaas[.]config)"
+OPTIONS_REGEX_SETTING = "spark.sql.redaction.options.regex"
+# Options whose names do not look secret but whose values are.
+OPTION_SECRETS_REGEX = (
+    r"(?i:kafka[.]ssl[.](?:keystore[.]key|key[.]pem)|kafka[.]sasl[.]jaas[.]config)"
+)
 
-OF_REQUESTS = "spark.sql.redaction.string.regex"
-# What holds while that is not set.
-_OF_ALL_REQUESTS = "spark.redaction.string.regex"
-# An option as requests are printed. Nothing of it is tried twice, or a long key would take the
-# JVM's stack; and its words are not those that would have Spark hide this setting itself.
-IN_REQUESTS = (
+REQUEST_REGEX_SETTING = "spark.sql.redaction.string.regex"
+# Applies while REQUEST_REGEX_SETTING is not set.
+_CLUSTER_REQUEST_REGEX_SETTING = "spark.redaction.string.regex"
+# An option as printed in a request. The pattern never backtracks: a long key would overflow the
+# JVM's stack. It contains passwor[d] instead of the word, so that Spark does not redact the setting
+# itself.
+REQUEST_SECRETS_REGEX = (
     r'key: "(?i:kafka[.][^"]*(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem))"\s*+'
     r'value: "[^"\\]*+(?:\\.[^"\\]*+)*+"'
 )
 
 
-def hide_secrets(spark: SparkSession) -> None:
-    """Extend what this session hides, for as long as it lasts."""
+def redact_secrets(spark: SparkSession) -> None:
+    """Extend the redaction patterns of this session."""
     from pyspark.errors import PySparkException
 
     try:
-        # Without a default: where a client asks a server, it would hide Spark's own.
-        _extend(spark, SETTING, spark.conf.get(SETTING), HIDDEN)
+        # Without a default: in a Spark Connect client, a default would hide Spark's own.
+        _extend(
+            spark,
+            OPTIONS_REGEX_SETTING,
+            spark.conf.get(OPTIONS_REGEX_SETTING),
+            OPTION_SECRETS_REGEX,
+        )
         if type(spark).__module__.startswith("pyspark.sql.connect"):
-            before = spark.conf.get(OF_REQUESTS) or spark.conf.get(_OF_ALL_REQUESTS, "")
-            _extend(spark, OF_REQUESTS, before, IN_REQUESTS)
+            current = spark.conf.get(REQUEST_REGEX_SETTING) or spark.conf.get(
+                _CLUSTER_REQUEST_REGEX_SETTING, ""
+            )
+            _extend(spark, REQUEST_REGEX_SETTING, current, REQUEST_SECRETS_REGEX)
     except PySparkException as error:
-        log.warning("Spark may print secrets of options, for it lets no more be hidden: %s", error)
+        log.warning(
+            "Spark may print secrets of options, because it refused to redact more: %s", error
+        )
 
 
-def _extend(spark: SparkSession, setting: str, hidden: str | None, pattern: str) -> None:
-    if pattern not in (hidden or ""):
-        spark.conf.set(setting, f"(?:{hidden})|{pattern}" if hidden else pattern)
+def _extend(spark: SparkSession, setting: str, current: str | None, pattern: str) -> None:
+    if pattern not in (current or ""):
+        spark.conf.set(setting, f"(?:{current})|{pattern}" if current else pattern)

@@ -1,8 +1,9 @@
-"""Whether a session knows ``format("ottla")`` already, and which Python Spark starts for it.
+"""Finds whether a session has ``format("ottla")``, and which Python Spark starts for it.
 
-Called by ``register`` on the driver. Registering a source that Spark has found by itself replaces
-it by the same, and Spark logs a warning then and at the start of each stream. Invariant: where
-Spark's own objects are out of reach, as in a client of Spark Connect, nothing is known.
+Called by ``register`` on the driver. Registering a source that Spark has discovered by itself
+replaces it with the same one, and Spark logs a warning then and at the start of each stream.
+Invariant: the result is None where Spark's JVM objects are out of reach, as in a Spark Connect
+client.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def python_of_source(spark: SparkSession) -> str | None:
-    """The Python that Spark starts for ottla, as it was configured; None if it does not know it."""
+def registered_source_python(spark: SparkSession) -> str | None:
+    """Return the path of the Python that Spark starts for ottla; None if it is not registered."""
     session = getattr(spark, "_jsparkSession", None)
     if session is None:
         return None
@@ -22,10 +23,10 @@ def python_of_source(spark: SparkSession) -> str | None:
 
     try:
         sources = session.sessionState().dataSourceManager()
-        # It starts a Python that looks for sources, once in a session; the first query would.
+        # Once per session, this starts a Python to discover sources; else the first query would.
         if not sources.dataSourceExists("ottla"):
             return None
         return str(sources.lookupDataSource("ottla").dataSourceCls().pythonExec())
     except Py4JError:
-        # Not of Spark's public interface: a version may have it otherwise.
+        # A private interface of Spark, which other versions may not have.
         return None

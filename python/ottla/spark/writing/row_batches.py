@@ -1,7 +1,7 @@
-"""Rows of a stream as Arrow batches, where Spark gives rows alone, as PySpark 4.0 does.
+"""Converts the rows of a stream to Arrow batches, for PySpark 4.0, which passes only rows.
 
-Used by ``writer``. Invariant: what comes out is what newer versions hand over as Arrow: the columns
-that a record is made of, and moments in UTC whatever the worker's time zone is.
+Used by ``writer``. Invariant: the batches equal the Arrow batches that newer versions pass: the
+columns that a record has, with timestamps in UTC whatever the worker's time zone is.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from pyspark.sql.types import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# As many rows as Spark puts into an Arrow batch by itself.
-_ROWS_AT_ONCE = 10_000
+# Spark's default for the rows of an Arrow batch.
+_ROWS_PER_BATCH = 10_000
 
 
-def batches_of(rows: Iterator[Row], schema: StructType) -> Iterator[pa.RecordBatch]:
-    """The rows in batches, without columns of types that no record's part has."""
+def rows_to_batches(rows: Iterator[Row], schema: StructType) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches, without columns of types that no part of a record has."""
     import pyarrow as pa
 
-    kept = [
-        (at, column.name, kind)
-        for at, column in enumerate(schema.fields)
-        if (kind := _arrow_type(column.dataType)) is not None
+    columns = [
+        (index, column.name, arrow_type)
+        for index, column in enumerate(schema.fields)
+        if (arrow_type := _arrow_type(column.dataType)) is not None
     ]
-    arrow = pa.schema([(name, kind) for _, name, kind in kept])
-    while some := list(islice(rows, _ROWS_AT_ONCE)):
-        columns = [
-            pa.array([_plain(row[at]) for row in some], kind)
-            if not pa.types.is_timestamp(kind)
-            else pa.array([_moment(row[at], kind) for row in some], kind)
-            for at, _, kind in kept
+    batch_schema = pa.schema([(name, arrow_type) for _, name, arrow_type in columns])
+    while chunk := list(islice(rows, _ROWS_PER_BATCH)):
+        arrays = [
+            pa.array([_to_python_value(row[index]) for row in chunk], arrow_type)
+            if not pa.types.is_timestamp(arrow_type)
+            else pa.array([_to_utc(row[index], arrow_type) for row in chunk], arrow_type)
+            for index, _, arrow_type in columns
         ]
-        yield pa.RecordBatch.from_arrays(columns, schema=arrow)
+        yield pa.RecordBatch.from_arrays(arrays, schema=batch_schema)
 
 
-def _arrow_type(kind: DataType) -> pa.DataType | None:
-    # Spark's own function for this has other parameters in each version.
+def _arrow_type(data_type: DataType) -> pa.DataType | None:
+    # Spark's own function for this has different parameters in each version.
     import pyarrow as pa
 
-    match kind:
+    match data_type:
         case BinaryType():
             return pa.binary()
         case StringType():
@@ -72,15 +72,15 @@ def _arrow_type(kind: DataType) -> pa.DataType | None:
             return None
 
 
-def _moment(value: datetime | None, kind: pa.DataType) -> datetime | None:
-    # Spark gives a moment in the time of the worker's machine, without saying so.
-    if value is None or kind.tz is None:
+def _to_utc(value: datetime | None, arrow_type: pa.DataType) -> datetime | None:
+    # Spark passes timestamps in the worker's time zone, as naive datetimes.
+    if value is None or arrow_type.tz is None:
         return value
     return value.astimezone(timezone.utc)
 
 
-def _plain(value: object) -> object:
-    # Headers come as a list of Rows, which Arrow does not know.
+def _to_python_value(value: object) -> object:
+    # Headers are a list of Rows, which Arrow does not support.
     if isinstance(value, Row):
         return value.asDict()
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+    return [_to_python_value(item) for item in value] if isinstance(value, list) else value

@@ -1,8 +1,9 @@
-"""What a write has written: counts and offsets by partition, from the tasks to the user.
+"""Reports of the records written: counts and offsets by partition, from the tasks to the user.
 
-Tasks make ``TaskWritten``; the writer's commit, in a process of its own beside the driver, adds
-them up and appends a line of JSON to ``reportPath``; ``read_reports`` reads it back. Invariant:
-only what committed tasks wrote is counted; what failed attempts left in the log is not.
+Tasks create ``TaskCommitMessage``. The writer's commit, in a process of its own next to the driver,
+adds them up and appends a line of JSON to ``reportPath``; ``read_reports`` reads it back.
+Invariant: only records of committed tasks are counted, not those that failed attempts left in the
+log.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ottla.spark.protocols import TopicPartition
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ottla.spark.options.option_values import Value
+    from ottla.spark.options.option_values import OptionValue
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class PartitionWritten:
     last: int | None = None
 
     def __add__(self, other: PartitionWritten) -> PartitionWritten:
-        firsts = [piece.first for piece in (self, other) if piece.first is not None]
-        lasts = [piece.last for piece in (self, other) if piece.last is not None]
+        firsts = [part.first for part in (self, other) if part.first is not None]
+        lasts = [part.last for part in (self, other) if part.last is not None]
         return PartitionWritten(
             self.records + other.records, min(firsts, default=None), max(lasts, default=None)
         )
@@ -64,32 +65,32 @@ class WriteReport:
     @property
     def records(self) -> int:
         """The number of records in all partitions."""
-        return sum(piece.records for piece in self.partitions.values())
+        return sum(written.records for written in self.partitions.values())
 
 
 @dataclass(frozen=True)
-class TaskWritten(WriterCommitMessage):
-    """What one task has written: what Spark carries from it to the commit."""
+class TaskCommitMessage(WriterCommitMessage):
+    """The records that one task has written, which Spark passes to the writer's commit."""
 
     partitions: Mapping[TopicPartition, PartitionWritten] = field(default_factory=dict)
 
 
-def added_up(
+def sum_by_partition(
     parts: Iterable[Mapping[TopicPartition, PartitionWritten]],
 ) -> dict[TopicPartition, PartitionWritten]:
-    """The sum by partition, in order."""
+    """Return the sum for each partition, sorted."""
     total: dict[TopicPartition, PartitionWritten] = {}
     for part in parts:
-        for partition, piece in part.items():
-            total[partition] = total[partition] + piece if partition in total else piece
+        for partition, written in part.items():
+            total[partition] = total[partition] + written if partition in total else written
     return dict(sorted(total.items()))
 
 
 def append_report(path: str, report: WriteReport) -> None:
-    """Add a report to the file, which is made if it is not there."""
+    """Append a report to the file, which is created if it does not exist."""
     topics: dict[str, dict[str, object]] = {}
-    for (topic, partition), piece in report.partitions.items():
-        topics.setdefault(topic, {})[str(partition)] = asdict(piece)
+    for (topic, partition), written in report.partitions.items():
+        topics.setdefault(topic, {})[str(partition)] = asdict(written)
     line = {"batchId": report.batch_id, "records": report.records, "partitions": topics}
     with Path(path).open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
@@ -104,13 +105,13 @@ def read_reports(path: str) -> list[WriteReport]:
     Raises:
         OSError: the file cannot be read.
     """
-    return [_report(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    return [_parse_report(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
-def write(frame: DataFrame, options: Mapping[str, Value]) -> WriteReport:
-    """Write a frame as ``frame.write.format("ottla")`` does, and report what was written.
+def write(frame: DataFrame, options: Mapping[str, OptionValue]) -> WriteReport:
+    """Write a frame as ``frame.write.format("ottla")`` does, and report the records written.
 
-    The report passes through a file on the driver's machine, so this must run there. With a Spark
+    The report passes through a file on the driver's machine, so call this there. With a Spark
     Connect server elsewhere, use the option ``reportPath``.
 
     Args:
@@ -125,8 +126,8 @@ def write(frame: DataFrame, options: Mapping[str, Value]) -> WriteReport:
     """
     with tempfile.TemporaryDirectory(prefix="ottla-write-") as directory:
         path = Path(directory) / "report"
-        named = {**options, "reportPath": str(path)}
-        frame.write.format("ottla").mode("append").options(**named).save()
+        with_report = {**options, "reportPath": str(path)}
+        frame.write.format("ottla").mode("append").options(**with_report).save()
         if not path.exists():
             raise KafkaError(
                 "the rows were written, but not the report: Spark's driver is on another machine"
@@ -135,11 +136,11 @@ def write(frame: DataFrame, options: Mapping[str, Value]) -> WriteReport:
     return report
 
 
-def _report(line: str) -> WriteReport:
-    read = json.loads(line)
+def _parse_report(line: str) -> WriteReport:
+    parsed = json.loads(line)
     partitions = {
-        (topic, int(number)): PartitionWritten(**piece)
-        for topic, pieces in read["partitions"].items()
-        for number, piece in pieces.items()
+        (topic, int(number)): PartitionWritten(**written)
+        for topic, by_number in parsed["partitions"].items()
+        for number, written in by_number.items()
     }
-    return WriteReport(partitions, read["batchId"])
+    return WriteReport(partitions, parsed["batchId"])

@@ -1,8 +1,8 @@
-"""The columns of a write: which ones a record is made of, and what each may be.
+"""The columns of a write: which ones make up a record, and their types.
 
-Called by ``writer``. Invariant: a frame that can't be written is refused before anything connects,
-for the reasons of Spark's sink; columns that no record has are left out, so that a frame that was
-read can be written as it is.
+Called by ``writer``. Invariant: a frame that cannot be written is rejected before anything
+connects, for the same reasons as by Spark's sink. Columns that no record has are dropped, so a
+frame that was read from Kafka can be written unchanged.
 """
 
 from __future__ import annotations
@@ -22,38 +22,43 @@ from pyspark.sql.types import (
 )
 
 from ottla.errors import ConfigError
-from ottla.spark.options.write_options import SinkOptions
+from ottla.spark.options.write_options import WriteOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def check_sink_schema(schema: StructType, options: SinkOptions) -> None:
-    """Say what keeps a frame of this schema from being written, if anything does."""
+def check_write_schema(schema: StructType, options: WriteOptions) -> None:
+    """Raise a ConfigError if a frame with this schema cannot be written."""
     columns = {column.name: column.dataType for column in schema.fields}
     if options.topic is None:
         if "topic" not in columns:
             raise ConfigError(
                 "there is no column 'topic', so the option topic is required to say where to write"
             )
-        _check("topic", columns["topic"], (StringType,), "string")
+        _check_type("topic", columns["topic"], (StringType,), "string")
     if "value" not in columns:
         raise ConfigError(f"required column 'value' not found; there are: {', '.join(columns)}")
     for name in ("key", "value"):
         if name in columns:
-            _check(name, columns[name], (StringType, BinaryType), "string or binary")
-    if "headers" in columns and not _are_headers(columns["headers"]):
-        raise _wrong("headers", columns["headers"], "array<struct<key:string,value:binary>>")
+            _check_type(name, columns[name], (StringType, BinaryType), "string or binary")
+    if "headers" in columns and not _is_header_array(columns["headers"]):
+        raise _unsupported_type(
+            "headers", columns["headers"], "array<struct<key:string,value:binary>>"
+        )
     if "partition" in columns:
-        _check("partition", columns["partition"], (IntegerType,), "int")
+        _check_type("partition", columns["partition"], (IntegerType,), "int")
     if options.include_timestamp:
         if "timestamp" not in columns:
             raise ConfigError("includeTimestamp is true, but there is no column 'timestamp'")
-        _check("timestamp", columns["timestamp"], (TimestampType, TimestampNTZType), "timestamp")
+        timestamps = (TimestampType, TimestampNTZType)
+        _check_type("timestamp", columns["timestamp"], timestamps, "timestamp")
 
 
-def by_topic(batch: pa.RecordBatch, options: SinkOptions) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows for each topic, in order within it, in the columns that a record is made of."""
+def split_by_topic(
+    batch: pa.RecordBatch, options: WriteOptions
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield each topic with its rows, in order, reduced to the columns of a record."""
     import pyarrow.compute as pc
 
     names = ["key", "value", "headers", "partition"]
@@ -68,7 +73,7 @@ def by_topic(batch: pa.RecordBatch, options: SinkOptions) -> Iterator[tuple[str,
     topics = batch.column("topic")
     if topics.null_count:
         raise ConfigError(
-            "a row has null as its topic; filter such rows, or use the option topic for all"
+            "a row has null as its topic; filter such rows, or set the option topic for all rows"
         )
     if pc.count_distinct(topics).as_py() > 1:
         # A stable sort: rows of one topic stay in order.
@@ -81,21 +86,23 @@ def by_topic(batch: pa.RecordBatch, options: SinkOptions) -> Iterator[tuple[str,
         start = end
 
 
-def _are_headers(found: DataType) -> bool:
-    # Whether elements may be null does not matter here: a header that is null is refused by row.
-    if not isinstance(found, ArrayType) or not isinstance(found.elementType, StructType):
+def _is_header_array(data_type: DataType) -> bool:
+    # Nullable elements are accepted here: a null header is rejected when its row is written.
+    if not isinstance(data_type, ArrayType) or not isinstance(data_type.elementType, StructType):
         return False
-    parts = [(part.name, part.dataType) for part in found.elementType.fields]
-    return parts == [("key", StringType()), ("value", BinaryType())]
+    fields = [(field.name, field.dataType) for field in data_type.elementType.fields]
+    return fields == [("key", StringType()), ("value", BinaryType())]
 
 
-def _check(name: str, found: DataType, accepted: tuple[type[DataType], ...], words: str) -> None:
-    if not isinstance(found, accepted):
-        raise _wrong(name, found, words)
+def _check_type(
+    name: str, data_type: DataType, accepted: tuple[type[DataType], ...], expected: str
+) -> None:
+    if not isinstance(data_type, accepted):
+        raise _unsupported_type(name, data_type, expected)
 
 
-def _wrong(name: str, found: DataType, words: str) -> ConfigError:
+def _unsupported_type(name: str, data_type: DataType, expected: str) -> ConfigError:
     return ConfigError(
-        f"column {name!r} has unsupported type {found.simpleString()}; "
-        f"{name} must be {words}: CAST it"
+        f"column {name!r} has unsupported type {data_type.simpleString()}; "
+        f"{name} must be {expected}: CAST it"
     )

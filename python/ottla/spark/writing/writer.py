@@ -1,7 +1,8 @@
-"""The writers of batches and streams: Arrow in, the worker's own producer out, at-least-once.
+"""The writers of batches and streams: they send Arrow batches with the worker's own producer.
 
-Made by ``source`` on the driver, pickled by Spark to every task. Invariant: a task reports success
-only when each of its records was acknowledged; a writer holds options alone, no connection.
+Created by ``source`` on the driver, pickled by Spark to every task. Delivery is at-least-once.
+Invariant: a task succeeds only when each of its records is acknowledged; a writer holds options
+only, no connection.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import Row, StructType
 
 from ottla.errors import ConfigError
-from ottla.spark.clients import producer_for, settle_worker
-from ottla.spark.options.write_options import SinkOptions
+from ottla.spark.clients import freeze_gc, producer_for
+from ottla.spark.options.write_options import WriteOptions
 from ottla.spark.protocols import BatchDelivery
-from ottla.spark.writing.row_batches import batches_of
+from ottla.spark.writing.row_batches import rows_to_batches
 from ottla.spark.writing.write_report import (
     PartitionWritten,
-    TaskWritten,
+    TaskCommitMessage,
     WriteReport,
-    added_up,
     append_report,
+    sum_by_partition,
 )
-from ottla.spark.writing.write_schema import by_topic, check_sink_schema
+from ottla.spark.writing.write_schema import check_write_schema, split_by_topic
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
@@ -42,57 +43,59 @@ log = logging.getLogger(__name__)
 Messages = list[WriterCommitMessage | None]
 
 
-class Sink:
-    """What all writers do: write the rows of one task, and report what all tasks wrote."""
+class _WriterBase:
+    """Writes the rows of one task, and reports the records that all tasks have written."""
 
-    def __init__(self, options: SinkOptions, schema: StructType) -> None:
-        check_sink_schema(schema, options)
+    def __init__(self, options: WriteOptions, schema: StructType) -> None:
+        check_write_schema(schema, options)
         self._options = options
         self._schema = schema
 
-    def write_task(self, batches: Iterator[pa.RecordBatch]) -> TaskWritten:
-        """Write all rows; returns when each is acknowledged, or raises the first failure."""
+    def write_task(self, batches: Iterator[pa.RecordBatch]) -> TaskCommitMessage:
+        """Write all rows; return when each is acknowledged, or raise the first failure."""
         show_warnings()
         producer = producer_for(self._options.kafka)
-        # Now everything is imported that a task needs.
-        settle_worker()
+        # Now everything that a task needs is imported.
+        freeze_gc()
         written: list[dict[tuple[str, int], PartitionWritten]] = []
         pending: deque[tuple[str, BatchDelivery]] = deque()
         for batch in batches:
-            for topic, rows in by_topic(batch, self._options):
+            for topic, rows in split_by_topic(batch, self._options):
                 pending.append((topic, producer.send_batch(topic, rows)))
-            # What failed ends the task soon, and what is done takes no memory.
+            # A failure ends the task early, and completed deliveries are released.
             while pending and pending[0][1].done():
-                written.append(_written(*pending.popleft()))
-            written[:] = [added_up(written)]
+                written.append(_wait_written(*pending.popleft()))
+            written[:] = [sum_by_partition(written)]
         producer.flush()
-        written += [_written(topic, delivery) for topic, delivery in pending]
-        return TaskWritten(added_up(written))
+        written += [_wait_written(topic, delivery) for topic, delivery in pending]
+        return TaskCommitMessage(sum_by_partition(written))
 
-    def report(self, messages: Messages, batch_id: int | None) -> None:
-        """Write down what the tasks wrote, if the options ask for it."""
-        parts = [message.partitions for message in messages if isinstance(message, TaskWritten)]
-        report = WriteReport(added_up(parts), batch_id)
+    def report_commit(self, messages: Messages, batch_id: int | None) -> None:
+        """Log the records that the tasks have written, and append them to ``reportPath``."""
+        parts = [
+            message.partitions for message in messages if isinstance(message, TaskCommitMessage)
+        ]
+        report = WriteReport(sum_by_partition(parts), batch_id)
         log.info("wrote %d records to %d partitions", report.records, len(report.partitions))
         if self._options.report_path is not None:
             append_report(self._options.report_path, report)
 
-    def give_up(self, messages: Messages) -> None:
-        """Say what a write that failed leaves behind."""
+    def report_abort(self, messages: Messages) -> None:
+        """Log what a failed write leaves in the topics."""
         show_warnings()
         done = sum(message is not None for message in messages)
         log.warning(
-            "the write failed; what %d of its %d tasks wrote, and a part of the others', is in the "
-            "log and stays there: records come at least once",
+            "the write failed; the records of %d of its %d tasks, and some of the others', stay "
+            "in the topics: delivery is at-least-once",
             done,
             len(messages),
         )
 
 
-class BatchWriter(Sink, DataSourceArrowWriter):
-    """``frame.write.format("ottla")``."""
+class BatchWriter(_WriterBase, DataSourceArrowWriter):
+    """The writer of ``frame.write.format("ottla")``."""
 
-    def __init__(self, options: SinkOptions, schema: StructType, *, overwrite: bool) -> None:
+    def __init__(self, options: WriteOptions, schema: StructType, *, overwrite: bool) -> None:
         if overwrite:
             raise ConfigError(
                 "mode overwrite is not possible: records are appended; use mode('append')"
@@ -104,57 +107,57 @@ class BatchWriter(Sink, DataSourceArrowWriter):
         return self.write_task(iterator)
 
     def commit(self, messages: Messages) -> None:
-        """Report what was written; nothing is left to be done for it."""
-        self.report(messages, None)
+        """Report the records written; the tasks have written them already."""
+        self.report_commit(messages, None)
 
     def abort(self, messages: Messages) -> None:
-        """Leave what was written: a log takes nothing back."""
-        self.give_up(messages)
+        """Log the failure; written records cannot be removed."""
+        self.report_abort(messages)
 
 
-class _StreamSink(Sink):
-    """What Spark asks of the writers of a stream after each micro-batch."""
+class _StreamWriterBase(_WriterBase):
+    """The callbacks that Spark calls on stream writers after each micro-batch."""
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 (Spark's name)
-        """Report what the micro-batch wrote; nothing is left to be done for it."""
-        self.report(messages, batchId)
+        """Report the records of the micro-batch; the tasks have written them already."""
+        self.report_commit(messages, batchId)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: ARG002, N803 (Spark's)
-        """Leave what was written: a log takes nothing back, and Spark writes it again."""
-        self.give_up(messages)
+        """Log the failure; written records cannot be removed, and Spark writes them again."""
+        self.report_abort(messages)
 
 
-class RowStreamWriter(_StreamSink, DataSourceStreamWriter):
-    """``frame.writeStream.format("ottla")`` where streams give rows only, as PySpark 4.0 does."""
+class RowStreamWriter(_StreamWriterBase, DataSourceStreamWriter):
+    """The writer of ``frame.writeStream.format("ottla")`` for PySpark 4.0, which passes rows."""
 
     def write(self, iterator: Iterator[Row]) -> WriterCommitMessage:
         """Write the rows of one task."""
-        return self.write_task(batches_of(iterator, self._schema))
+        return self.write_task(rows_to_batches(iterator, self._schema))
 
 
 if hasattr(datasource, "DataSourceStreamArrowWriter"):
 
-    class StreamWriter(_StreamSink, datasource.DataSourceStreamArrowWriter):
-        """``frame.writeStream.format("ottla")``, from PySpark 4.1 on."""
+    class StreamWriter(_StreamWriterBase, datasource.DataSourceStreamArrowWriter):
+        """The writer of ``frame.writeStream.format("ottla")``, from PySpark 4.1 on."""
 
         def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
             """Write the rows of one task."""
             return self.write_task(iterator)
 
 
-def stream_writer(options: SinkOptions, schema: StructType) -> DataSourceStreamWriter:
-    """The best writer of streams that this PySpark can use."""
+def make_stream_writer(options: WriteOptions, schema: StructType) -> DataSourceStreamWriter:
+    """Return the Arrow writer if this PySpark supports it, else the row writer."""
     if hasattr(datasource, "DataSourceStreamArrowWriter"):
         return StreamWriter(options, schema)
     return RowStreamWriter(options, schema)
 
 
-def _written(topic: str, delivery: BatchDelivery) -> dict[tuple[str, int], PartitionWritten]:
-    pieces = (
-        {(topic, partition): _piece(first, count)} for partition, first, count in delivery.written()
+def _wait_written(topic: str, delivery: BatchDelivery) -> dict[tuple[str, int], PartitionWritten]:
+    return sum_by_partition(
+        {(topic, partition): _partition_written(first, count)}
+        for partition, first, count in delivery.written()
     )
-    return added_up(pieces)
 
 
-def _piece(first: int | None, count: int) -> PartitionWritten:
+def _partition_written(first: int | None, count: int) -> PartitionWritten:
     return PartitionWritten(count, first, None if first is None else first + count - 1)
