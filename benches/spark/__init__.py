@@ -1,1 +1,1 @@
-"""Spark and Kafka: ottla beside the connector that Spark has itself."""
+"""Benchmarks of ottla against Spark's own Kafka connector."""

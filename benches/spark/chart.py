@@ -1,4 +1,4 @@
-"""The chart of docs/benchmarks.md, drawn from figures that `benches.spark.run --json` has recorded.
+"""Draws the chart of docs/benchmarks.md from the figures that `benches.spark.run --json` records.
 
 python -m benches.spark.chart F.json docs/spark-benchmark.svg
 """
@@ -19,19 +19,18 @@ _WIDTH, _BAR, _GAP, _HEAD, _LEFT = 780, 18, 6, 30, 215
 
 
 def chart(results: list[Result]) -> str:
-    """An SVG: for each scenario bars of CPU seconds a million rows, or of seconds if it is about
-    time."""
+    """Return an SVG with bars for each scenario: CPU seconds per million rows, or seconds."""
     measured = [r for r in results if r.records > 1]
     parts: list[str] = []
     top = 40
-    for scenario, some in itertools.groupby(measured, key=lambda r: r.scenario):
-        of_time = scenario == MANY
-        there = [(r.name, r.seconds if of_time else r.per_million) for r in some]
-        words = f"{scenario}: seconds by the clock" if of_time else scenario
-        parts.append(_text(10, top + 14, words, weight="bold"))
+    for scenario, group in itertools.groupby(measured, key=lambda r: r.scenario):
+        is_elapsed = scenario == MANY
+        bars = [(r.name, r.seconds if is_elapsed else r.per_million) for r in group]
+        heading = f"{scenario}: seconds by the clock" if is_elapsed else scenario
+        parts.append(_text(10, top + 14, heading, weight="bold"))
         top += _HEAD - 8
-        longest = max(value for _, value in there)
-        for name, value in there:
+        longest = max(value for _, value in bars)
+        for name, value in bars:
             width = max(int(value / longest * (_WIDTH - _LEFT - 70)), 1)
             colour = _COLOURS[name.split(",")[0].split()[0]]
             parts.append(_text(_LEFT - 8, top + 13, name, anchor="end"))
@@ -52,11 +51,11 @@ def chart(results: list[Result]) -> str:
 
 
 def _text(
-    x: int, y: int, words: str, *, anchor: str = "start", weight: str = "normal", size: int = 12
+    x: int, y: int, text: str, *, anchor: str = "start", weight: str = "normal", size: int = 12
 ) -> str:
     return (
         f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" '
-        f'text-anchor="{anchor}" fill="#222">{escape(words)}</text>'
+        f'text-anchor="{anchor}" fill="#222">{escape(text)}</text>'
     )
 
 

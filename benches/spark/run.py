@@ -1,12 +1,12 @@
-"""``format("ottla")`` beside Spark's own connector: the same topics, the same session, one table.
+"""Compares ``format("ottla")`` with Spark's own connector: same topics, same session, one table.
 
     python -m benches.spark.run [--records 3000000] [--repeat 5] [--json FILE] [--only TEXT]
 
-Counted are the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
-brokers, which the parent process runs. Ways of a scenario take turns, after rounds that are not
-counted, in which the JVM compiles what it runs; the median of the rounds is shown. "hand-over
-alone" gives Spark ready-made batches of the same rows, or throws away what it hands over: what is
-above it is ottla's own share. Cold sessions are processes of their own.
+It counts the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
+brokers, which the parent process runs. The variants of a scenario take turns, after warm-up rounds
+in which the JVM compiles its code; the table shows the median round. "hand-over alone" generates
+the same rows in Spark, or discards the rows that Spark passes: the difference to it is ottla's own
+share. Cold sessions run in processes of their own.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from benches.spark.cold import WAYS, first_rows
+from benches.spark.cold import VARIANTS, first_rows
 from benches.spark.cpu import tree_cpu
-from benches.spark.scenarios import MANY, Way, ways
+from benches.spark.scenarios import MANY, Variant, variants
 from benches.spark.session import fill, session
 
 COLD = "first row of a cold session"
-# Rounds that are not counted: with fewer the JVM's compiler is much of what is measured.
+# Rounds that are not counted: with fewer, the JVM's compiler dominates the measurement.
 _WARM_UP = 8
 
 
 @dataclass(frozen=True)
 class Result:
-    """The median run of one way: seconds by the clock and of CPU, of JVMs and of Python."""
+    """The median run of one variant: elapsed seconds, and CPU seconds of JVMs and of Python."""
 
     scenario: str
     name: str
@@ -49,7 +49,7 @@ class Result:
 
     @property
     def rate(self) -> float:
-        """Records a second by the clock."""
+        """Records per second of elapsed time."""
         return self.records / self.seconds
 
 
@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=3_000_000)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--only", default="", help="scenarios whose name has this in it")
+    parser.add_argument("--only", default="", help="only scenarios whose name contains this")
     parser.add_argument("--child", metavar="BOOTSTRAP", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -74,27 +74,27 @@ def main() -> int:
 
 
 def _measure(bootstrap: str, options: argparse.Namespace) -> int:
-    best: list[Result] = []
+    results: list[Result] = []
     if options.only != COLD:
-        best += _warm(bootstrap, options)
+        results += _measure_warm(bootstrap, options)
     if options.only in COLD:
-        best += _cold(bootstrap, options.repeat)
-        _record(best, options.json)
-    print(render(best))
+        results += _measure_cold(bootstrap, options.repeat)
+        _record(results, options.json)
+    print(render(results))
     return 0
 
 
-def _warm(bootstrap: str, options: argparse.Namespace) -> list[Result]:
+def _measure_warm(bootstrap: str, options: argparse.Namespace) -> list[Result]:
     spark = session()
-    best: list[Result] = []
-    for scenario, some in itertools.groupby(
-        ways(spark, bootstrap, options.records), key=lambda way: way.scenario
+    results: list[Result] = []
+    for scenario, group in itertools.groupby(
+        variants(spark, bootstrap, options.records), key=lambda variant: variant.scenario
     ):
         if options.only in scenario:
-            best += _scenario(list(some), options.repeat)
-            _record(best, options.json)
+            results += _measure_scenario(list(group), options.repeat)
+            _record(results, options.json)
     spark.stop()
-    return best
+    return results
 
 
 def _record(results: list[Result], path: Path | None) -> None:
@@ -102,21 +102,22 @@ def _record(results: list[Result], path: Path | None) -> None:
         path.write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
 
 
-def _scenario(some: list[Way], repeat: int) -> list[Result]:
-    in_rounds = [way for way in some if not way.once]
-    for way in in_rounds * _WARM_UP:
-        way.run()
-    runs: dict[str, list[Result]] = {way.name: [] for way in some}
+def _measure_scenario(group: list[Variant], repeat: int) -> list[Result]:
+    repeated = [variant for variant in group if not variant.once]
+    for variant in repeated * _WARM_UP:
+        variant.run()
+    runs: dict[str, list[Result]] = {variant.name: [] for variant in group}
     for number in range(repeat):
-        for way in some if number == 0 else in_rounds:
+        for variant in group if number == 0 else repeated:
             before, clock = tree_cpu(), time.perf_counter()
-            way.run()
+            variant.run()
             seconds, after = time.perf_counter() - clock, tree_cpu()
             jvm, python = (after[i] - before[i] for i in (0, 1))
-            result = Result(way.scenario, way.name, way.records, seconds, jvm, python)
-            runs[way.name].append(result)
+            result = Result(variant.scenario, variant.name, variant.records, seconds, jvm, python)
+            runs[variant.name].append(result)
             print(
-                f"  {way.scenario}: {way.name}: {result.per_million:.2f} CPU s/M, {seconds:.1f} s",
+                f"  {result.scenario}: {result.name}: {result.per_million:.2f} CPU s/M, "
+                f"{seconds:.1f} s",
                 flush=True,
             )
     return [_median(results, lambda result: result.per_million) for results in runs.values()]
@@ -126,38 +127,41 @@ def _median(results: list[Result], value: Callable[[Result], float]) -> Result:
     return sorted(results, key=value)[len(results) // 2]
 
 
-def _cold(bootstrap: str, repeat: int) -> list[Result]:
-    """Seconds from the start of a new process to its first row."""
-    runs: dict[str, list[Result]] = {name: [] for name in WAYS}
-    of_session: dict[str, list[float]] = {name: [] for name in WAYS}
+def _measure_cold(bootstrap: str, repeat: int) -> list[Result]:
+    """Measure the seconds from the start of a new process to its first row."""
+    runs: dict[str, list[Result]] = {name: [] for name in VARIANTS}
+    since_session: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for name, row in first_rows(bootstrap, repeat):
         runs[name].append(Result(COLD, name, 1, row.seconds, row.jvm, row.python))
-        of_session[name].append(row.of_session)
+        since_session[name].append(row.since_session)
         print(
-            f"  {COLD}: {name}: {row.seconds:.2f} s, of which from the session on "
-            f"{row.of_session:.2f} s; CPU {row.jvm:.1f} s JVM, {row.python:.1f} s Python",
+            f"  {COLD}: {name}: {row.seconds:.2f} s, of which since the session started "
+            f"{row.since_session:.2f} s; CPU {row.jvm:.1f} s JVM, {row.python:.1f} s Python",
             flush=True,
         )
-    for name, seconds in of_session.items():
-        print(f"  {COLD}: {name}: median from the session on {median(seconds):.2f} s")
+    for name, seconds in since_session.items():
+        print(f"  {COLD}: {name}: median since the session started {median(seconds):.2f} s")
     return [_median(results, lambda result: result.seconds) for results in runs.values()]
 
 
 def render(results: list[Result]) -> str:
-    """The table, in Markdown; "times" is beside the connector as it is tuned: in CPU, or in seconds
-    where the scenario is about time."""
+    """Return the results as a Markdown table.
+
+    The column "times" is relative to the tuned connector: in CPU seconds, or in elapsed seconds for
+    scenarios that measure those.
+    """
     lines = ["", "| | | CPU s/M | JVM | Python | rows/s | seconds | times |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
-    for scenario, some in itertools.groupby(results, key=lambda result: result.scenario):
-        there = list(some)
-        theirs = [r for r in there if r.name.startswith("connector")][-1]
-        for r in there:
+    for scenario, group in itertools.groupby(results, key=lambda result: result.scenario):
+        rows = list(group)
+        theirs = [r for r in rows if r.name.startswith("connector")][-1]
+        for r in rows:
             jvm, python = (f"{part / r.records * 1e6:.2f}" for part in (r.jvm, r.python))
-            of_time = scenario in (COLD, MANY)
-            times = r.seconds / theirs.seconds if of_time else r.per_million / theirs.per_million
-            # Where it is about time, ways take so long that Spark ends idle Python processes
-            # meanwhile, and what those had used is lost to whoever counts.
-            cpu = ["", "", ""] if of_time else [f"{r.per_million:.2f}", jvm, python]
+            is_elapsed = scenario in (COLD, MANY)
+            times = r.seconds / theirs.seconds if is_elapsed else r.per_million / theirs.per_million
+            # These scenarios take so long that Spark ends idle Python processes, whose CPU time is
+            # then not counted.
+            cpu = ["", "", ""] if is_elapsed else [f"{r.per_million:.2f}", jvm, python]
             rate = "" if scenario == COLD else f"{r.rate:,.0f}"
             lines.append(
                 f"| {scenario} | {r.name} | {' | '.join([*cpu, rate])} | "

@@ -1,4 +1,4 @@
-"""The session that all ways share, and the topics that they read: set up once a run."""
+"""The Spark session and the topics that all variants share, set up once per run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 PARTITIONS = 12
 SMALL_PARTITIONS = 1000
-RECORDS_A_SMALL_PARTITION = 100
-# Nobody reads what sinks write, and all rounds of it would fill a disk.
-SOON_DELETED = {
+RECORDS_PER_SMALL_PARTITION = 100
+# The sink's records are never read, and those of all rounds would fill a disk.
+SHORT_RETENTION = {
     "retention.bytes": "20000000",
     "segment.bytes": "20000000",
     "file.delete.delay.ms": "1000",
@@ -19,7 +19,7 @@ SOON_DELETED = {
 
 
 def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = True) -> Any:
-    """A session with the jars of Spark's own connector, and with ottla registered."""
+    """Return a session with the jars of Spark's own connector, and with ottla registered."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
@@ -36,9 +36,9 @@ def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = T
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "4g")
-        # The connector keeps consumers for five minutes, with what they have fetched beyond what
-        # was asked for. Batches never use them again, and as it is tuned they fill 4 GB: first it
-        # is the garbage collector that is measured, then there is no memory left.
+        # The connector keeps consumers for five minutes, with the records that they fetched ahead.
+        # Batches never use them again, and with the tuned settings they fill 4 GB: first the
+        # garbage collector dominates the measurement, then memory runs out.
         .config("spark.kafka.consumer.cache.timeout", "1s")
         .config("spark.kafka.consumer.cache.evictorThreadRunInterval", "1s")
         .config("spark.kafka.consumer.fetchedData.cache.timeout", "1s")
@@ -55,7 +55,7 @@ def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = T
 
 
 def fill(kafka: Any, records: int) -> None:
-    """The topics: small values, large values, very many partitions; and one to write to."""
+    """Create topics with small values, large values, and very many partitions, and one to write."""
     import ottla
 
     source = random.Random(1)
@@ -65,17 +65,17 @@ def fill(kafka: Any, records: int) -> None:
             values = [source.randbytes(value_bytes) for _ in range(min(10_000, count))]
             sent = 0
             while sent < count:
-                some = values[: count - sent]
-                spread = [(sent + i) // run % partitions for i in range(len(some))]
-                producer.send_batch(topic, some, partitions=spread)
-                sent += len(some)
+                chunk = values[: count - sent]
+                spread = [(sent + i) // run % partitions for i in range(len(chunk))]
+                producer.send_batch(topic, chunk, partitions=spread)
+                sent += len(chunk)
             producer.flush()
 
         for topic in ("bytes-100", "bytes-1000"):
             kafka.create_topic(topic, PARTITIONS, 1)
-        kafka.create_topic("sink", PARTITIONS, 1, SOON_DELETED)
+        kafka.create_topic("sink", PARTITIONS, 1, SHORT_RETENTION)
         send("bytes-100", 100, records, PARTITIONS, 100)
         send("bytes-1000", 1000, records // 4, PARTITIONS, 100)
         kafka.create_topic("small", SMALL_PARTITIONS, 1)
-        small = SMALL_PARTITIONS * RECORDS_A_SMALL_PARTITION
+        small = SMALL_PARTITIONS * RECORDS_PER_SMALL_PARTITION
         send("small", 100, small, SMALL_PARTITIONS, 1)

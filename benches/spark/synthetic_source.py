@@ -1,4 +1,4 @@
-"""Rows that cost nothing to get, or to be rid of: what it costs to hand Arrow batches over."""
+"""A source that generates rows and a sink that discards them: the cost of the transfer alone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def ready_made(partitions: int) -> Any:
-    """A data source, `ready_made`, that gives `rows` rows with values of `bytes`, read nowhere."""
+def generating_source(partitions: int) -> Any:
+    """Return a data source, `generated`, of `rows` rows with values of `bytes` bytes."""
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
     from pyspark.sql.types import StructType
 
-    # Local, so that they reach the workers by value.
+    # Local classes, so that they are pickled by value.
     class Reader(DataSourceReader):
         def __init__(self, rows: int, value_bytes: int, schema: StructType) -> None:
             self._rows, self._bytes, self._schema = rows, value_bytes, schema
@@ -27,7 +27,7 @@ def ready_made(partitions: int) -> Any:
 
             freeze_gc()
             schema = arrow_schema(self._schema)
-            size = 3_500_000 // self._bytes  # some 4 MB, as ottla makes them
+            size = 3_500_000 // self._bytes  # about 4 MB, like ottla's batches
             columns = {
                 "key": lambda: pa.nulls(size, pa.binary()),
                 "value": lambda: pa.array([bytes(self._bytes)] * size, pa.binary()),
@@ -39,16 +39,16 @@ def ready_made(partitions: int) -> Any:
             }
             arrays = [columns[name]() for name in schema.names]
             batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-            left = self._rows // partitions
-            left += partition.value < self._rows % partitions
-            while left:
-                yield batch.slice(0, min(left, size))
-                left -= min(left, size)
+            remaining = self._rows // partitions
+            remaining += partition.value < self._rows % partitions
+            while remaining:
+                yield batch.slice(0, min(remaining, size))
+                remaining -= min(remaining, size)
 
     class Source(DataSource):
         @classmethod
         def name(cls) -> str:
-            return "ready_made"
+            return "generated"
 
         def schema(self) -> StructType:
             from ottla.spark.reading.schema import full_schema
@@ -61,8 +61,8 @@ def ready_made(partitions: int) -> Any:
     return Source
 
 
-def thrown_away() -> Any:
-    """A data source, `thrown_away`, to write to: it takes Arrow batches, and that is all."""
+def discarding_sink() -> Any:
+    """Return a data source, `discarding`, that takes Arrow batches and discards them."""
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
     from pyspark.sql.types import StructType
 
@@ -78,7 +78,7 @@ def thrown_away() -> Any:
     class Source(DataSource):
         @classmethod
         def name(cls) -> str:
-            return "thrown_away"
+            return "discarding"
 
         def writer(self, schema: StructType, overwrite: bool) -> Writer:  # noqa: ARG002 (Spark's)
             return Writer()
