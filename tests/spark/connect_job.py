@@ -1,8 +1,8 @@
-"""The client of test_connect.py: a process of its own, without a JVM.
+"""The client of test_connect.py, in a process without a JVM.
 
     python -m tests.spark.connect_job REMOTE BOOTSTRAP_SERVERS DIRECTORY
 
-Writes to the topic "connect-0" and reads from it over Spark Connect; prints what it found as JSON.
+Writes to the topic "connect-0" and reads from it over Spark Connect; prints its results as JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CANARY = "canary-key"
 def main() -> None:
     remote, bootstrap, directory = sys.argv[1:]
     spark = SparkSession.builder.remote(remote).getOrCreate()
-    # The server finds the format by itself; this is harmless, and has it hide more.
+    # The server discovers the format by itself; this call extends its redaction.
     for _ in range(2):
         ottla.spark.register(spark)
     hidden = [
@@ -58,13 +58,13 @@ def main() -> None:
 
 
 def secrets() -> dict[str, str]:
-    """Secrets that are of no effect here, one as long as keys are, and one with quotes in it."""
+    """Return secrets that have no effect here: one as long as a key, and one with quotes."""
     key = "\n".join(["-----BEGIN PRIVATE KEY-----", *[CANARY * 6] * 60])
     return {"kafka.ssl.keystore.key": key, "kafka.sasl.password": f'a"b\\c{CANARY}'}
 
 
 def stream(spark: SparkSession, source: dict[str, str], directory: str) -> list[int]:
-    """Copy the topic by a stream; what the target holds, and how far the stream was behind."""
+    """Copy the topic with a stream, and return the target's content and the stream's lag."""
     query = (
         spark.readStream.format("ottla")
         .options(**source, startingOffsets="earliest", maxOffsetsPerTrigger="400")
@@ -85,7 +85,7 @@ def stream(spark: SparkSession, source: dict[str, str], directory: str) -> list[
 
 
 def wrong(spark: SparkSession, kafka: dict[str, str]) -> str:
-    """What an option that does not exist is answered with."""
+    """Return the error for an unknown option."""
     try:
         spark.read.format("ottla").options(**kafka, subscribes="x").load().count()
     except Exception as error:  # noqa: BLE001 (whatever it is, the test looks at it)

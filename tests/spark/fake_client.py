@@ -1,4 +1,4 @@
-"""A client that is none: logs as numbers, for the parts of the Spark layer that only ask."""
+"""A fake client whose logs are only offsets, for the planners and readers."""
 
 from __future__ import annotations
 
@@ -78,15 +78,15 @@ class FakeClient:
     failures: list[Exception] = field(default_factory=list)
     isolation: set[str] = field(default_factory=set)
     scans: list[FakeScan] = field(default_factory=list)
-    asked: list[dict[str, object]] = field(default_factory=list)
+    scan_requests: list[dict[str, object]] = field(default_factory=list)
     timeouts: list[float | None] = field(default_factory=list)
-    # How long list_offsets may wait.
-    patience: list[float | None] = field(default_factory=list)
+    # The timeouts passed to list_offsets.
+    offset_timeouts: list[float | None] = field(default_factory=list)
     slow_cluster: bool = False
-    # What happens before one answer after the other to list_offsets.
-    meanwhile: list[Callable[[], object]] = field(default_factory=list)
-    # Topics that are listed, but gone before they are looked up.
-    listed_last: set[str] = field(default_factory=set)
+    # Functions to call before each response of list_offsets, in turn.
+    before_responses: list[Callable[[], object]] = field(default_factory=list)
+    # Topics that list_topics returns once although they were deleted.
+    listed_once: set[str] = field(default_factory=set)
 
     def cluster(
         self,
@@ -113,8 +113,8 @@ class FakeClient:
         return cluster
 
     def list_topics(self) -> list[str]:
-        listed = sorted({topic for topic, _ in self.logs} | self.listed_last)
-        self.listed_last.clear()
+        listed = sorted({topic for topic, _ in self.logs} | self.listed_once)
+        self.listed_once.clear()
         return listed
 
     def list_offsets(
@@ -124,9 +124,9 @@ class FakeClient:
         isolation_level: str | None = None,
         timeout: float | None = None,
     ) -> Mapping[TopicPartition, protocols.Offset]:
-        self.patience.append(timeout)
-        if self.meanwhile:
-            self.meanwhile.pop(0)()
+        self.offset_timeouts.append(timeout)
+        if self.before_responses:
+            self.before_responses.pop(0)()
         if self.failures:
             raise self.failures.pop(0)
         self.isolation.add(isolation_level or "read_uncommitted")
@@ -152,7 +152,7 @@ class FakeClient:
         timeout: float | None = None,
     ) -> protocols.Scan:
         assert columns is not None
-        self.asked.append(
+        self.scan_requests.append(
             {"ranges": list(ranges), "headers": include_headers, "fail": fail_on_data_loss}
         )
         full = arrow_schema(full_schema(include_headers=True))

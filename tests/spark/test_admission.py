@@ -1,4 +1,4 @@
-"""How far a micro-batch goes: shares of partitions, limits and delays, and their options."""
+"""Admission control: shares of partitions, limits and delays, and their options."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BASE = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
 A, B, C = ("t", 0), ("t", 1), ("t", 2)
 
 
-def test_shares_are_those_of_sparks_source() -> None:
+def test_offsets_are_shared_as_by_sparks_source() -> None:
     start = {A: 0, B: 10, C: 5}
     newest = {A: 1000, B: 11, C: 5}
     assert limit_offsets(start, newest, 100) == {A: 99, B: 11, C: 5}
     assert limit_offsets(start, newest, 10**9) == newest
     assert limit_offsets(start, start, 1) == start
-    # A log that was cut is left to be found out by the plan.
+    # A truncated log is detected later, by the plan.
     assert limit_offsets({A: 50}, {A: 10}, 5) == {A: 10}
 
 
@@ -45,7 +45,7 @@ def test_limits_end_within_the_log_and_always_advance() -> None:
         assert taken <= limit + len(start)
 
 
-def test_bytes_are_shared_by_what_records_weigh() -> None:
+def test_bytes_are_shared_by_record_size() -> None:
     start, newest = {A: 0, B: 0}, {A: 1000, B: 1000}
     assert limit_bytes(start, newest, 110_000, {A: 10.0, B: 100.0}) == newest
     assert limit_bytes(start, newest, 55_000, {A: 10.0, B: 100.0}) == {A: 500, B: 500}
@@ -56,7 +56,7 @@ def test_delay() -> None:
     now = [1000.0]
     delay = TriggerDelay(10, 60.0, lambda: now[0])
     few, enough = {A: 5}, {A: 10}
-    assert not delay.should_delay({A: 0}, few)  # the first trigger never waits
+    assert not delay.should_delay({A: 0}, few)
     assert delay.should_delay({A: 0}, few)
     assert not delay.should_delay({A: 0}, enough)
     now[0] += 59

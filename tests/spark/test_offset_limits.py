@@ -1,4 +1,4 @@
-"""Offsets: JSON shapes, resolve, which option wins, and what a batch refuses."""
+"""Offset range limits: JSON, precedence of options, and limits that a batch rejects."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ DEFAULT = GlobalOffset(EARLIEST)
         ({"startingoffsetsbytimestamp": '{"a":{"0":7}}'}, SpecificTimestamps({("a", 0): 7})),
     ],
 )
-def test_each_form(values: dict[str, str], expected: OffsetRangeLimit) -> None:
+def test_each_kind_of_limit(values: dict[str, str], expected: OffsetRangeLimit) -> None:
     assert parse_offset_range_limit(values, "starting", DEFAULT) == expected
 
 
-def test_precedence_and_that_the_loser_is_not_parsed() -> None:
+def test_precedence_and_overridden_options_are_not_parsed() -> None:
     values = {
         "endingtimestamp": "5",
         "endingoffsetsbytimestamp": '{"a":{"0":6}}',
@@ -84,7 +84,7 @@ def test_offsets_with_sentinels_and_quoted_numbers() -> None:
         "[" * 100_000,
     ],
 )
-def test_malformed_json_is_refused_with_an_example(text: str) -> None:
+def test_malformed_json_is_rejected_with_an_example(text: str) -> None:
     with pytest.raises(
         ConfigError, match=r'startingOffsets: expected .*"topicA":\{"0":23'
     ) as caught:
@@ -92,7 +92,7 @@ def test_malformed_json_is_refused_with_an_example(text: str) -> None:
     assert len(str(caught.value)) < 400
 
 
-def test_other_negative_offsets_and_timestamps_are_refused() -> None:
+def test_other_negative_offsets_and_timestamps_are_rejected() -> None:
     with pytest.raises(ConfigError, match="a-0 has offset -3"):
         parse_offsets("startingOffsets", '{"a":{"0":-3}}')
     with pytest.raises(ConfigError, match="a-0 has timestamp -1"):
@@ -134,7 +134,9 @@ def test_wrong_global_timestamp(text: str) -> None:
         ),
     ],
 )
-def test_what_a_batch_refuses(start: OffsetRangeLimit, end: OffsetRangeLimit, message: str) -> None:
+def test_limits_that_a_batch_rejects(
+    start: OffsetRangeLimit, end: OffsetRangeLimit, message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         check_batch_limits(start, end)
 
@@ -149,11 +151,13 @@ def test_what_a_batch_refuses(start: OffsetRangeLimit, end: OffsetRangeLimit, me
         (SpecificOffsets({("a", 0): 9}), SpecificTimestamps({("b", 0): 8})),
     ],
 )
-def test_what_a_batch_leaves_to_planning(start: OffsetRangeLimit, end: OffsetRangeLimit) -> None:
+def test_limits_that_are_checked_at_planning(
+    start: OffsetRangeLimit, end: OffsetRangeLimit
+) -> None:
     check_batch_limits(start, end)
 
 
-def test_json_is_deterministic_and_comes_back() -> None:
+def test_json_is_deterministic_and_round_trips() -> None:
     offsets = {("b", 10): 5, ("b", 9): 4, ("a", 0): -1}
     text = json.dumps(offsets_to_json(offsets), separators=(",", ":"))
     assert text == '{"a":{"0":-1},"b":{"9":4,"10":5}}'
@@ -161,6 +165,6 @@ def test_json_is_deterministic_and_comes_back() -> None:
     assert parse_offsets("x", text) == offsets
 
 
-def test_long_lists_of_partitions_are_cut() -> None:
+def test_long_lists_of_partitions_are_truncated() -> None:
     assert format_partitions([("a", 1), ("a", 0)]) == "[a-0, a-1]"
     assert format_partitions(("a", n) for n in range(1000)).endswith("… and 980 more]")

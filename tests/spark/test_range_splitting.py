@@ -1,4 +1,4 @@
-"""Ranges: cut as Spark's Kafka source cuts them, and never an offset lost or read twice."""
+"""Splitting ranges: as Spark's Kafka source does, without losing or repeating an offset."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def ranges(*ends: tuple[int, int]) -> list[OffsetRange]:
     return [OffsetRange(f"t{n}", 1, start, end, "b:1") for n, (start, end) in enumerate(ends)]
 
 
-def cut(pieces: list[OffsetRange], *ends: Ends) -> list[OffsetRange]:
+def split_at(whole: list[OffsetRange], *ends: Ends) -> list[OffsetRange]:
     return [
-        OffsetRange(piece.topic, 1, start, end, "b:1")
-        for piece, parts in zip(pieces, ends, strict=True)
-        for start, end in parts
+        OffsetRange(one.topic, 1, start, end, "b:1")
+        for one, bounds in zip(whole, ends, strict=True)
+        for start, end in bounds
     ]
 
 
 @pytest.mark.parametrize(
     ("given", "least", "most", "expected"),
     [
-        # Nothing asked: one to one, without the empty ones.
+        # No option: unchanged, without empty ranges.
         ([(1, 2)], None, None, [[(1, 2)]]),
         ([(1, 2), (1, 1)], None, None, [[(1, 2)], []]),
         ([(5, 1)], None, None, [[]]),
@@ -52,7 +52,7 @@ def cut(pieces: list[OffsetRange], *ends: Ends) -> list[OffsetRange]:
             None,
             [[(0, 500)], [(0, 6000), (6000, 12000)], [(0, 5000), (5000, 10000), (10000, 15001)]],
         ),
-        # More places than records.
+        # More parts than records.
         ([(0, 2)], 100, None, [[(0, 1), (1, 2)]]),
         # maxRecordsPerPartition alone.
         ([(1, 5)], None, 4, [[(1, 5)]]),
@@ -67,7 +67,7 @@ def cut(pieces: list[OffsetRange], *ends: Ends) -> list[OffsetRange]:
                 [(1, 20), (20, 40), (40, 60)],
             ],
         ),
-        # Both: the maximum first, then the minimum cuts further.
+        # Both: the maximum first, then the minimum splits further.
         ([(1, 40)], 1, 20, [[(1, 20), (20, 40)]]),
         ([(1, 40)], 4, 20, [[(1, 10), (10, 20), (20, 30), (30, 40)]]),
         (
@@ -78,14 +78,14 @@ def cut(pieces: list[OffsetRange], *ends: Ends) -> list[OffsetRange]:
         ),
     ],
 )
-def test_cutting(given: Ends, least: int | None, most: int | None, expected: list[Ends]) -> None:
-    pieces = ranges(*given)
-    got = split_ranges(pieces, min_partitions=least, max_records_per_partition=most)
-    assert got == cut(pieces, *expected)
+def test_splitting(given: Ends, least: int | None, most: int | None, expected: list[Ends]) -> None:
+    whole = ranges(*given)
+    got = split_ranges(whole, min_partitions=least, max_records_per_partition=most)
+    assert got == split_at(whole, *expected)
 
 
-def test_half_a_place_rounds_up() -> None:
-    # 5 of 10 records and 5 places: 2.5 each, which the JVM rounds to 3.
+def test_half_a_part_rounds_up() -> None:
+    # 5 of 10 records and 5 parts: 2.5 each, which the JVM rounds to 3.
     got = split_ranges(ranges((0, 5), (0, 5)), min_partitions=5)
     assert len(got) == 6
 
@@ -97,7 +97,7 @@ def test_nothing_is_lost_or_repeated() -> None:
         least = rng.choice([None, rng.randrange(1, 60)])
         most = rng.choice([None, rng.randrange(1, 60)])
         got = split_ranges(given, min_partitions=least, max_records_per_partition=most)
-        assert all(piece.size > 0 for piece in got)
-        assert most is None or all(piece.size <= most for piece in got)
+        assert all(part.size > 0 for part in got)
+        assert most is None or all(part.size <= most for part in got)
         covered = [(p.topic, offset) for p in got for offset in range(p.start, p.end)]
         assert covered == [(p.topic, offset) for p in given for offset in range(p.start, p.end)]

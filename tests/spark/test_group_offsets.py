@@ -1,4 +1,4 @@
-"""A stream's progress as a group's offsets: what is published, and when again."""
+"""Offsets of a stream committed to a group: which, and when they are committed again."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ A, B, C = ("t", 0), ("t", 1), ("t", 2)
 
 
 class Group:
-    """Takes what is published, or fails with what it is told to, one after the other."""
+    """Records the committed offsets, or raises the given failures, one per call."""
 
     def __init__(self, *failures: Exception) -> None:
-        self.told: list[dict[tuple[str, int], int]] = []
+        self.commits: list[dict[tuple[str, int], int]] = []
         self.failures = list(failures)
 
     def admin(self, client: object) -> Group:
@@ -26,13 +26,13 @@ class Group:
     def alter_consumer_group_offsets(
         self, group: str, offsets: dict[tuple[str, int], int], timeout: float
     ) -> None:
-        self.told.append(offsets)
+        self.commits.append(offsets)
         if self.failures:
             raise self.failures.pop(0)
 
 
 class Query:
-    """Publishes its progress at the moments that the test says."""
+    """Commits offsets at times that the test sets."""
 
     def __init__(self, group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(ottla, "Admin", group.admin)
@@ -42,15 +42,15 @@ class Query:
     def publish(self, after: float, **offsets: int) -> None:
         self.now += after
         named = {"a": A, "b": B, "c": C}
-        told = {named[name]: offset for name, offset in offsets.items()}
-        self.progress.commit(FakeClient({}), told, {A, B})
+        commits = {named[name]: offset for name, offset in offsets.items()}
+        self.progress.commit(FakeClient({}), commits, {A, B})
 
 
 def refused() -> FencedError:
     return FencedError("the group has members")
 
 
-def test_progress_that_cannot_be_published_is_a_warning_and_tried_again_after_a_pause(
+def test_a_failed_commit_is_a_warning_and_is_retried_after_the_backoff(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     group = Group(refused())
@@ -58,17 +58,17 @@ def test_progress_that_cannot_be_published_is_a_warning_and_tried_again_after_a_
     query.publish(0, a=5, c=1)
     for offset in range(6, 900):
         query.publish(29.9 / 894, a=offset, b=1, c=1)
-    assert group.told == [{A: 5}]
-    # Then the newest, at once what has changed since, and never what is deleted.
+    assert group.commits == [{A: 5}]
+    # Then the newest offsets, at once those that changed since, and none of deleted partitions.
     query.publish(0.2, a=900, b=1, c=1)
     query.publish(0.1, a=901, b=1, c=1)
     query.publish(0.1, a=901, b=1, c=1)
-    assert group.told[1:] == [{A: 900, B: 1}, {A: 901}]
+    assert group.commits[1:] == [{A: 900, B: 1}, {A: 901}]
     assert "offsets of group g were not committed" in caplog.text
     assert "the group has members" in caplog.text
 
 
-def test_the_pause_is_counted_from_when_the_attempt_has_failed(
+def test_the_backoff_starts_when_the_attempt_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class SlowGroup(Group):
@@ -78,45 +78,45 @@ def test_the_pause_is_counted_from_when_the_attempt_has_failed(
             query.now += 5
             super().alter_consumer_group_offsets(group, offsets, timeout)
 
-    group = SlowGroup(errors.TimeoutError("nobody answers"))
+    group = SlowGroup(errors.TimeoutError("no broker responds"))
     query = Query(group, monkeypatch)
     for after in (0, 0.1, 29.8):
         query.publish(after, a=5)
-    assert len(group.told) == 1
+    assert len(group.commits) == 1
     query.publish(0.2, a=5)
-    assert len(group.told) == 2
+    assert len(group.commits) == 2
 
 
-def test_each_kind_of_failure_is_told_once_until_it_has_passed(
+def test_each_kind_of_failure_is_logged_once_until_a_commit_succeeds(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    away = errors.TimeoutError("nobody answers")
+    away = errors.TimeoutError("no broker responds")
     group = Group(refused(), away, refused(), away)
     query = Query(group, monkeypatch)
     for _ in range(4):
         query.publish(31, a=5)
     assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
     query.publish(31, a=5)
-    assert len(group.told) == 5
+    assert len(group.commits) == 5
     group.failures.append(refused())
     query.publish(1, a=6)
     assert len(caplog.records) == 3
     assert caplog.messages[0] == caplog.messages[2]
 
 
-def test_what_does_not_change_is_published_again_before_brokers_forget_it(
+def test_unchanged_offsets_are_committed_again_before_they_expire(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     group = Group()
     query = Query(group, monkeypatch)
     for after, offset in ((0, 5), (1800, 6), (1799, 6), (1, 7), (3599, 7), (1, 7)):
         query.publish(after, a=offset, b=1)
-    assert group.told == [{A: 5, B: 1}, {A: 6}, {A: 7, B: 1}, {A: 7, B: 1}]
-    # And when that fails, after the pause, like everything.
+    assert group.commits == [{A: 5, B: 1}, {A: 6}, {A: 7, B: 1}, {A: 7, B: 1}]
+    # If that fails, it is retried after the backoff, like any commit.
     group.failures.append(refused())
     for after in (3600, 1, 29):
         query.publish(after, a=7, b=1)
-    assert group.told[4:] == [{A: 7, B: 1}] * 2
-    # A process that has just started does not know what was published.
+    assert group.commits[4:] == [{A: 7, B: 1}] * 2
+    # A new process does not know what was committed.
     GroupOffsetCommitter("g", lambda: 0.0).commit(FakeClient({}), {A: 7}, {A})
-    assert group.told[6:] == [{A: 7}]
+    assert group.commits[6:] == [{A: 7}]

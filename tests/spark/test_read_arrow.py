@@ -1,4 +1,4 @@
-"""More ways into Spark, on real brokers: read_arrow, pushed filters, functions, shared tasks."""
+"""Other ways to use ottla in Spark, on real brokers: read_arrow, pushdown, functions, packing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PUSHING = "spark.sql.python.filterPushdown.enabled"
 
 @pytest.fixture
 def events(kafka: KafkaCluster) -> str:
-    """1000 records a partition in partitions 0 to 2, one each second; made once."""
+    """1000 records per partition in partitions 0 to 2, one per second; created once."""
     topic = "arrow-events"
     if kafka.leader_of(topic) < 0:
         kafka.create_topic(topic, partitions=4, config={"retention.ms": "-1"})
@@ -86,7 +86,7 @@ def test_read_arrow_takes_numbers_and_booleans_as_spark_does(
     assert frame.count() == 3000
 
 
-def test_read_arrow_refuses_what_the_format_refuses(
+def test_read_arrow_rejects_what_the_format_rejects(
     spark: SparkSession, kafka: KafkaCluster, events: str
 ) -> None:
     options = options_of(kafka, events)
@@ -106,7 +106,7 @@ def test_read_arrow_refuses_what_the_format_refuses(
         ("partition = 1", 1),
         ("partition IN (0, 2) AND offset >= 990", 2),
         ("offset BETWEEN 10 AND 19 AND topic = 'arrow-events'", 3),
-        ("topic = 'other'", 1),  # Spark makes one of none
+        ("topic = 'other'", 1),  # Spark creates one task if there are none
         ("timestamp >= TIMESTAMP '2020-09-13 12:43:00' AND partition < 2", 2),
         ("timestamp > TIMESTAMP '2100-01-01 00:00:00'", 1),
         ("timestamp < TIMESTAMP '2020-09-13 12:27:00'", 3),
@@ -115,7 +115,7 @@ def test_read_arrow_refuses_what_the_format_refuses(
         ("key = 'k7' AND offset < 500", 3),
     ],
 )
-def test_pushed_filters_change_what_is_read_but_not_the_rows(
+def test_pushed_filters_read_less_and_return_the_same_rows(
     spark: SparkSession, kafka: KafkaCluster, events: str, condition: str, tasks: int
 ) -> None:
     columns = ["topic", "partition", "offset", "key", "value", "timestamp"]
@@ -132,7 +132,7 @@ def test_pushed_filters_change_what_is_read_but_not_the_rows(
         spark.conf.unset(PUSHING)
 
 
-def test_pushing_where_spark_does_not_push_is_an_error_that_names_the_setting(
+def test_pushdown_disabled_in_spark_is_an_error_that_names_the_setting(
     spark: SparkSession, kafka: KafkaCluster, events: str
 ) -> None:
     with pytest.raises(PySparkException, match=PUSHING.replace(".", r"\.")):
@@ -147,10 +147,10 @@ def test_small_partitions_share_tasks(
         producer.send_batch(
             topic, ["x" * 100] * 6000, partitions=[i % 60 for i in range(6000)]
         ).result(120)
-    # As many as with Spark's connector, where they are not very many.
+    # As many as with Spark's connector, since there are not very many.
     assert read(spark, kafka, topic).rdd.getNumPartitions() == 60
     by_bytes = read(spark, kafka, topic, targetBytesPerPartition="24000")
-    # Some 110 bytes a record: two partitions of a broker at a time.
+    # About 110 bytes per record: two partitions of a broker per task.
     assert 25 <= by_bytes.rdd.getNumPartitions() <= 40
     assert by_bytes.count() == 6000
     cut = read(spark, kafka, topic, targetBytesPerPartition="6000")
@@ -161,7 +161,7 @@ def test_small_partitions_share_tasks(
         numbers = [i % 200 for i in range(1000)]
         producer.send_batch(many, ["x"] * 1000, partitions=numbers).result(120)
     frame = read(spark, kafka, many)
-    # Of each broker's three partitions at a time.
+    # Three partitions of each broker per task.
     assert 64 <= frame.rdd.getNumPartitions() <= 70
     rows = frame.select("partition", "offset").collect()
     assert sorted(map(tuple, rows)) == [(p, o) for p in range(200) for o in range(5)]
@@ -178,9 +178,9 @@ def test_partition_for_and_leader_for(
         udf.partition_for(topic, "key", config=config).alias("text"),
         udf.partition_for(topic, col("key").cast("binary"), config=config).alias("partition"),
         udf.leader_for(topic, "key", config=config).alias("leader"),
-        udf.partition_for(topic, lit(None).cast("string"), config=config).alias("nobody"),
+        udf.partition_for(topic, lit(None).cast("string"), config=config).alias("no_key"),
     )
-    # What it says is where the records go.
+    # The column equals the partition of the records.
     value = frame.selectExpr("key", "CAST(partition AS STRING) AS value")
     ottla.spark.write(value, {"kafka.bootstrap.servers": kafka.bootstrap, "topic": topic})
     written = read(spark, kafka, topic).selectExpr("partition", "CAST(value AS STRING) AS said")
@@ -191,8 +191,8 @@ def test_partition_for_and_leader_for(
     for row in rows:
         assert row.text == row.partition == ottla.partition_for_key(row.key, 7)
         assert row.leader == client.leader(topic, row.partition)
-        assert row.nobody is None
-    # A job can be cut by it.
+        assert row.no_key is None
+    # The column can be used to repartition a job.
     cut = frame.repartition(3, "leader").select(spark_partition_id().alias("task"), "leader")
     assert len(cut.distinct().collect()) == len({row.leader for row in rows})
     with pytest.raises(UnknownTopicError):

@@ -1,4 +1,4 @@
-"""Writing against a fake producer: columns, topics, what a task reports, what fails it."""
+"""Writing with a fake producer: columns, topics, reports of tasks, failures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.spark.sink_schemas import BASE, TO, schema
 
 @dataclass
 class FakeDelivery:
-    """The promise of rows that are written one after the other, or of their failure."""
+    """The delivery of rows written one after the other, or their failure."""
 
     partition: int
     first: int | None
@@ -50,7 +50,7 @@ class FakeDelivery:
 
 @dataclass
 class FakeProducer:
-    """Keeps what is sent; all of a call goes to one partition, of which there are two."""
+    """Keeps what is sent; the rows of a call go to one of two partitions."""
 
     sent: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def rows(**columns: Sequence[object]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def test_the_topic_option_wins_and_other_columns_are_left_out() -> None:
+def test_the_topic_option_wins_and_other_columns_are_dropped() -> None:
     batch = rows(value=[b"a"], topic=[7], offset=[1], timestamp=[3], partition=[0])
     ((topic, sent),) = split_by_topic(batch, parse_write_options(TO))
     assert topic == "t"
@@ -97,7 +97,7 @@ def test_the_topic_option_wins_and_other_columns_are_left_out() -> None:
     assert list(split_by_topic(batch.slice(0, 0), parse_write_options(TO))) == []
 
 
-def test_topics_of_rows_keep_their_order() -> None:
+def test_rows_of_a_topic_keep_their_order() -> None:
     names = [["b", "a", "c"][i * i % 3] for i in range(100)] + ["c"]
     batch = rows(value=list(range(101)), topic=names)
     got = {
@@ -117,14 +117,14 @@ def test_a_null_topic_is_an_error() -> None:
         list(split_by_topic(rows(value=[b"a", b"b"], topic=["t", None]), parse_write_options(BASE)))
 
 
-def test_a_task_reports_what_was_written(producer: FakeProducer, tmp_path: Path) -> None:
+def test_a_task_reports_the_records_written(producer: FakeProducer, tmp_path: Path) -> None:
     path = str(tmp_path / "report")
     made = batch_writer("value binary, topic string", reportPath=path)
     made = pickle.loads(pickle.dumps(made))
     one = rows(value=[b"a", b"b", b"c"], topic=["x", "y", "x"])
     messages = [pickle.loads(pickle.dumps(made.write(iter([one, one])))) for _ in range(2)]
     assert producer.flushed == 2
-    # Each call of the producer goes to the other partition: x to 0 and y to 1, twice a task.
+    # The producer's calls alternate between partitions: x to 0 and y to 1, twice per task.
     assert messages[0] == TaskCommitMessage(
         {("x", 0): PartitionWritten(4, 0, 3), ("y", 1): PartitionWritten(2, 0, 1)}
     )
@@ -141,7 +141,7 @@ def test_a_task_reports_what_was_written(producer: FakeProducer, tmp_path: Path)
     assert (stream.records, stream.batch_id, dict(stream.partitions)) == (0, 7, {})
 
 
-def test_offsets_that_nobody_knows(producer: FakeProducer, tmp_path: Path) -> None:
+def test_unknown_offsets(producer: FakeProducer, tmp_path: Path) -> None:
     producer.knows_offsets = False
     path = str(tmp_path / "report")
     made = batch_writer("value binary", topic="t", reportPath=path)
@@ -175,7 +175,7 @@ def test_rows_of_a_stream_become_batches(producer: FakeProducer) -> None:
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
-def test_moments_in_rows_are_of_the_workers_time_zone(
+def test_timestamps_in_rows_are_in_the_workers_time_zone(
     producer: FakeProducer, monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
     monkeypatch.setenv("TZ", zone)
@@ -191,7 +191,7 @@ def test_moments_in_rows_are_of_the_workers_time_zone(
         )
         made = RowStreamWriter(parse_write_options({**TO, "includeTimestamp": "true"}), columns)
         row = Row("value", "timestamp", "other")
-        # As Spark makes rows of what it has, in microseconds.
+        # As Spark converts its values to rows, in microseconds.
         moment = kind.fromInternal(1_600_000_000_123_000)
         made.write(iter([row("a", moment, 1), row("b", None, 2)]))
     finally:
@@ -202,7 +202,7 @@ def test_moments_in_rows_are_of_the_workers_time_zone(
     assert batch["timestamp"].cast(pa.int64()).to_pylist() == [1_600_000_000_123_000, None]
 
 
-def test_abort_says_that_records_stay(caplog: pytest.LogCaptureFixture) -> None:
+def test_abort_warns_that_records_stay(caplog: pytest.LogCaptureFixture) -> None:
     made = batch_writer("value binary", topic="t")
     with caplog.at_level(logging.WARNING):
         made.abort([None, TaskCommitMessage()])
@@ -211,6 +211,6 @@ def test_abort_says_that_records_stay(caplog: pytest.LogCaptureFixture) -> None:
     assert "0 of its 1 tasks" in caplog.text
 
 
-def test_secrets_show_nowhere() -> None:
+def test_secrets_appear_nowhere() -> None:
     made = batch_writer("value binary", topic="t", **{"kafka.sasl.password": "hunter2"})
     assert "hunter2" not in repr(made) + repr(vars(made))

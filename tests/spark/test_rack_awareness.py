@@ -1,4 +1,4 @@
-"""Tasks read from the replica in their own rack: told by how many bytes came from which broker."""
+"""Tasks read from the replica in their own rack, as the bytes received per broker show."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECORDS, EACH = 40, 100_000
 
 
 def received(batches: Any) -> Iterator[Any]:
-    """Read all, and tell by broker's port what the kernel counted on this process's connections."""
+    """Read all, and return the bytes received from each broker's port, as the kernel counts."""
     import os
     import socket
     import struct
@@ -43,22 +43,22 @@ def received(batches: Any) -> Iterator[Any]:
                     port = connection.getpeername()[1]
                     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
             except (OSError, IndexError, TypeError):
-                continue  # gone, or neither connected nor of TCP
+                continue  # closed, not connected or not TCP
             # tcpi_bytes_received, of struct tcp_info in linux/tcp.h.
             found[port] += struct.unpack_from("=Q", info, 128)[0]
         return found
 
     before = by_port()
     rows = sum(batch.num_rows for batch in batches)
-    # Counter's difference leaves out what did not grow.
+    # Subtracting Counters drops values that did not grow.
     grown = by_port() - before
     columns = {"port": list(grown), "bytes": list(grown.values()), "rows": [rows] * len(grown)}
     yield pa.RecordBatch.from_pydict(columns)
 
 
-@pytest.mark.parametrize("told", ["option", "environment", "nobody"])
+@pytest.mark.parametrize("rack_from", ["option", "environment", "none"])
 def test_a_task_reads_from_the_replica_in_its_rack(
-    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, told: str
+    spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, rack_from: str
 ) -> None:
     topic = kafka_topic()
     with ottla.Producer(kafka.bootstrap) as producer:
@@ -67,17 +67,17 @@ def test_a_task_reads_from_the_replica_in_its_rack(
         producer.flush()
     racks, leader = kafka.brokers(), kafka.leader_of(topic)
     near = next(broker for broker in racks if broker != leader)
-    # A client of the test's own, which has no connections from before.
+    # A client of this test only, without earlier connections.
     options = {
         "kafka.bootstrap.servers": kafka.bootstrap,
         "kafka.client.id": topic,
         "subscribe": topic,
     }
     environment = spark.sparkContext.environment
-    if told == "option":
+    if rack_from == "option":
         options["kafka.client.rack"] = str(racks[near])
-    elif told == "environment":
-        # As an executor's environment has it, where each machine says where it is.
+    elif rack_from == "environment":
+        # As in an executor's environment, where each machine has its own rack.
         environment[RACK_VARIABLE] = str(racks[near])
     try:
         frame = ottla.spark.read_arrow(
@@ -93,7 +93,7 @@ def test_a_task_reads_from_the_replica_in_its_rack(
     assert {row.rows for row in rows} == {RECORDS}
     ports = {node.port: broker for broker, node in kafka.nodes.items()}
     by_broker = {ports[row.port]: row.bytes for row in rows if row.port in ports}
-    serves = leader if told == "nobody" else near
-    # The others tell of the cluster, and the leader perhaps sends a first answer of its own.
+    serves = leader if rack_from == "none" else near
+    # The other brokers only send metadata, and the leader perhaps a first fetch response.
     assert by_broker[serves] > RECORDS * EACH * 0.9, (serves, leader, by_broker)
     assert sum(by_broker.values()) - by_broker[serves] < RECORDS * EACH * 0.1, by_broker

@@ -1,4 +1,4 @@
-"""What a write is told: its options, and the columns of what is to be written."""
+"""Options of a write, and the columns of the frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.spark.sink_schemas import BASE, TO, schema
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fragments"),
     [
         ({"topic": "t"}, ["kafka.bootstrap.servers", "must be set"]),
         ({**TO, "subscribe": "x"}, ["'subscribe'", "did you mean topic?"]),
@@ -25,10 +25,10 @@ from tests.spark.sink_schemas import BASE, TO, schema
         ({**TO, "kafka.transactional.id": "x"}, ["kafka.transactional.id", "at-least-once"]),
     ],
 )
-def test_wrong_options(options: dict[str, str], words: list[str]) -> None:
+def test_wrong_options(options: dict[str, str], fragments: list[str]) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_write_options(options)
-    assert [word for word in words if word not in str(caught.value)] == []
+    assert [f for f in fragments if f not in str(caught.value)] == []
 
 
 def test_options() -> None:
@@ -49,7 +49,7 @@ def test_options() -> None:
     assert "hunter2" not in repr(options)
 
 
-def test_batches_are_large_unless_the_options_say_otherwise() -> None:
+def test_batches_are_large_by_default() -> None:
     bulk = {"batch.size": "500000", "linger.ms": "100"}
     assert parse_write_options(TO).kafka == {"bootstrap.servers": "b:1", **bulk}
     small = parse_write_options({**TO, "kafka.Batch.Size": "16384"}).kafka
@@ -57,7 +57,7 @@ def test_batches_are_large_unless_the_options_say_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "words"),
+    ("columns", "options", "fragments"),
     [
         ("key binary", {"topic": "t"}, ["'value' not found", "key"]),
         ("value binary", {}, ["topic", "required"]),
@@ -79,7 +79,7 @@ def test_batches_are_large_unless_the_options_say_otherwise() -> None:
         ),
     ],
 )
-def test_wrong_schemas(columns: str, options: dict[str, str], words: list[str]) -> None:
+def test_wrong_schemas(columns: str, options: dict[str, str], fragments: list[str]) -> None:
     source = OttlaDataSource({**BASE, **options})
     for make in (
         lambda: source.writer(schema(columns), overwrite=False),
@@ -87,17 +87,17 @@ def test_wrong_schemas(columns: str, options: dict[str, str], words: list[str]) 
     ):
         with pytest.raises(ConfigError) as caught:
             make()
-        assert [word for word in words if word not in str(caught.value)] == []
+        assert [f for f in fragments if f not in str(caught.value)] == []
 
 
-def test_overwrite_is_refused_in_a_batch_and_appends_in_a_stream() -> None:
+def test_overwrite_is_rejected_in_a_batch_and_appends_in_a_stream() -> None:
     source = OttlaDataSource(TO)
     with pytest.raises(ConfigError, match="overwrite"):
         source.writer(schema("value binary"), overwrite=True)
     source.streamWriter(schema("value binary"), overwrite=True)
 
 
-def test_what_is_of_the_query_and_not_of_its_sink() -> None:
+def test_options_of_the_query_are_ignored_by_its_sink() -> None:
     of_query = {
         "checkpointLocation": "/c",
         "queryName": "q",

@@ -38,54 +38,59 @@ def ranges(*sizes: int, leaders: int = 1) -> list[OffsetRange]:
     return [OffsetRange("t", n, 5, 5 + size, f"b:{n % leaders}") for n, size in enumerate(sizes)]
 
 
-def heavy(pieces: Iterable[OffsetRange]) -> Mapping[tuple[str, int], float]:
-    return {piece.topic_partition: 100.0 for piece in pieces}
+def heavy(parts: Iterable[OffsetRange]) -> Mapping[tuple[str, int], float]:
+    return {part.topic_partition: 100.0 for part in parts}
 
 
-def nobody(pieces: Iterable[OffsetRange]) -> Mapping[tuple[str, int], float]:
+def unexpected_estimate(parts: Iterable[OffsetRange]) -> Mapping[tuple[str, int], float]:
     raise AssertionError("no size is needed")
 
 
 def sizes(tasks: list[TaskRanges]) -> list[list[int]]:
-    return [[piece.size for piece in task] for task in tasks]
+    return [[part.size for part in task] for task in tasks]
 
 
 def even(size: float) -> SizeEstimate:
-    return lambda pieces: {piece.topic_partition: size for piece in pieces}
+    return lambda parts: {part.topic_partition: size for part in parts}
 
 
-def test_few_ranges_have_a_task_each_as_with_sparks_source() -> None:
-    assert sizes(pack_ranges(ranges(*[1] * MIN_TASKS), source(), nobody)) == [[1]] * MIN_TASKS
-    assert pack_ranges([], source(), nobody) == []
-    # Many that are large anyway: nobody asks how large.
-    assert len(pack_ranges(ranges(*[MAX_PACKED_OFFSETS] * 500), source(), nobody)) == 500
+def test_few_ranges_have_one_task_each_as_with_sparks_source() -> None:
+    assert (
+        sizes(pack_ranges(ranges(*[1] * MIN_TASKS), source(), unexpected_estimate))
+        == [[1]] * MIN_TASKS
+    )
+    assert pack_ranges([], source(), unexpected_estimate) == []
+    # Many ranges that are large anyway: no size is estimated.
+    assert (
+        len(pack_ranges(ranges(*[MAX_PACKED_OFFSETS] * 500), source(), unexpected_estimate)) == 500
+    )
 
 
-def test_very_many_small_ranges_share_tasks() -> None:
+def test_many_small_ranges_share_tasks() -> None:
     tasks = pack_ranges(ranges(*[100] * 1000, leaders=3), source(), even(100))
     assert MIN_TASKS <= len(tasks) <= MIN_TASKS + 6
-    assert {len({piece.leader for piece in task}) for task in tasks} == {1}
-    # Large ones among them stay alone, and shared tasks stay small.
+    assert {len({part.leader for part in task}) for task in tasks} == {1}
+    # Large ones stay alone, and shared tasks stay small.
     mixed = pack_ranges(ranges(*[MAX_PACKED_OFFSETS, 10**6, 3] * 500), source(), even(100))
     together = [task for task in mixed if len(task) > 1]
     assert together
-    assert all(sum(piece.size for piece in task) <= MAX_PACKED_OFFSETS for task in together)
+    assert all(sum(part.size for part in task) <= MAX_PACKED_OFFSETS for task in together)
     assert len(mixed) == 1000 + len(together)
 
 
-def test_records_that_are_large_share_no_task() -> None:
+def test_large_records_share_no_task() -> None:
     given = ranges(*[80] * 999, leaders=3)
     assert len(pack_ranges(given, source(), even(10_000_000))) == 999
     assert sizes(pack_ranges(given, source(), even(MAX_PACKED_BYTES / 240))) == [[80] * 3] * 333
 
 
 @pytest.mark.parametrize("option", ["minPartitions", "maxRecordsPerPartition"])
-def test_who_says_how_many_tasks_gets_them(option: str) -> None:
+def test_options_for_the_number_of_tasks_disable_packing(option: str) -> None:
     given = ranges(*[1] * 500)
-    assert len(pack_ranges(given, source(**{option: "2"}), nobody)) == 500
+    assert len(pack_ranges(given, source(**{option: "2"}), unexpected_estimate)) == 500
 
 
-def test_tasks_of_so_many_bytes() -> None:
+def test_tasks_of_a_target_size() -> None:
     chosen = source(targetBytesPerPartition="10000")
     assert sizes(pack_ranges(ranges(250, 100, 30, 30, 30, 50), chosen, heavy)) == [
         [83],
@@ -100,7 +105,7 @@ def test_tasks_of_so_many_bytes() -> None:
 
 
 def planned(log: int, **options: str) -> list[list[int]]:
-    """What is planned of one partition with so many records of a hundred bytes each."""
+    """Plan one partition with this number of records of a hundred bytes each."""
     named = source(targetBytesPerPartition=str(100 << 20), **options)
     cut = split_ranges(
         ranges(log),
@@ -110,7 +115,7 @@ def planned(log: int, **options: str) -> list[list[int]]:
     return sizes(pack_ranges(cut, named, heavy))
 
 
-def test_bytes_undo_neither_of_sparks_own_options() -> None:
+def test_the_target_size_overrides_none_of_sparks_own_options() -> None:
     assert planned(100_000) == [[100_000]]
     assert planned(100_000, maxRecordsPerPartition="100") == [[100]] * 1000
     assert planned(100_000, minPartitions="40") == [[2_500]] * 40
@@ -131,13 +136,13 @@ def test_nothing_is_lost_or_repeated() -> None:
             chosen = source(targetBytesPerPartition=str(rng.randrange(1000, 10**6)), **most)
         tasks = pack_ranges(given, chosen, heavy)
         if bound is not None:
-            assert all(sum(piece.size for piece in task) <= bound for task in tasks)
+            assert all(sum(part.size for part in task) <= bound for task in tasks)
         assert all(tasks)
         covered = sorted((p.partition, o) for task in tasks for p in task for o in (p.start, p.end))
         ends = {p.partition: (p.start, p.end) for p in given}
         for partition, (start, end) in ends.items():
             offsets = [offset for number, offset in covered if number == partition]
-            # Each inner border ends one piece and starts the next.
+            # Each inner border ends one part and starts the next.
             assert offsets[0] == start
             assert offsets[-1] == end
             assert offsets[1:-1:2] == offsets[2:-1:2]
@@ -180,7 +185,7 @@ def test_filters(filters: list[d.Filter], left: int, expected: list[tuple[int, i
     assert [(p.partition, p.start, p.end) for p in found] == expected
 
 
-def test_timestamps_bound_from_below_and_are_filtered_again() -> None:
+def test_timestamps_are_only_a_lower_bound() -> None:
     # The fake's timestamps are its offsets.
     client = FakeClient({("t", 0): (0, 100), ("t", 1): (0, 50)})
     options = parse_batch_options({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
@@ -196,25 +201,25 @@ def test_timestamps_bound_from_below_and_are_filtered_again() -> None:
     for from_above in (d.LessThan, d.LessThanOrEqual):
         bounds, back = push_filters([from_above(("timestamp",), moment)])
         assert (bounds, len(back)) == (ReadBounds(), 1)
-    # Without a time zone nobody knows which moment is meant.
+    # A timestamp without a time zone is ambiguous.
     naive = datetime(2020, 1, 1)  # noqa: DTZ001
     assert push_filters([d.GreaterThan(("timestamp",), naive)])[0] == ReadBounds()
 
 
 @pytest.mark.parametrize("milliseconds", [-(10**12), -1, 0, 1])
-def test_a_bound_that_is_not_after_1970_bounds_nothing(milliseconds: int) -> None:
-    # Records may be older, and where a log is asked for a time of 0 or less it names none of them.
+def test_timestamps_before_1970_set_no_bound(milliseconds: int) -> None:
+    # Records may be older, and brokers look up no timestamp of 0 or less.
     moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=milliseconds)
     for kind in (d.GreaterThan, d.GreaterThanOrEqual, d.EqualTo, d.EqualNullSafe):
         bounds, back = push_filters([kind(("timestamp",), moment)])
         assert (bounds, len(back)) == (ReadBounds(), 1)
-    # Beside a later one it takes nothing back.
+    # Such a bound does not weaken a later one.
     later = datetime.fromtimestamp(0.060, timezone.utc)
     filters: list[d.Filter] = [d.GreaterThan(("timestamp",), m) for m in (moment, later, moment)]
     assert push_filters(filters)[0] == ReadBounds(min_timestamp=59)
 
 
-def test_filters_that_an_older_pyspark_would_not_push(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pushdown_needs_a_newer_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(d, "Filter")
     options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t", "pushFilters": "true"}
     with pytest.raises(ConfigError, match=r"pushFilters needs PySpark 4\.1"):

@@ -1,4 +1,4 @@
-"""Streams written beside Spark's own sink: rows, refusals, and each option of the sink."""
+"""Streams written by ottla and by Spark's own sink: rows, errors, and each option of the sink."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 import ottla
 from ottla.spark.options.write_options import WRITE_OPTION_NAMES
 from tests.conftest import TopicFactory
-from tests.spark.both import SOURCES, refused
-from tests.spark.test_writing import AWKWARD, REFUSALS, contents
+from tests.spark.parity import SOURCES, assert_rejected
+from tests.spark.test_writing import EDGE_CASES, ERRORS, contents
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
-# Ours, which Spark's sink has not got.
-OURS = {"includeTimestamp", "reportPath"}
-# With both sinks Spark refuses to track progress asynchronously in a bounded run.
+# Options that only ottla has.
+OTTLA_ONLY = {"includeTimestamp", "reportPath"}
+# Spark refuses async progress tracking in an AvailableNow run, for both sinks.
 ASYNC = {"asyncProgressTrackingEnabled": "false", "asyncProgressTrackingCheckpointIntervalMs": "9"}
 
 
 def run(
     frame: DataFrame, source: str, kafka: KafkaCluster, directory: Path, **options: str
 ) -> None:
-    """Write all there is of a stream, with a checkpoint of its own."""
+    """Write everything available of a stream, with its own checkpoint."""
     named = {name.replace("__", "."): value for name, value in options.items()}
     settings = {
         "kafka.bootstrap.servers": kafka.bootstrap,
@@ -46,7 +46,7 @@ def run(
 
 
 def numbers(spark: SparkSession, *columns: str) -> DataFrame:
-    """Three rows as a stream, of expressions of `id`."""
+    """Return a stream of three rows, of expressions of `id`."""
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 3).load()
     return rows.selectExpr("value AS id").selectExpr(*columns)
 
@@ -74,7 +74,7 @@ def test_the_same_rows(
 ) -> None:
     written = kafka_topic()
     with ottla.Producer(kafka.bootstrap) as producer:
-        for key, value, headers, partition in AWKWARD:
+        for key, value, headers, partition in EDGE_CASES:
             named = [*(headers or []), ("partition", b"%d" % (partition or 0))]
             producer.send(written, value, key, headers=named)
         producer.flush()
@@ -100,23 +100,23 @@ def test_the_same_rows(
         found.append(contents(spark, kafka, target))
     theirs, ours = found
     assert ours == theirs
-    assert len(ours) == len(AWKWARD)
+    assert len(ours) == len(EDGE_CASES)
 
 
-@pytest.mark.parametrize(("columns", "options", "words"), REFUSALS)
-def test_the_same_refusals(
+@pytest.mark.parametrize(("columns", "options", "fragments"), ERRORS)
+def test_the_same_errors(
     spark: SparkSession,
     kafka: KafkaCluster,
     tmp_path: Path,
     columns: str,
     options: dict[str, str],
-    words: list[str],
+    fragments: list[str],
 ) -> None:
     frame = numbers(spark, *columns.split(", "))
-    refused(lambda s: run(frame, s, kafka, tmp_path, **options), words, together=False)
+    assert_rejected(lambda s: run(frame, s, kafka, tmp_path, **options), fragments, together=False)
 
 
-def test_progress_that_is_tracked_asynchronously_is_for_spark_to_allow(
+def test_async_progress_tracking_is_rejected_by_spark(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
 ) -> None:
     target = kafka_topic()
@@ -135,4 +135,6 @@ def test_progress_that_is_tracked_asynchronously_is_for_spark_to_allow(
 def test_every_option_is_in_the_table() -> None:
     given = {name.lower() for options, _ in ORDINARY for name in options}
     always = {"kafka.bootstrap.servers", "topic", "checkpointLocation"}
-    assert {o for o in set(WRITE_OPTION_NAMES) - OURS - always if o.lower() not in given} == set()
+    assert {
+        o for o in set(WRITE_OPTION_NAMES) - OTTLA_ONLY - always if o.lower() not in given
+    } == set()

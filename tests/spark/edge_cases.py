@@ -1,4 +1,4 @@
-"""Records and logs that are awkward to read: nulls, headers, transactions, compaction."""
+"""Edge cases of records and logs: nulls, headers, transactions, compaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPACTED = {
     "min.cleanable.dirty.ratio": "0.01",
     "max.compaction.lag.ms": "100",
 }
-# For records of ten megabytes; what sends them needs as much.
+# For records of ten megabytes; the producer needs the same limit.
 LARGE = {"max.message.bytes": "12000000"}
 LARGE_PRODUCER: dict[str, Any] = {"max_request_size": 12_000_000, "buffer_memory": 64_000_000}
 
@@ -38,8 +38,8 @@ class Message:
     partition: int
 
 
-def awkward_messages() -> list[Message]:
-    """What records can be: null, empty, large; their headers too, and repeated."""
+def edge_case_messages() -> list[Message]:
+    """Return records with null, empty and large parts, and such headers, also repeated."""
     big = random.Random(1).randbytes(1_000_000)
     messages = [
         Message(b"k", b"v", [], 0),
@@ -62,7 +62,7 @@ def send(kafka: KafkaCluster, topic: str, messages: list[Message], **config: Any
 
 
 def compact(kafka: KafkaCluster, topic: str) -> None:
-    """Write 301 records with 8 keys to a topic with COMPACTED, and wait until 8 are left."""
+    """Write 301 records with 8 keys to a topic with COMPACTED, and wait until 8 remain."""
     for _ in range(3):
         send(kafka, topic, [Message(b"k%d" % (i % 7), b"v%d" % i, [], 0) for i in range(100)])
         # The next append closes the segment, and only closed segments are compacted.
@@ -79,12 +79,12 @@ def compact(kafka: KafkaCluster, topic: str) -> None:
 
 @contextlib.contextmanager
 def transactions(kafka: KafkaCluster, name: str) -> Iterator[Callable[..., None]]:
-    """Writes transactions: `write(topic, values, end)` with end "commit", "abort" or "leave"."""
+    """Return `write(topic, values, end)`, a transaction with end "commit", "abort" or "leave"."""
     producer = confluent_kafka.Producer(
         {
             "bootstrap.servers": kafka.bootstrap,
             "transactional.id": name,
-            # What is left open stays so, however long the reading takes.
+            # A transaction that is left open must stay open during all reads.
             "transaction.timeout.ms": 600_000,
             "log_level": 0,
         }

@@ -1,4 +1,4 @@
-"""Planning and reading against a fake client: partitions, offsets, data loss, retries, clients."""
+"""Planning and reading a batch with a fake client: partitions, offsets, data loss, retries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plan(client: FakeClient, **options: str) -> list[OffsetRange]:
 
 
 def ends(ranges: list[OffsetRange]) -> list[tuple[str, int, int, int]]:
-    return [(piece.topic, piece.partition, piece.start, piece.end) for piece in ranges]
+    return [(part.topic, part.partition, part.start, part.end) for part in ranges]
 
 
 def log_of(*ends: tuple[int, int]) -> FakeClient:
@@ -51,19 +51,19 @@ def test_everything_by_default_with_leader_hints() -> None:
     assert client.isolation == {"read_uncommitted"}
 
 
-def test_isolation_level_reaches_the_offsets() -> None:
+def test_isolation_level_applies_to_offsets() -> None:
     client = log_of((0, 1))
     plan(client, kafka__isolation__level="read_committed")
     assert client.isolation == {"read_committed"}
 
 
-def test_pattern_is_found_anywhere_and_internal_topics_are_left_out() -> None:
+def test_pattern_matches_anywhere_and_skips_internal_topics() -> None:
     logs = {(name, 0): (0, 1) for name in ("a-1", "a-10", "b-a-1", "__offsets-a-1", "other")}
     client = FakeClient(logs, internal={"__offsets-a-1"})
     found = plan(client, subscribePattern="a-1")
-    assert [piece.topic for piece in found] == ["a-1", "a-10", "b-a-1"]
+    assert [part.topic for part in found] == ["a-1", "a-10", "b-a-1"]
     found = plan(client, subscribePattern="^a-1$")
-    assert [piece.topic for piece in found] == ["a-1"]
+    assert [part.topic for part in found] == ["a-1"]
     assert plan(client, subscribePattern="nothing") == []
 
 
@@ -71,7 +71,7 @@ def test_internal_topic_is_not_read_even_by_name() -> None:
     assert plan(FakeClient({("t", 0): (0, 9)}, internal={"t"})) == []
 
 
-def test_assign_reads_what_exists(caplog: pytest.LogCaptureFixture) -> None:
+def test_assign_reads_existing_partitions(caplog: pytest.LogCaptureFixture) -> None:
     client = log_of((0, 1), (0, 2))
     with caplog.at_level(logging.WARNING):
         assert ends(plan(client, assign='{"t":[1,7]}')) == [("t", 1, 0, 2)]
@@ -82,10 +82,10 @@ def test_unknown_topic_is_an_error() -> None:
     client = log_of((0, 1))
     with pytest.raises(UnknownTopicError, match="no such topic: gone"):
         plan(client, assign='{"gone":[0],"t":[0]}')
-    assert client.timeouts == [5.0]  # nor is it looked for again and again
+    assert client.timeouts == [5.0]
 
 
-def test_a_slow_cluster_gets_the_time_that_the_options_give_it() -> None:
+def test_a_slow_cluster_has_the_configured_timeout() -> None:
     client = log_of((0, 1))
     client.slow_cluster = True
     assert len(plan(client)) == 1
@@ -95,17 +95,17 @@ def test_a_slow_cluster_gets_the_time_that_the_options_give_it() -> None:
     assert client.timeouts[2:] == [1.5]
 
 
-def test_a_topic_of_a_pattern_that_goes_while_a_batch_is_planned() -> None:
+def test_a_topic_of_a_pattern_deleted_during_planning_of_a_batch() -> None:
     client = log_of((3, 10))
-    client.listed_last = {"t-gone"}
+    client.listed_once = {"t-gone"}
     options = {"subscribePattern": "^t", "fetchOffset__retryIntervalMs": "0"}
     assert ends(plan(client, **options)) == [("t", 0, 3, 10)]
     client.logs["t-going", 0] = (0, 5)
-    client.meanwhile = [lambda: client.logs.pop(("t-going", 0))]
+    client.before_responses = [lambda: client.logs.pop(("t-going", 0))]
     assert ends(plan(client, **options)) == [("t", 0, 3, 10)]
-    # One that was named is missed.
+    # A named topic that is missing is an error.
     client.logs["u", 0] = (0, 5)
-    client.meanwhile = [lambda: client.logs.pop(("u", 0))]
+    client.before_responses = [lambda: client.logs.pop(("u", 0))]
     with pytest.raises(UnknownTopicError):
         plan(client, subscribe="t,u", fetchOffset__retryIntervalMs="0")
 
@@ -121,7 +121,7 @@ def test_specific_offsets_and_sentinels() -> None:
 
 
 @pytest.mark.parametrize("option", ["startingOffsets", "startingOffsetsByTimestamp"])
-def test_every_partition_must_be_named_and_no_other(option: str) -> None:
+def test_exactly_the_partitions_read_must_be_named(option: str) -> None:
     client = log_of((0, 10), (0, 10))
     with pytest.raises(ConfigError, match=rf"{option} must .*missing: \[t-1\], not read: \[t-2\]"):
         plan(client, **{option: '{"t":{"0":5,"2":5}}'})
@@ -168,7 +168,7 @@ def test_end_beyond_the_log_never_waits(caplog: pytest.LogCaptureFixture) -> Non
     assert plan(client, startingOffsets=start, endingOffsets=beyond, failOnDataLoss="false") == []
 
 
-def test_splitting_keeps_the_hint_and_where_a_read_starts() -> None:
+def test_splitting_keeps_the_leader_hint_and_the_earliest_flag() -> None:
     got = plan(log_of((0, 10)), minPartitions="2")
     assert got == [
         OffsetRange("t", 0, 0, 5, "one:9092", True),
@@ -183,7 +183,7 @@ class PassingError(KafkaError):
         Exception.__init__(self, "passing")
 
 
-def test_passing_failures_are_tried_again() -> None:
+def test_retriable_errors_are_retried() -> None:
     fast = {"fetchOffset__retryIntervalMs": "0"}
     client = log_of((0, 1))
     client.failures = [PassingError(), PassingError()]
@@ -217,11 +217,11 @@ def test_reader_yields_batches_in_sparks_schema(monkeypatch: pytest.MonkeyPatch)
     batches = list(pickle.loads(pickle.dumps(reader)).read(partition))
     assert [type(batch) for batch in batches] == [pa.RecordBatch] * 2
     assert batches[0].schema == arrow_schema(full_schema(include_headers=True))
-    assert client.asked == [{"ranges": [("t", 0, 0, 4)], "headers": True, "fail": False}]
+    assert client.scan_requests == [{"ranges": [("t", 0, 0, 4)], "headers": True, "fail": False}]
     assert client.scans[0].closed
 
 
-def test_a_task_loads_nothing_that_plans_or_writes() -> None:
+def test_a_task_loads_no_planner_and_no_writer() -> None:
     source = OttlaDataSource({"kafka.bootstrap.servers": "b:1", "subscribe": "t"})
     partition = partition_reader.OffsetRangesPartition((OffsetRange("t", 0, 0, 4),))
     for reader in (source.reader(source.schema()), source.streamReader(source.schema())):
@@ -241,7 +241,7 @@ def test_a_task_loads_nothing_that_plans_or_writes() -> None:
         }
 
 
-def test_a_schema_loads_nothing_that_reads_or_writes() -> None:
+def test_a_schema_loads_no_reader_and_no_writer() -> None:
     options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
     loaded = loaded_by(f"import pyspark_ottla; pyspark_ottla.DefaultSource({options}).schema()")
     assert "ottla.spark.reading.schema" in loaded
@@ -255,7 +255,7 @@ def test_a_schema_loads_nothing_that_reads_or_writes() -> None:
 
 
 def loaded_by(code: str) -> set[str]:
-    """The modules of ottla that a fresh process has after some code, and asyncio if it has that."""
+    """Return the modules of ottla that a new process has loaded after some code, and asyncio."""
     show = "import sys; print(*(m for m in sys.modules if m.split('.')[0] in ('ottla', 'asyncio')))"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Wrong options of streams, in Spark: refused by load(), or the last error of what Spark prints."""
+"""Wrong options of streams in Spark: an error of load(), or the last error that Spark prints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASE = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "orders"}
 
 
 def last_error(message: str) -> str:
-    """The last line of the last traceback that Spark quotes."""
+    """Return the last line of the last traceback that Spark quotes."""
     quoted = message.partition("SQLSTATE")[0]
     return quoted.strip().splitlines()[-1]
 
@@ -27,7 +27,7 @@ def load(spark: SparkSession, **options: str) -> DataFrame:
     return spark.readStream.format("ottla").options(**BASE).options(**options).load()
 
 
-def test_load_refuses_what_no_stream_can_have(spark: SparkSession) -> None:
+def test_load_rejects_options_that_no_stream_accepts(spark: SparkSession) -> None:
     wrong = [
         ({"startingOffset": "earliest"}, "unknown option 'startingoffset'"),
         ({"startingOffsets": "latest", "maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger must"),
@@ -41,9 +41,7 @@ def test_load_refuses_what_no_stream_can_have(spark: SparkSession) -> None:
         assert message in last
 
 
-def test_what_only_a_stream_cannot_have_is_the_last_error(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_error_of_streams_alone_is_the_last_error(spark: SparkSession, tmp_path: Path) -> None:
     frame = load(spark, endingOffsets="latest")
     writing = frame.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))
     with pytest.raises(StreamingQueryException) as caught:
@@ -52,7 +50,7 @@ def test_what_only_a_stream_cannot_have_is_the_last_error(
     assert last.startswith("ottla.errors.ConfigError: option endingOffsets is not valid")
 
 
-def test_the_error_of_a_sink_is_the_last(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_error_of_a_sink_is_the_last_error(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.readStream.format("rate").load().selectExpr("CAST(value AS STRING) AS value")
     options = {"kafka.bootstrap.servers": "127.0.0.1:1", "topik": "orders"}
     writing = frame.writeStream.format("ottla").options(**options)

@@ -1,4 +1,4 @@
-"""The estimate of records' sizes: few topics, little of each, at once; no failure is its own."""
+"""The record size estimator: few topics, small samples, in parallel; it never fails a plan."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ottla.spark.planning.stream_planner import StreamPlanner
 from ottla.testing import MockCluster
 from tests.spark.fake_client import FakeClient, FakeScan
 
-NOBODY_KNOWS = record_size_estimator._DEFAULT_BYTES_PER_OFFSET
+DEFAULT_SIZE = record_size_estimator._DEFAULT_BYTES_PER_OFFSET
 
 
 class SizedClient(FakeClient):
-    """Topics whose records have so many bytes each, or that can't be read."""
+    """Topics whose records have a given size each, or that cannot be read."""
 
     def __init__(self, sizes: Mapping[str, int | Exception]) -> None:
         super().__init__({})
@@ -56,14 +56,14 @@ class SizedClient(FakeClient):
             scan.error = size
         else:
             rows = max(min(max_rows, target_bytes // max(size, 1)), 1)
-            scan.coming = pieces(ranges, size, rows, self.there)
+            scan.coming = parts(ranges, size, rows, self.there)
         self.scans[-1] = scan
         return scan
 
 
 @dataclass
 class SizedScan(FakeScan):
-    """Gives out what comes, one batch after the other, and counts how many were wanted."""
+    """Yields batches, and counts how many were requested."""
 
     coming: Iterator[pa.RecordBatch] = field(default_factory=lambda: iter(()))
     given: int = 0
@@ -75,13 +75,13 @@ class SizedScan(FakeScan):
         yield from super().__iter__()
 
 
-def pieces(
+def parts(
     ranges: Sequence[tuple[str, int, int, int]],
     size: int,
     rows: int,
     there: Callable[[int, int], bool],
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of the records that are there, in turn from each of the ranges."""
+    """Return batches of the existing records, from each range in turn."""
     lefts = [
         (partition, filter(partial(there, partition), range(start, end)))
         for _, partition, start, end in ranges
@@ -108,7 +108,7 @@ def records(partition: int, offsets: Sequence[int], size: int) -> pa.RecordBatch
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> list[FakeClient]:
-    """The client that is connected to next, or what fails."""
+    """The client that connects next, or an error."""
     clients: list[FakeClient] = []
     monkeypatch.setattr(record_size_estimator, "client_for", lambda _: clients[-1])
     return clients
@@ -118,15 +118,21 @@ def topic_of(name: str, *sizes: int) -> list[OffsetRange]:
     return [OffsetRange(name, n, 0, size) for n, size in enumerate(sizes)]
 
 
-def test_a_few_records_of_the_largest_partitions(connected: list[FakeClient]) -> None:
+def test_a_sample_reads_a_few_records_of_the_largest_partitions(
+    connected: list[FakeClient],
+) -> None:
     client = SizedClient({"t": 1000})
     connected.append(client)
     found = RecordSizeEstimator({}).estimate(topic_of("t", 5, 10**6, 7, 150, 0))
     assert found.keys() == {("t", n) for n in range(5)}
     assert len(set(found.values())) == 1
-    # An offset of four bytes comes with each value.
+    # Each value comes with an offset of four bytes.
     assert found["t", 0] == pytest.approx(1004, abs=1)
-    assert client.asked[0]["ranges"] == [("t", 1, 0, 10**6), ("t", 3, 0, 150), ("t", 2, 0, 7)]
+    assert client.scan_requests[0]["ranges"] == [
+        ("t", 1, 0, 10**6),
+        ("t", 3, 0, 150),
+        ("t", 2, 0, 7),
+    ]
     # Two hundred records of each are enough, and so are all there are.
     (scan,) = client.scans
     assert isinstance(scan, SizedScan)
@@ -134,24 +140,24 @@ def test_a_few_records_of_the_largest_partitions(connected: list[FakeClient]) ->
     assert RecordSizeEstimator({}).estimate([]) == {}
 
 
-def test_of_many_topics_the_largest_are_read_all_at_once(connected: list[FakeClient]) -> None:
+def test_the_largest_of_many_topics_are_sampled_at_once(connected: list[FakeClient]) -> None:
     client = SizedClient({f"t{n}": 100 if n < 900 else 400 for n in range(1000)})
     connected.append(client)
     sizes = RecordSizeEstimator({})
-    ranges = [piece for n in range(1000) for piece in topic_of(f"t{n}", n + 1)]
+    ranges = [part for n in range(1000) for part in topic_of(f"t{n}", n + 1)]
     found = sizes.estimate(ranges)
-    read = [topic for asked in client.asked for topic, *_ in asked["ranges"]]  # type: ignore[attr-defined]
+    read = [topic for asked in client.scan_requests for topic, *_ in asked["ranges"]]  # type: ignore[attr-defined]
     assert read == [f"t{n}" for n in range(999, 983, -1)]
     assert found["t999", 0] == pytest.approx(404, abs=1)
-    # The others are taken to be as the largest are.
+    # The others get the mean of the largest.
     assert found["t0", 0] == pytest.approx(404, abs=1)
-    # What is known is not read again, and what becomes the largest is learnt.
+    # Known topics are not sampled again; a topic that becomes one of the largest is.
     sizes.estimate(ranges)
-    assert len(client.asked) == 16
+    assert len(client.scan_requests) == 16
     assert sizes.estimate(topic_of("t0", 1))["t0", 0] == pytest.approx(104, abs=1)
 
 
-def test_an_endless_scan_of_large_records_is_left_early(connected: list[FakeClient]) -> None:
+def test_an_endless_scan_of_large_records_is_closed_early(connected: list[FakeClient]) -> None:
     client = SizedClient({"t": 300_000})
     connected.append(client)
     found = RecordSizeEstimator({}).estimate(topic_of("t", 10**9, 10**9))
@@ -162,7 +168,7 @@ def test_an_endless_scan_of_large_records_is_left_early(connected: list[FakeClie
     assert scan.closed
 
 
-def test_scans_that_bring_little_are_left_in_time(
+def test_slow_scans_are_closed_in_time(
     connected: list[FakeClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = itertools.count()
@@ -170,7 +176,7 @@ def test_scans_that_bring_little_are_left_in_time(
         record_size_estimator, "time", SimpleNamespace(monotonic=lambda: next(seconds))
     )
     client = SizedClient({"slow": 10, "t": 10})
-    # Nothing of the other partition comes, so there are never enough of both.
+    # The other partition yields nothing, so there are never enough records of both.
     client.there = lambda partition, _offset: partition == 0
     connected.append(client)
     ranges = [*topic_of("slow", 10**9, 10**5), *topic_of("t", 10, 10)]
@@ -181,10 +187,10 @@ def test_scans_that_bring_little_are_left_in_time(
     assert 0 < slow.given <= record_size_estimator._SAMPLE_SECONDS
     assert (other.given, other.closed) == (0, True)
     assert found["slow", 0] == pytest.approx(14, abs=1)
-    assert found["t", 0] == NOBODY_KNOWS
+    assert found["t", 0] == DEFAULT_SIZE
 
 
-def test_what_retention_took_weighs_nothing(connected: list[FakeClient]) -> None:
+def test_deleted_records_count_as_zero_bytes(connected: list[FakeClient]) -> None:
     client = SizedClient({"t": 1000})
     client.there = lambda _partition, offset: offset >= 5_000
     connected.append(client)
@@ -193,7 +199,7 @@ def test_what_retention_took_weighs_nothing(connected: list[FakeClient]) -> None
     )
 
 
-def test_offsets_that_compaction_has_emptied_make_records_lighter(
+def test_compacted_offsets_lower_the_estimate(
     connected: list[FakeClient],
 ) -> None:
     client = SizedClient({"t": 1000})
@@ -204,7 +210,7 @@ def test_offsets_that_compaction_has_emptied_make_records_lighter(
         assert found["t", 0] == pytest.approx(100, rel=0.01)
 
 
-def test_a_failure_half_way_leaves_what_was_seen(connected: list[FakeClient]) -> None:
+def test_a_failed_scan_keeps_the_records_read_before(connected: list[FakeClient]) -> None:
     class HalfWay(SizedClient):
         def scan(self, *args: Any, **named: Any) -> protocols.Scan:
             scan = super().scan(*args, **named)
@@ -215,31 +221,31 @@ def test_a_failure_half_way_leaves_what_was_seen(connected: list[FakeClient]) ->
     assert RecordSizeEstimator({}).estimate(topic_of("t", 20))["t", 0] == pytest.approx(1004, abs=1)
 
 
-def test_a_topic_that_is_gone_fails_no_plan(connected: list[FakeClient]) -> None:
+def test_a_deleted_topic_fails_no_plan(connected: list[FakeClient]) -> None:
     client = SizedClient({"gone": UnknownTopicError("no such topic: gone"), "t": 10})
     connected.append(client)
     sizes = RecordSizeEstimator({})
     found = sizes.estimate([*topic_of("gone", 10), *topic_of("t", 10)])
-    assert found["gone", 0] == NOBODY_KNOWS
+    assert found["gone", 0] == DEFAULT_SIZE
     assert found["t", 0] == pytest.approx(14, abs=1)
     assert all(scan.closed for scan in client.scans)
-    # Nor is it waited for again and again.
+    # It is not sampled again at once.
     sizes.estimate(topic_of("gone", 10))
-    assert len(client.asked) == 2
+    assert len(client.scan_requests) == 2
 
 
-def test_a_cluster_that_is_away_fails_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_cluster_fails_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(_: object) -> FakeClient:
-        raise BootstrapError("nobody answers")
+        raise BootstrapError("no broker responds")
 
     monkeypatch.setattr(record_size_estimator, "client_for", connect)
-    assert RecordSizeEstimator({}).estimate(topic_of("t", 1)) == {("t", 0): NOBODY_KNOWS}
+    assert RecordSizeEstimator({}).estimate(topic_of("t", 1)) == {("t", 0): DEFAULT_SIZE}
 
 
 BLOB = os.urandom(20_000)
 
 
-def test_limits_in_bytes_hold_for_a_stream_that_is_behind_retention(
+def test_byte_limits_apply_to_a_stream_behind_retention(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with MockCluster(brokers=1) as cluster:
@@ -257,7 +263,7 @@ def test_limits_in_bytes_hold_for_a_stream_that_is_behind_retention(
             planner = StreamPlanner(parse_stream_options(options))
             end = planner.end_of_batch({("t", 0): start})["t", 0]
             assert (end - 1000) * len(BLOB) == pytest.approx(1_000_000, rel=0.05)
-        # The tasks tell what they pass over; a sample passes over nothing that anybody reads.
+        # The tasks log the records that they skip; a sample logs nothing.
         assert "skipped" not in caplog.text
 
 
@@ -273,5 +279,5 @@ def test_a_sample_reads_little_of_large_topics() -> None:
         client = clients.client(
             {**kafka, "fetch.max.bytes": record_size_estimator._FETCH_MAX_BYTES}
         )
-        # Of 60 MB: a megabyte of each topic, and what was on its way when that had come.
+        # Of 60 MB: a megabyte of each topic, and the data in flight by then.
         assert client.metrics()["incoming-byte-total"] < 6_000_000
