@@ -51,7 +51,9 @@ def options_for(cluster: MockCluster, provider: str) -> dict[str, str]:
 
 def test_the_documented_options_are_accepted() -> None:
     (snippet,) = (
-        s for s in snippets("python") if "msk_token:token" in s.text and s.page.endswith("spark.md")
+        s
+        for s in snippets("python")
+        if "msk_token:token" in s.text and s.page.endswith("spark-cluster.md")
     )
     names: dict[str, Any] = {}
     exec(snippet.text, names)
