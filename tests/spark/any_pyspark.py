@@ -173,7 +173,7 @@ def expect_error(act: Any, fragments: list[str]) -> None:
     except Exception as error:  # noqa: BLE001 (Spark wraps ours in several ways)
         expect([f for f in fragments if f not in str(error)], [])
     else:
-        raise AssertionError(f"not expect_error: {fragments}")
+        raise AssertionError(f"no error with {fragments}")
 
 
 if __name__ == "__main__":

@@ -233,7 +233,7 @@ def _check_trigger_limits(values: Mapping[str, str]) -> None:
     maximum = parse_int(values, "maxOffsetsPerTrigger", minimum=0)
     if minimum is not None and maximum is not None and minimum > maximum:
         raise ConfigError(
-            f"minOffsetsPerTrigger ({minimum}) is greater than maxOffsetsPerTrigger ({maximum})"
+            f"minOffsetsPerTrigger ({minimum}) is higher than maxOffsetsPerTrigger ({maximum})"
         )
 
 
