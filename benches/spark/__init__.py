@@ -1,1 +1,1 @@
-"""Compares ottla in Spark with Spark's own Kafka connector."""
+"""Benchmarks of ottla against Spark's own Kafka connector."""

@@ -1,4 +1,4 @@
-"""Draws the chart of docs/benchmarks.md from the results of `benches.spark.run --json`.
+"""Draws the chart of docs/benchmarks.md from the figures that `benches.spark.run --json` records.
 
 python -m benches.spark.chart F.json docs/spark-benchmark.svg
 """
@@ -19,14 +19,14 @@ _WIDTH, _BAR, _GAP, _HEAD, _LEFT = 780, 18, 6, 30, 215
 
 
 def chart(results: list[Result]) -> str:
-    """Return an SVG with a group of bars per scenario: CPU seconds per million rows, or seconds."""
+    """Return an SVG with bars for each scenario: CPU seconds per million rows, or seconds."""
     measured = [r for r in results if r.records > 1]
     parts: list[str] = []
     top = 40
-    for scenario, some in itertools.groupby(measured, key=lambda r: r.scenario):
-        timed = scenario == MANY
-        bars = [(r.name, r.seconds if timed else r.per_million) for r in some]
-        heading = f"{scenario}: seconds by the clock" if timed else scenario
+    for scenario, group in itertools.groupby(measured, key=lambda r: r.scenario):
+        is_elapsed = scenario == MANY
+        bars = [(r.name, r.seconds if is_elapsed else r.per_million) for r in group]
+        heading = f"{scenario}: seconds by the clock" if is_elapsed else scenario
         parts.append(_text(10, top + 14, heading, weight="bold"))
         top += _HEAD - 8
         longest = max(value for _, value in bars)

@@ -1,9 +1,8 @@
-"""The time to the first row of a cold session: each variant in its own processes, in turns.
+"""Measures the first row of a cold session: each variant in a new process, in turns.
 
-Called by ``run``, which starts this file as a program for each round. Invariant: each variant's
-session is set up as its users do it and contains nothing of the other variants: the session of
-Spark's connector has its jars and no ottla; that of ottla has no jar, and Spark discovers the
-source itself.
+Called by ``run``, which starts this file as a program for each measurement. Invariant: each
+variant's session is set up only as its own users would: Spark's connector with its jars and without
+ottla; ottla without a jar, discovered by Spark.
 """
 
 from __future__ import annotations
@@ -26,43 +25,40 @@ from benches.spark.cpu import tree_cpu
 from benches.spark.session import session
 
 COMPILED = "ottla, PySpark compiled"
-# The variants by their names in the table, each with the source it reads with.
+# The name of each variant in the table, and its source.
 VARIANTS = {
     "connector, defaults": "kafka",
     "ottla": "ottla",
     COMPILED: "ottla",
     "ottla, read_arrow": "read_arrow",
 }
-_RECIPE = Path(__file__).resolve().parents[2] / "examples" / "compile_pyspark.sh"
+_COMPILE_SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "compile_pyspark.sh"
 
 
 @dataclass(frozen=True)
 class FirstRow:
-    """The time and CPU to the first row.
+    """The time of a first row.
 
-    Attributes:
-        seconds: since the start of the process
-        of_session: seconds since the session was ready
-        jvm: CPU seconds of JVMs
-        python: CPU seconds of Python
+    Seconds since the process started and since the session was ready, and CPU seconds until then,
+    of JVMs and of Python.
     """
 
     seconds: float
-    of_session: float
+    since_session: float
     jvm: float
     python: float
 
 
 def first_rows(bootstrap: str, rounds: int) -> Iterator[tuple[str, FirstRow]]:
-    """Yield each variant's name and first row, once per round."""
+    """Yield the name and the first row of each variant, once per round."""
     with _compiled_home() as compiled:
         for _ in range(rounds):
             for name, source in VARIANTS.items():
                 home = {"SPARK_HOME": compiled} if name == COMPILED else {}
-                yield name, _in_a_process(bootstrap, source, home)
+                yield name, _run_process(bootstrap, source, home)
 
 
-def _in_a_process(bootstrap: str, source: str, environment: dict[str, str]) -> FirstRow:
+def _run_process(bootstrap: str, source: str, environment: dict[str, str]) -> FirstRow:
     command = [sys.executable, "-m", "benches.spark.cold", bootstrap, source]
     done = subprocess.run(
         [*command, repr(time.time())],
@@ -76,7 +72,7 @@ def _in_a_process(bootstrap: str, source: str, environment: dict[str, str]) -> F
 
 @contextmanager
 def _compiled_home() -> Iterator[str]:
-    """Copy the Spark installation, with its archives compiled as the documentation recommends."""
+    """Yield a copy of SPARK_HOME with compiled archives, as the documentation recommends."""
     import pyspark
 
     installed = Path(pyspark.__path__[0])
@@ -88,7 +84,7 @@ def _compiled_home() -> Iterator[str]:
         shutil.copytree(installed / "python" / "lib", home / "python" / "lib")
         python = str(Path(sys.executable).parent)
         path = os.pathsep.join((python, os.environ.get("PATH", "")))
-        subprocess.run([_RECIPE, home], env={**os.environ, "PATH": path}, check=True)
+        subprocess.run([_COMPILE_SCRIPT, home], env={**os.environ, "PATH": path}, check=True)
         yield directory
 
 
@@ -103,18 +99,18 @@ def _measure(bootstrap: str, source: str, started: float) -> FirstRow:
     else:
         load = spark.read.format(source).options(**options).load
     rows = load().limit(1).collect()
-    of_session, seconds = time.perf_counter() - clock, time.time() - started
+    since_session, seconds = time.perf_counter() - clock, time.time() - started
     assert len(rows) == 1
     jvm, python = tree_cpu()
     spark.stop()
-    return FirstRow(seconds, of_session, jvm, python)
+    return FirstRow(seconds, since_session, jvm, python)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="the first row of one cold session, as JSON")
     parser.add_argument("bootstrap")
     parser.add_argument("source", choices=sorted(set(VARIANTS.values())))
-    parser.add_argument("started", type=float, help="when this process was started")
+    parser.add_argument("started", type=float, help="when this process started, in Unix seconds")
     options = parser.parse_args()
     print(json.dumps(asdict(_measure(options.bootstrap, options.source, options.started))))
     return 0

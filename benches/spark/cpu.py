@@ -1,4 +1,4 @@
-"""CPU seconds of a whole process tree, including ended processes: of JVMs and of the rest."""
+"""CPU seconds of a process tree, including ended processes: of JVMs, and of the others."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def tree_cpu() -> tuple[float, float]:
         try:
             text = path.read_text()
         except OSError:
-            continue  # it has just ended; its parent counts it
+            continue  # the process has ended, and its parent counts its time
         name = text[text.index("(") + 1 : text.rindex(")")]
         fields = text[text.rindex(")") + 2 :].split()
         pid, parent = int(path.parent.name), int(fields[1])
         children.setdefault(parent, []).append(pid)
-        own, ended = (sum(map(int, fields[i : i + 2])) / _TICKS for i in (11, 13))
-        spent[pid] = name == "java", own + ended
+        self_time, children_time = (sum(map(int, fields[i : i + 2])) / _TICKS for i in (11, 13))
+        spent[pid] = name == "java", self_time + children_time
     totals = [0.0, 0.0]
-    waiting = [os.getpid()]
-    while waiting:
-        pid = waiting.pop()
-        waiting += children.get(pid, [])
+    remaining = [os.getpid()]
+    while remaining:
+        pid = remaining.pop()
+        remaining += children.get(pid, [])
         is_jvm, seconds = spent.get(pid, (False, 0.0))
         totals[0 if is_jvm else 1] += seconds
     return totals[0], totals[1]

@@ -2,11 +2,11 @@
 
     python -m benches.spark.run [--records 3000000] [--repeat 5] [--json FILE] [--only TEXT]
 
-Counts the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
-brokers, which the parent process runs. The variants of a scenario take turns, after rounds that
-are not counted, in which the JVM compiles the code. The table shows the median of the rounds.
-"hand-over alone" passes synthetic batches of the same rows to Spark, or discards the batches that
-Spark passes: only the cost above it is ottla's own. Cold sessions run in separate processes.
+It counts the CPU seconds of Spark's whole process tree (driver, JVM, Python workers), without the
+brokers, which the parent process runs. The variants of a scenario take turns, after warm-up rounds
+in which the JVM compiles its code; the table shows the median round. "hand-over alone" generates
+the same rows in Spark, or discards the rows that Spark passes: the difference to it is ottla's own
+share. Cold sessions run in processes of their own.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from statistics import median
 from benches.spark.cold import VARIANTS, first_rows
 from benches.spark.cpu import tree_cpu
 from benches.spark.scenarios import MANY, Variant, variants
-from benches.spark.session import fill_topics, session
+from benches.spark.session import fill, session
 
 COLD = "first row of a cold session"
-# Rounds that are not counted: with fewer, the JVM's compiler would dominate.
+# Rounds that are not counted: with fewer, the JVM's compiler dominates the measurement.
 _WARM_UP = 8
 
 
 @dataclass(frozen=True)
 class Result:
-    """The median run of one variant: wall seconds, and CPU seconds of JVMs and of Python."""
+    """The median run of one variant: elapsed seconds, and CPU seconds of JVMs and of Python."""
 
     scenario: str
     name: str
@@ -49,7 +49,7 @@ class Result:
 
     @property
     def rate(self) -> float:
-        """Records per second of wall time."""
+        """Records per second of elapsed time."""
         return self.records / self.seconds
 
 
@@ -68,33 +68,33 @@ def main() -> int:
     print("starting three brokers", flush=True)
     with KafkaCluster(jvm=LONG_LIVED) as kafka:
         print("producing", flush=True)
-        fill_topics(kafka, options.records)
+        fill(kafka, options.records)
         command = [sys.executable, "-m", "benches.spark.run", *sys.argv[1:]]
         return subprocess.run([*command, "--child", kafka.bootstrap], check=False).returncode
 
 
 def _measure(bootstrap: str, options: argparse.Namespace) -> int:
-    best: list[Result] = []
+    results: list[Result] = []
     if options.only != COLD:
-        best += _warm(bootstrap, options)
+        results += _measure_warm(bootstrap, options)
     if options.only in COLD:
-        best += _cold(bootstrap, options.repeat)
-        _record(best, options.json)
-    print(render(best))
+        results += _measure_cold(bootstrap, options.repeat)
+        _record(results, options.json)
+    print(render(results))
     return 0
 
 
-def _warm(bootstrap: str, options: argparse.Namespace) -> list[Result]:
+def _measure_warm(bootstrap: str, options: argparse.Namespace) -> list[Result]:
     spark = session()
-    best: list[Result] = []
-    for scenario, some in itertools.groupby(
+    results: list[Result] = []
+    for scenario, group in itertools.groupby(
         variants(spark, bootstrap, options.records), key=lambda variant: variant.scenario
     ):
         if options.only in scenario:
-            best += _scenario(list(some), options.repeat)
-            _record(best, options.json)
+            results += _measure_scenario(list(group), options.repeat)
+            _record(results, options.json)
     spark.stop()
-    return best
+    return results
 
 
 def _record(results: list[Result], path: Path | None) -> None:
@@ -102,21 +102,24 @@ def _record(results: list[Result], path: Path | None) -> None:
         path.write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
 
 
-def _scenario(some: list[Variant], repeat: int) -> list[Result]:
-    in_rounds = [variant for variant in some if not variant.once]
-    for variant in in_rounds * _WARM_UP:
+def _measure_scenario(group: list[Variant], repeat: int) -> list[Result]:
+    repeated = [variant for variant in group if not variant.once]
+    for variant in repeated * _WARM_UP:
         variant.run()
-    runs: dict[str, list[Result]] = {variant.name: [] for variant in some}
+    runs: dict[str, list[Result]] = {variant.name: [] for variant in group}
     for number in range(repeat):
-        for variant in some if number == 0 else in_rounds:
+        for variant in group if number == 0 else repeated:
             before, clock = tree_cpu(), time.perf_counter()
             variant.run()
             seconds, after = time.perf_counter() - clock, tree_cpu()
             jvm, python = (after[i] - before[i] for i in (0, 1))
             result = Result(variant.scenario, variant.name, variant.records, seconds, jvm, python)
             runs[variant.name].append(result)
-            figures = f"{result.per_million:.2f} CPU s/M, {seconds:.1f} s"
-            print(f"  {variant.scenario}: {variant.name}: {figures}", flush=True)
+            print(
+                f"  {result.scenario}: {result.name}: {result.per_million:.2f} CPU s/M, "
+                f"{seconds:.1f} s",
+                flush=True,
+            )
     return [_median(results, lambda result: result.per_million) for results in runs.values()]
 
 
@@ -124,40 +127,41 @@ def _median(results: list[Result], value: Callable[[Result], float]) -> Result:
     return sorted(results, key=value)[len(results) // 2]
 
 
-def _cold(bootstrap: str, repeat: int) -> list[Result]:
+def _measure_cold(bootstrap: str, repeat: int) -> list[Result]:
     """Measure the seconds from the start of a new process to its first row."""
     runs: dict[str, list[Result]] = {name: [] for name in VARIANTS}
-    of_session: dict[str, list[float]] = {name: [] for name in VARIANTS}
+    since_session: dict[str, list[float]] = {name: [] for name in VARIANTS}
     for name, row in first_rows(bootstrap, repeat):
         runs[name].append(Result(COLD, name, 1, row.seconds, row.jvm, row.python))
-        of_session[name].append(row.of_session)
+        since_session[name].append(row.since_session)
         print(
-            f"  {COLD}: {name}: {row.seconds:.2f} s, of which from the session on "
-            f"{row.of_session:.2f} s; CPU {row.jvm:.1f} s JVM, {row.python:.1f} s Python",
+            f"  {COLD}: {name}: {row.seconds:.2f} s, of which since the session started "
+            f"{row.since_session:.2f} s; CPU {row.jvm:.1f} s JVM, {row.python:.1f} s Python",
             flush=True,
         )
-    for name, seconds in of_session.items():
-        print(f"  {COLD}: {name}: median from the session on {median(seconds):.2f} s")
+    for name, seconds in since_session.items():
+        print(f"  {COLD}: {name}: median since the session started {median(seconds):.2f} s")
     return [_median(results, lambda result: result.seconds) for results in runs.values()]
 
 
 def render(results: list[Result]) -> str:
-    """Return the table in Markdown.
+    """Return the results as a Markdown table.
 
-    The column "times" compares with the tuned connector: CPU, or seconds in timed scenarios.
+    The column "times" is relative to the tuned connector: in CPU seconds, or in elapsed seconds for
+    scenarios that measure those.
     """
     lines = ["", "| | | CPU s/M | JVM | Python | rows/s | seconds | times |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
-    for scenario, some in itertools.groupby(results, key=lambda result: result.scenario):
-        there = list(some)
-        theirs = [r for r in there if r.name.startswith("connector")][-1]
-        for r in there:
+    for scenario, group in itertools.groupby(results, key=lambda result: result.scenario):
+        rows = list(group)
+        theirs = [r for r in rows if r.name.startswith("connector")][-1]
+        for r in rows:
             jvm, python = (f"{part / r.records * 1e6:.2f}" for part in (r.jvm, r.python))
-            timed = scenario in (COLD, MANY)
-            times = r.seconds / theirs.seconds if timed else r.per_million / theirs.per_million
-            # Timed variants take so long that Spark ends idle Python processes meanwhile, whose CPU
-            # time is then lost.
-            cpu = ["", "", ""] if timed else [f"{r.per_million:.2f}", jvm, python]
+            is_elapsed = scenario in (COLD, MANY)
+            times = r.seconds / theirs.seconds if is_elapsed else r.per_million / theirs.per_million
+            # These scenarios take so long that Spark ends idle Python processes, whose CPU time is
+            # then not counted.
+            cpu = ["", "", ""] if is_elapsed else [f"{r.per_million:.2f}", jvm, python]
             rate = "" if scenario == COLD else f"{r.rate:,.0f}"
             lines.append(
                 f"| {scenario} | {r.name} | {' | '.join([*cpu, rate])} | "

@@ -1,4 +1,4 @@
-"""The session of all variants, and the topics that they read; set up once per run."""
+"""The Spark session and the topics that all variants share, set up once per run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 PARTITIONS = 12
 SMALL_PARTITIONS = 1000
-RECORDS_A_SMALL_PARTITION = 100
-# Nothing reads the sink's topic, and all rounds together would fill a disk.
+RECORDS_PER_SMALL_PARTITION = 100
+# The sink's records are never read, and those of all rounds would fill a disk.
 SHORT_RETENTION = {
     "retention.bytes": "20000000",
     "segment.bytes": "20000000",
@@ -36,9 +36,9 @@ def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = T
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "4g")
-        # The connector caches consumers for five minutes, with the records they have prefetched.
-        # Batch queries never reuse them, and with the tuned settings they fill 4 GB: the benchmark
-        # would measure the garbage collector, and then run out of memory.
+        # The connector keeps consumers for five minutes, with the records that they fetched ahead.
+        # Batches never use them again, and with the tuned settings they fill 4 GB: first the
+        # garbage collector dominates the measurement, then memory runs out.
         .config("spark.kafka.consumer.cache.timeout", "1s")
         .config("spark.kafka.consumer.cache.evictorThreadRunInterval", "1s")
         .config("spark.kafka.consumer.fetchedData.cache.timeout", "1s")
@@ -54,8 +54,8 @@ def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = T
     return made
 
 
-def fill_topics(kafka: Any, records: int) -> None:
-    """Create and fill topics of small values, large values and many partitions, and the sink's."""
+def fill(kafka: Any, records: int) -> None:
+    """Create topics with small values, large values, and very many partitions, and one to write."""
     import ottla
 
     source = random.Random(1)
@@ -65,10 +65,10 @@ def fill_topics(kafka: Any, records: int) -> None:
             values = [source.randbytes(value_bytes) for _ in range(min(10_000, count))]
             sent = 0
             while sent < count:
-                some = values[: count - sent]
-                spread = [(sent + i) // run % partitions for i in range(len(some))]
-                producer.send_batch(topic, some, partitions=spread)
-                sent += len(some)
+                chunk = values[: count - sent]
+                spread = [(sent + i) // run % partitions for i in range(len(chunk))]
+                producer.send_batch(topic, chunk, partitions=spread)
+                sent += len(chunk)
             producer.flush()
 
         for topic in ("bytes-100", "bytes-1000"):
@@ -77,5 +77,5 @@ def fill_topics(kafka: Any, records: int) -> None:
         send("bytes-100", 100, records, PARTITIONS, 100)
         send("bytes-1000", 1000, records // 4, PARTITIONS, 100)
         kafka.create_topic("small", SMALL_PARTITIONS, 1)
-        small = SMALL_PARTITIONS * RECORDS_A_SMALL_PARTITION
+        small = SMALL_PARTITIONS * RECORDS_PER_SMALL_PARTITION
         send("small", 100, small, SMALL_PARTITIONS, 1)

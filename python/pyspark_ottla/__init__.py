@@ -1,7 +1,7 @@
-"""Lets Spark find ``format("ottla")`` by itself: it looks into every module named ``pyspark_*``.
+"""Lets Spark discover ``format("ottla")``: it searches all modules named ``pyspark_*``.
 
-Spark imports this in every session that touches any Python data source. Invariant: importing it
-loads nothing beyond pyspark, so a broken installation of ottla can't break other sources.
+Spark imports this in every session that uses any Python data source. Invariant: the import loads
+nothing but pyspark, so a broken installation of ottla can't break other sources.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["DefaultSource"]
 
 
 class DefaultSource(DataSource):
-    """The data source ``ottla``; it loads ``ottla.spark.OttlaDataSource`` when a query uses it."""
+    """The data source ``ottla``; it loads ``ottla.spark.OttlaDataSource`` on first use."""
 
     @classmethod
     def name(cls) -> str:

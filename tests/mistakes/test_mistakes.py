@@ -14,7 +14,7 @@ from tests.mistakes.scene import Make, Reported, Scene
 from tests.support.golden import check_golden
 
 # Seconds until a mistake is reported, in addition to its own timeout (3 s, 8 s).
-SOON = 5.0
+REPORTED_WITHIN = 5.0
 
 
 def report(make: Make) -> tuple[Scene, Reported]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ottla.testing import MockCluster
-from tests.support.command import ottla, running
+from tests.support.command import ottla, running_command
 from tests.support.ports import free_ports
 
 
@@ -95,7 +95,7 @@ def test_doctor_in_ascii(mock_cluster: MockCluster) -> None:
 
 def test_watch_prints_events_as_they_happen(mock_cluster: MockCluster, topic: str) -> None:
     command = ("watch", mock_cluster.brokers[1], "--interval", "0.1", "--json")
-    with running(*command) as process:
+    with running_command(*command) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         output = process.stdout

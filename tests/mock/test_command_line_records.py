@@ -10,7 +10,7 @@ import pytest
 
 import ottla as package
 from ottla.testing import Fault, MockCluster
-from tests.support.command import ottla, running
+from tests.support.command import ottla, running_command
 
 
 def consume(cluster: MockCluster, topic: str, *arguments: str) -> bytes:
@@ -135,7 +135,7 @@ def test_records_as_json(mock_cluster: MockCluster, filled: str) -> None:
 
 def test_following_a_topic_until_ctrl_c(mock_cluster: MockCluster, filled: str) -> None:
     command = ("consume", mock_cluster.bootstrap, "-t", filled, "-o", "-1", "-f", "%s\\n")
-    with running(*command) as process:
+    with running_command(*command) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == b"value 9\n"
@@ -155,12 +155,12 @@ def test_following_a_topic_until_ctrl_c(mock_cluster: MockCluster, filled: str) 
 
 
 def test_producing_from_a_pipe_that_stays_open(mock_cluster: MockCluster, single: str) -> None:
-    with running("produce", mock_cluster.bootstrap, "-t", single) as process:
+    with running_command("produce", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdin is not None
         process.stdin.write(b"first\n")
         process.stdin.flush()
         # The record is written before the input ends.
-        with running("consume", mock_cluster.bootstrap, "-t", single, "-c", "1") as reader:
+        with running_command("consume", mock_cluster.bootstrap, "-t", single, "-c", "1") as reader:
             assert reader.stdout is not None
             assert reader.stdout.read() == b"first\n"
         process.stdin.close()
@@ -171,7 +171,7 @@ def test_a_closed_output_pipe_ends_the_command_with_141(
     mock_cluster: MockCluster, producer: package.Producer, single: str
 ) -> None:
     producer.send_batch(single, ["x" * 1000] * 2000).result(20)
-    with running("consume", mock_cluster.bootstrap, "-t", single) as process:
+    with running_command("consume", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.readline()

@@ -24,7 +24,7 @@ def test_a_bootstrap_server_that_does_not_respond() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = f"127.0.0.1:{silent.getsockname()[1]}"
         with running_command("topology", server) as process:
-            assert first_line(process) == f"ottla: waiting for an answer from {server}"
+            assert first_line(process) == f"ottla: waiting for a response from {server}"
 
 
 def test_a_leader_that_cannot_be_reached(mock_cluster: MockCluster, single: str) -> None:

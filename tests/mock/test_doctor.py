@@ -195,7 +195,7 @@ def test_slow_brokers_are_a_warning(mock_cluster: MockCluster) -> None:
 
 
 def test_a_path_that_loses_large_packets(mock_cluster: MockCluster, topic: str) -> None:
-    """Connections come up and small requests are answered: the broker looks healthy."""
+    """Connections are established and small requests get responses: the broker looks healthy."""
     with MtuBlackHole(mock_cluster.brokers[2]) as path:
         mock_cluster.advertise(2, path.address)
         step_timeout = {"socket.connection.setup.timeout.ms": 1500}
@@ -248,7 +248,7 @@ def test_a_large_cluster_fits_on_one_screen() -> None:
     assert "28 healthy brokers" in str(report)
 
 
-def test_ctrl_c_ends_it() -> None:
+def test_ctrl_c_interrupts_the_checks() -> None:
     assert_interruptible(
         """
         import socket

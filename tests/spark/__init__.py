@@ -1,1 +1,1 @@
-"""Spark: the reader's pure parts with a fake client, and parity with Spark's own connector."""
+"""Spark: unit tests with a fake client, and parity tests with Spark's own connector."""

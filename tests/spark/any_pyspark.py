@@ -1,9 +1,9 @@
-"""What every PySpark that is supported must do, and what older ones refuse; in one process.
+"""Reads and writes in every way on one PySpark version, and checks the errors of older ones.
 
     python -m venv e && e/bin/pip install pyspark==4.0.2 pyarrow pandas   # and ottla
-    e/bin/python -m tests.spark.any_pyspark [BOOTSTRAP]
+    e/bin/python -m tests.spark.any_pyspark [BOOTSTRAP_SERVERS]
 
-Brokers are the mock's unless some are given. Ends with "all is well", or with an error.
+Without BOOTSTRAP_SERVERS, it uses the mock cluster. Ends with "all is well", or with an error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS = 3000
 
 @contextlib.contextmanager
 def brokers() -> Iterator[str]:
-    """The address of the cluster to use."""
+    """Yield the bootstrap servers to use."""
     if len(sys.argv) > 1:
         yield sys.argv[1]
     else:
@@ -66,13 +66,13 @@ def main() -> None:
 
 
 def expect(found: object, expected: object) -> None:
-    """Like an assert, and not left out when Python optimises."""
+    """Assert, even when Python optimises asserts away."""
     if found != expected:
         raise AssertionError(f"expected {expected!r}, found {found!r}")
 
 
 def batches(spark: SparkSession, kafka: dict[str, str], topic: str) -> None:
-    """Write a batch with a report, and read it in each way."""
+    """Write a batch with a report, and read it in every way."""
     rows = spark.range(ROWS).selectExpr(
         "CAST(id AS STRING) AS key",
         "CAST(id AS STRING) AS value",
@@ -97,7 +97,7 @@ def batches(spark: SparkSession, kafka: dict[str, str], topic: str) -> None:
         expect(pushed.where("partition = 1").count(), read.where("partition = 1").count())
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
     else:
-        refused(
+        expect_error(
             lambda: spark.read.format("ottla").options(**source, pushFilters="true").load().count(),
             ["pushFilters", "4.1"],
         )
@@ -106,7 +106,7 @@ def batches(spark: SparkSession, kafka: dict[str, str], topic: str) -> None:
 def streams(
     spark: SparkSession, kafka: dict[str, str], topic: str, copy: str, directory: Path
 ) -> None:
-    """Copy the topic by a stream, in two runs; and limits, which need 4.2."""
+    """Copy the topic with a stream, in two runs; then with limits, which need 4.2."""
 
     def run(name: str, **options: str) -> Any:
         query = (
@@ -135,11 +135,13 @@ def streams(
         if VERSION >= (4, 2):
             expect(ottla.spark.lag(run(option, **{option: "1000"}).lastProgress).total, 0)
         else:
-            refused(lambda o=option: run(o, **{o: "1000"}), [option, "4.2", pyspark.__version__])
+            expect_error(
+                lambda o=option: run(o, **{o: "1000"}), [option, "4.2", pyspark.__version__]
+            )
 
 
 def replays(spark: SparkSession, kafka: dict[str, str], topic: str, checkpoint: Path) -> None:
-    """Have the sink fail in a query's first micro-batch, and start it again when there is more."""
+    """Fail the sink in a query's first micro-batch, and restart the query with more records."""
 
     def start(sink: Any) -> Any:
         return (
@@ -154,7 +156,7 @@ def replays(spark: SparkSession, kafka: dict[str, str], topic: str, checkpoint: 
     def fails(batch: Any, number: int) -> None:
         raise RuntimeError("the sink fails")
 
-    refused(lambda: start(fails).awaitTermination(120), ["the sink fails"])
+    expect_error(lambda: start(fails).awaitTermination(120), ["the sink fails"])
     rows = spark.range(ROWS).selectExpr("CAST(id AS STRING) AS value")
     ottla.spark.write(rows, {**kafka, "topic": topic})
     seen: dict[int, int] = {}
@@ -164,14 +166,14 @@ def replays(spark: SparkSession, kafka: dict[str, str], topic: str, checkpoint: 
     expect(sum(seen.values()), ROWS)
 
 
-def refused(act: Any, words: list[str]) -> None:
-    """It is an error with these words in it."""
+def expect_error(act: Any, fragments: list[str]) -> None:
+    """Assert that an error contains these fragments."""
     try:
         act()
     except Exception as error:  # noqa: BLE001 (Spark wraps ours in several ways)
-        expect([word for word in words if word not in str(error)], [])
+        expect([f for f in fragments if f not in str(error)], [])
     else:
-        raise AssertionError(f"not refused: {words}")
+        raise AssertionError(f"no error with {fragments}")
 
 
 if __name__ == "__main__":

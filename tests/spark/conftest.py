@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to `make deep` all but the cases of the gate."""
+    """Mark all tests except the cases of the gate as deep."""
     here = Path(__file__).parent
     gate.mark_deep(item for item in items if here in item.path.parents)
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session on two local cores that listens on loopback alone."""
+    """A session on two local cores that listens on loopback only."""
     from pyspark.sql import SparkSession
 
     import ottla.spark
@@ -44,7 +44,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "1g")
-        # Short queries: what the second compiler gains is less than what it costs.
+        # Queries are short: the second compiler would cost more than it gains.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
@@ -60,7 +60,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams:
-    """Queries with either source, whose checkpoints are the test's own."""
+    """Queries with either source, with checkpoints in the test's own directory."""
     from tests.spark.streams import Streams
 
     return Streams(spark, kafka, tmp_path)
@@ -68,8 +68,8 @@ def streams(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> Streams
 
 @pytest.fixture
 def stream_client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
-    """What planners of streams ask: a topic of two partitions, to start with."""
-    from ottla.spark import stream_planner
+    """The fake client of stream planners: at first, one topic of two partitions."""
+    from ottla.spark.planning import stream_planner
     from tests.spark.fake_client import FakeClient
 
     fake = FakeClient({("t", 0): (0, 100), ("t", 1): (10, 30)})

@@ -1,8 +1,8 @@
-"""The client of test_connect.py: a process of its own, without a JVM.
+"""The client of test_connect.py, in a process without a JVM.
 
-    python -m tests.spark.connect_job REMOTE BOOTSTRAP DIRECTORY
+    python -m tests.spark.connect_job REMOTE BOOTSTRAP_SERVERS DIRECTORY
 
-Writes to the topic "connect-0" and reads from it over Spark Connect; prints what it found as JSON.
+Writes to the topic "connect-0" and reads from it over Spark Connect; prints its results as JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 
 import ottla
 import ottla.spark
-from ottla.spark import redaction, udf
+from ottla.spark import udf
+from ottla.spark.registration import redaction
 
 CANARY = "canary-key"
 
@@ -24,10 +25,13 @@ CANARY = "canary-key"
 def main() -> None:
     remote, bootstrap, directory = sys.argv[1:]
     spark = SparkSession.builder.remote(remote).getOrCreate()
-    # The server finds the format by itself; this is harmless, and has it hide more.
+    # The server discovers the format by itself; this call extends its redaction.
     for _ in range(2):
         ottla.spark.register(spark)
-    hidden = [spark.conf.get(setting) for setting in (redaction.SETTING, redaction.OF_REQUESTS)]
+    hidden = [
+        spark.conf.get(setting)
+        for setting in (redaction.OPTIONS_REGEX_SETTING, redaction.REQUEST_REGEX_SETTING)
+    ]
     kafka = {"kafka.bootstrap.servers": bootstrap, **secrets()}
     rows = spark.range(1000).selectExpr("CAST(id AS STRING) AS key", "CAST(id AS STRING) AS value")
     rows.write.format("ottla").mode("append").options(**kafka, topic="connect-0").save()
@@ -54,13 +58,13 @@ def main() -> None:
 
 
 def secrets() -> dict[str, str]:
-    """Secrets that are of no effect here, one as long as keys are, and one with quotes in it."""
+    """Return secrets that have no effect here: one as long as a key, and one with quotes."""
     key = "\n".join(["-----BEGIN PRIVATE KEY-----", *[CANARY * 6] * 60])
     return {"kafka.ssl.keystore.key": key, "kafka.sasl.password": f'a"b\\c{CANARY}'}
 
 
 def stream(spark: SparkSession, source: dict[str, str], directory: str) -> list[int]:
-    """Copy the topic by a stream; what the target holds, and how far the stream was behind."""
+    """Copy the topic with a stream, and return the target's content and the stream's lag."""
     query = (
         spark.readStream.format("ottla")
         .options(**source, startingOffsets="earliest", maxOffsetsPerTrigger="400")
@@ -81,7 +85,7 @@ def stream(spark: SparkSession, source: dict[str, str], directory: str) -> list[
 
 
 def wrong(spark: SparkSession, kafka: dict[str, str]) -> str:
-    """What an option that does not exist is answered with."""
+    """Return the error for an unknown option."""
     try:
         spark.read.format("ottla").options(**kafka, subscribes="x").load().count()
     except Exception as error:  # noqa: BLE001 (whatever it is, the test looks at it)

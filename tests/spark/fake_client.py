@@ -1,4 +1,4 @@
-"""A client that is none: logs as numbers, for the parts of the Spark layer that only ask."""
+"""A fake client whose logs are only offsets, for the planners and readers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ottla import errors
 from ottla.errors import UnknownTopicError
-from ottla.spark import core
-from ottla.spark.schema import arrow_schema, full_schema
+from ottla.spark import protocols
+from ottla.spark.reading.schema import arrow_schema, full_schema
 
 TopicPartition = tuple[str, int]
 
@@ -51,7 +51,7 @@ class FakeScan:
     closed: bool = False
     error: Exception | None = None
 
-    def __iter__(self) -> Iterator[core.ArrowArray]:
+    def __iter__(self) -> Iterator[protocols.ArrowArray]:
         yield from self.batches
         if self.error is not None:
             raise self.error
@@ -78,15 +78,15 @@ class FakeClient:
     failures: list[Exception] = field(default_factory=list)
     isolation: set[str] = field(default_factory=set)
     scans: list[FakeScan] = field(default_factory=list)
-    asked: list[dict[str, object]] = field(default_factory=list)
+    scan_requests: list[dict[str, object]] = field(default_factory=list)
     timeouts: list[float | None] = field(default_factory=list)
-    # How long list_offsets may wait.
-    patience: list[float | None] = field(default_factory=list)
+    # The timeouts passed to list_offsets.
+    offset_timeouts: list[float | None] = field(default_factory=list)
     slow_cluster: bool = False
-    # What happens before one answer after the other to list_offsets.
-    meanwhile: list[Callable[[], object]] = field(default_factory=list)
-    # Topics that are listed, but gone before they are looked up.
-    listed_last: set[str] = field(default_factory=set)
+    # Functions to call before each response of list_offsets, in turn.
+    before_responses: list[Callable[[], object]] = field(default_factory=list)
+    # Topics that list_topics returns once although they were deleted.
+    listed_once: set[str] = field(default_factory=set)
 
     def cluster(
         self,
@@ -94,7 +94,7 @@ class FakeClient:
         *,
         refresh: bool = False,
         timeout: float | None = None,
-    ) -> core.Cluster:
+    ) -> protocols.Cluster:
         self.timeouts.append(timeout)
         if self.slow_cluster and timeout is not None:
             raise errors.TimeoutError("slow")
@@ -107,12 +107,14 @@ class FakeClient:
                 entry.partitions[partition] = FakePartition([1, 2, None][partition % 3])
         if unknown := set(topics or ()) - found.keys():
             raise UnknownTopicError(f"no such topic: {', '.join(unknown)}")
-        cluster: core.Cluster = FakeCluster({1: FakeBroker("one"), 2: FakeBroker("::2")}, found)
+        cluster: protocols.Cluster = FakeCluster(
+            {1: FakeBroker("one"), 2: FakeBroker("::2")}, found
+        )
         return cluster
 
     def list_topics(self) -> list[str]:
-        listed = sorted({topic for topic, _ in self.logs} | self.listed_last)
-        self.listed_last.clear()
+        listed = sorted({topic for topic, _ in self.logs} | self.listed_once)
+        self.listed_once.clear()
         return listed
 
     def list_offsets(
@@ -121,10 +123,10 @@ class FakeClient:
         *,
         isolation_level: str | None = None,
         timeout: float | None = None,
-    ) -> Mapping[TopicPartition, core.Offset]:
-        self.patience.append(timeout)
-        if self.meanwhile:
-            self.meanwhile.pop(0)()
+    ) -> Mapping[TopicPartition, protocols.Offset]:
+        self.offset_timeouts.append(timeout)
+        if self.before_responses:
+            self.before_responses.pop(0)()
         if self.failures:
             raise self.failures.pop(0)
         self.isolation.add(isolation_level or "read_uncommitted")
@@ -148,9 +150,9 @@ class FakeClient:
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
-    ) -> core.Scan:
+    ) -> protocols.Scan:
         assert columns is not None
-        self.asked.append(
+        self.scan_requests.append(
             {"ranges": list(ranges), "headers": include_headers, "fail": fail_on_data_loss}
         )
         full = arrow_schema(full_schema(include_headers=True))

@@ -1,4 +1,4 @@
-"""Schemas of frames to be written, from a short text, and the options that every write needs."""
+"""Parses schemas of frames to write from short texts; options that every write needs."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ TYPES: dict[str, DataType] = {
 
 
 def schema(text: str) -> StructType:
-    """`"value binary, partition int"` as a schema; Spark's own parser needs a session."""
+    """Parse a schema such as `"value binary, partition int"`; Spark's parser needs a session."""
     columns = [column.split() for column in text.split(", ")]
     return StructType([StructField(name, TYPES[kind]) for name, kind in columns])

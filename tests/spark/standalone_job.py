@@ -1,9 +1,9 @@
-"""The driver of test_standalone.py: a process of its own, since a JVM has one Spark session.
+"""The driver of test_standalone.py, in its own process because a JVM has one Spark session.
 
-    python -m tests.spark.standalone_job MASTER BOOTSTRAP DIRECTORY ROWS
+    python -m tests.spark.standalone_job MASTER BOOTSTRAP_SERVERS DIRECTORY ROWS
 
 Reads the topic "source", then writes ROWS rows to the topic "target" and reads them back; prints
-what it found as JSON. In the directory, it says where it is by files, and waits for others.
+its results as JSON. It signals its progress by files in the directory, and waits for others there.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 import ottla.spark
 
-# Brokers are killed and started meanwhile.
-PATIENCE = 500
+# The test kills and starts brokers meanwhile.
+WAIT_SECONDS = 500
 WRITERS = 24
 ROWS_A_BATCH = 500
 
@@ -41,7 +41,7 @@ def main() -> None:
         .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.shuffle.partitions", "4")
-        # Small, so that a task that is held has not got all of its rows.
+        # Small batches, so that a paused task has not received all of its rows.
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", str(ROWS_A_BATCH))
         .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
@@ -59,9 +59,9 @@ def main() -> None:
 
 
 def gate(directory: str, name: str, pause: float = 0) -> Any:
-    """A function for mapInArrow that stops each task at its second batch until it is told, and
-    waits for ``pause`` seconds before each batch."""
-    patience = PATIENCE
+    """Return a function for mapInArrow that pauses each task at its second batch until the test
+    continues it, and waits ``pause`` seconds before each batch."""
+    patience = WAIT_SECONDS
 
     def held(batches: Any) -> Any:
         for number, batch in enumerate(batches):
@@ -70,7 +70,7 @@ def gate(directory: str, name: str, pause: float = 0) -> Any:
                 deadline = time.monotonic() + patience
                 while not Path(directory, f"{name}-go-on").exists():
                     if time.monotonic() > deadline:
-                        raise TimeoutError(f"nobody said {name}-go-on")
+                        raise TimeoutError(f"{name}-go-on did not appear")
                     time.sleep(0.05)
             time.sleep(pause)
             yield batch
@@ -89,7 +89,7 @@ def read(spark: SparkSession, options: dict[str, str], directory: str) -> list[l
 
 
 def workers(spark: SparkSession, bootstrap: str) -> list[list[int]]:
-    """(process, client, connections opened so far) of each of a hundred small tasks."""
+    """Return (process, client, connections opened so far) of each of a hundred small tasks."""
     config = {"bootstrap.servers": bootstrap, "client.id": "counted"}
 
     def look(batches: Any) -> Any:
@@ -109,7 +109,7 @@ def workers(spark: SparkSession, bootstrap: str) -> list[list[int]]:
 def write(
     spark: SparkSession, options: dict[str, str], directory: str, rows: int
 ) -> dict[str, int]:
-    # Each task writes for a second at least.
+    # Each task writes for at least a second.
     slow = gate(directory, "write", WRITERS * ROWS_A_BATCH / rows)
     numbers = spark.range(0, rows, 1, WRITERS).mapInArrow(slow, "id bigint")
     frame = numbers.selectExpr("CAST(id AS STRING) AS key", "repeat('v', 100) AS value")
@@ -129,7 +129,7 @@ def write(
 
 
 def failed_tasks(spark: SparkSession, group: str) -> int:
-    """How many tasks of a group of jobs Spark had to run again."""
+    """Return the number of tasks of a job group that Spark had to run again."""
     tracker = spark.sparkContext.statusTracker()
     jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(number) for job in jobs if job for number in job.stageIds]

@@ -1,4 +1,4 @@
-"""The same streaming query with Spark's own Kafka source and with ottla: equal micro-batches."""
+"""Runs the same streaming query with Spark's own Kafka source and with ottla."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 import ottla
-from ottla.spark.checkpoint import nested_offsets, offsets_of
-from tests.spark.both import at_once, refused
+from ottla.spark.planning.checkpoint import offsets_from_json, offsets_to_json
+from tests.spark.parity import assert_rejected, run_both
 from tests.support.kafka_admin import wait_until
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ COLUMNS = ("topic", "partition", "offset", "CAST(value AS STRING) AS value")
 
 @dataclass
 class Run:
-    """What one run of a query read: rows, and for each micro-batch its end."""
+    """The rows that one run of a query read, and the end of each micro-batch."""
 
     rows: list[Row]
     ends: list[dict[str, dict[str, int]]]
@@ -36,14 +36,14 @@ class Run:
 
 @dataclass
 class Streams:
-    """Runs the same query with either source, each with a checkpoint of its own."""
+    """Runs the same query with either source, each with its own checkpoint."""
 
     spark: SparkSession
     kafka: KafkaCluster
     directory: Path
-    # The first three say which record it is, so that rows have an order.
+    # The first three identify a record, so that rows can be sorted.
     columns: tuple[str, ...] = COLUMNS
-    # Then the sink takes the rows of a micro-batch, and fails before that is committed.
+    # If set, the sink stores the rows of a micro-batch, and fails before it is committed.
     sink_fails: bool = False
 
     def start(
@@ -74,32 +74,32 @@ class Streams:
         return query, rows, batches
 
     def run(self, source: str, name: str, **options: str) -> Run:
-        """Read what there is, and end."""
+        """Read everything available, and end."""
         query, rows, batches = self.start(source, name, None, **options)
         assert query.awaitTermination(300)
         ends = {
-            # Without where the query started, which is ours.
-            p.batchId: nested_offsets(offsets_of(json.loads(p.sources[0].endOffset)))
+            # Without the start of the query, which only ottla stores.
+            p.batchId: offsets_to_json(offsets_from_json(json.loads(p.sources[0].endOffset)))
             for p in query.recentProgress
         }
         return Run(sorted(rows), [ends[number] for number in batches])
 
     def same(self, name: str, **options: str) -> Run:
-        """Both sources read the same rows in the same micro-batches."""
-        theirs, ours = at_once(lambda source: self.run(source, name, **options))
+        """Assert that both sources read the same rows in the same micro-batches."""
+        theirs, ours = run_both(lambda source: self.run(source, name, **options))
         assert ours.ends == theirs.ends
         assert ours.rows == theirs.rows
         return ours
 
     def same_error(
-        self, name: str, words: list[str] | dict[str, list[str]], **options: str
+        self, name: str, fragments: list[str] | dict[str, list[str]], **options: str
     ) -> None:
-        """Both sources refuse, when the query is built, started or run."""
-        refused(lambda source: self.run(source, name, **options), words)
+        """Assert that both sources fail, when the query is built, started or run."""
+        assert_rejected(lambda source: self.run(source, name, **options), fragments)
 
 
 def until(query: StreamingQuery, condition: Callable[[], bool], what: Callable[[], object]) -> None:
-    """Wait for what a query that runs is to bring about; if it fails, so does this."""
+    """Wait until a running query meets the condition; fail if the query fails."""
 
     def checked() -> bool:
         assert query.exception() is None, query.exception()
@@ -109,9 +109,9 @@ def until(query: StreamingQuery, condition: Callable[[], bool], what: Callable[[
 
 
 def produce(kafka: KafkaCluster, topic: str, *counts: int, timestamp: int | None = None) -> None:
-    """So many records to partition 0, to partition 1, and so on; one batch each."""
-    # It is sent when the producer is closed, and not while it is still being filled: of two
-    # batches, a trigger may see one.
+    """Produce these numbers of records to partition 0, 1 and so on; one batch each."""
+    # Batches are sent when the producer is closed, not while they are filled: of two batches, a
+    # trigger might see one.
     with ottla.Producer(kafka.bootstrap, linger_ms=60_000) as producer:
         for partition, count in enumerate(counts):
             times = None if timestamp is None else [timestamp + i * 1000 for i in range(count)]

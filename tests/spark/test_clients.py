@@ -1,4 +1,4 @@
-"""A worker's clients: one for each configuration, never across a fork, none waits for another."""
+"""A worker's clients: one per configuration, never across a fork, none blocks another."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from ottla.errors import BootstrapError, ConfigError
-from ottla.spark import clients, core
-from ottla.spark.options import parse_batch
+from ottla.spark import clients, protocols
+from ottla.spark.options.read_options import parse_batch_options
 from tests.spark.fake_client import FakeClient
 
 
@@ -29,7 +29,7 @@ def no_clients(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_client_per_process_and_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str | None] = []
 
-    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
+    def connect(config: Mapping[str, str], hint: str | None) -> protocols.Client:
         made.append(hint)
         return log_of((0, 1))
 
@@ -52,13 +52,13 @@ def test_a_client_is_not_used_after_fork(monkeypatch: pytest.MonkeyPatch) -> Non
     child = os.fork()
     if child == 0:
         fresh = clients.client_for(config) is not parents
-        kept = any(held.client is parents for held in clients._inherited)
+        kept = any(cached.client is parents for cached in clients._inherited)
         os._exit(0 if fresh and kept else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert clients.client_for(config) is parents
 
 
-def test_stores_as_java_has_them_are_refused_with_how_to_convert_them(tmp_path: Path) -> None:
+def test_java_key_stores_are_rejected_with_the_command_to_convert_them(tmp_path: Path) -> None:
     store = tmp_path / "client.jks"
     store.write_bytes(b"\xfe\xed\xfe\xed\x00\x00\x00\x02")
     options = {
@@ -69,46 +69,46 @@ def test_stores_as_java_has_them_are_refused_with_how_to_convert_them(tmp_path: 
         "subscribe": "t",
     }
     with pytest.raises(ConfigError, match=r"is a JKS store.*keytool -importkeystore") as caught:
-        clients.client_for(parse_batch(options).source.kafka)
+        clients.client_for(parse_batch_options(options).common.kafka)
     assert "hunter2" not in str(caught.value)
 
 
-def test_who_connects_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    connecting, answered = threading.Event(), threading.Event()
+def test_connecting_blocks_no_other_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    connecting, responded = threading.Event(), threading.Event()
     made: list[str] = []
 
-    def connect(config: Mapping[str, str], hint: str | None) -> core.Client:
+    def connect(config: Mapping[str, str], hint: str | None) -> protocols.Client:
         made.append(config["bootstrap.servers"])
-        if config["bootstrap.servers"] == "away:1":
+        if config["bootstrap.servers"] == "unreachable:1":
             connecting.set()
-            assert answered.wait(60)
+            assert responded.wait(60)
         return log_of((0, 1))
 
     monkeypatch.setattr(clients, "_connect", connect)
-    monkeypatch.setattr(clients, "_produce", lambda client: client)
-    away = {"bootstrap.servers": "away:1"}
+    monkeypatch.setattr(clients, "_make_producer", lambda client: client)
+    unreachable = {"bootstrap.servers": "unreachable:1"}
     with ThreadPoolExecutor(3) as pool:
         slow: list[Future[Any]] = [
-            pool.submit(clients.client_for, away),
-            pool.submit(clients.producer_for, away),
+            pool.submit(clients.client_for, unreachable),
+            pool.submit(clients.producer_for, unreachable),
         ]
         assert connecting.wait(60)
         try:
             clients.client_for({"bootstrap.servers": "there:1"})
             clients.producer_for({"bootstrap.servers": "there:1"})
         finally:
-            answered.set()
-        # Those who want the same client wait, and get one.
+            responded.set()
+        # Callers that want the same client wait, and get the same one.
         first, second = (future.result(60) for future in slow)
     assert first is second
-    assert made == ["away:1", "there:1"]
+    assert made == ["unreachable:1", "there:1"]
 
 
-def test_who_could_not_connect_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers: list[FakeClient | Exception] = [BootstrapError("nobody answers"), log_of((0, 1))]
+def test_a_failed_connect_can_be_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    results: list[FakeClient | Exception] = [BootstrapError("no broker responds"), log_of((0, 1))]
 
-    def connect(*_: object) -> core.Client:
-        answer = answers.pop(0)
+    def connect(*_: object) -> protocols.Client:
+        answer = results.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -118,4 +118,4 @@ def test_who_could_not_connect_may_try_again(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(BootstrapError):
         clients.client_for(config)
     assert clients.client_for(config) is clients.client_for(config)
-    assert answers == []
+    assert results == []

@@ -1,4 +1,4 @@
-"""The worker's own client in what users give to Spark: a plain UDF, and a task that forks."""
+"""The worker's client in functions of users: a plain UDF, and a task that forks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 
-def test_a_plain_udf_has_one_client_a_worker(
+def test_a_plain_udf_has_one_client_per_worker(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic = kafka_topic(partitions=5)
@@ -29,7 +29,7 @@ def test_a_plain_udf_has_one_client_a_worker(
 
     def seen_by_row() -> str:
         client = ottla.spark.client(config)
-        # One by one, as rows come: what is known is not asked again.
+        # Row by row: the client caches its metadata.
         known = len(client.cluster([topic]).topics[topic].partitions)
         return f"{os.getpid()} {id(client)} {known}"
 
@@ -37,7 +37,7 @@ def test_a_plain_udf_has_one_client_a_worker(
     rows = spark.range(200).repartition(4).select(column("id").alias("seen")).collect()
     seen = {tuple(row.seen.split()) for row in rows}
     assert {known for _, _, known in seen} == {"5"}
-    # As many clients as workers, and none in the process that made the UDF.
+    # One client per worker, and none in the process that created the UDF.
     assert len(seen) == len({worker for worker, _, _ in seen})
     assert str(os.getpid()) not in {worker for worker, _, _ in seen}
 

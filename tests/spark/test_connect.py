@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.spark.redaction import HIDDEN, IN_REQUESTS
+from ottla.spark.registration.redaction import OPTION_SECRETS_REGEX, REQUEST_SECRETS_REGEX
 from tests.spark.connect_job import CANARY
 from tests.support.jars import REPOSITORY
 from tests.support.kafka_cluster import KafkaCluster
@@ -41,17 +41,17 @@ def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr[-4000:] + server.log
-    # The server's event log has each request, and what it ran, without a secret.
+    # The server's event log has each request and its plan, without secrets.
     logged = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
     assert "statementText" in logged
     assert "connect-0" in logged
     assert CANARY not in logged
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["hidden"] == [f"(?:(?i)url)|{HIDDEN}", IN_REQUESTS]
-    # It was Connect's session, not one with a JVM of its own.
+    assert found["hidden"] == [f"(?:(?i)url)|{OPTION_SECRETS_REGEX}", REQUEST_SECRETS_REGEX]
+    # It was a Connect session, not one with a JVM.
     assert found["kind"] == "pyspark.sql.connect.session"
     assert found["read"] == [[1000, 499_500]]
-    # Three micro-batches of at most 400, and none behind.
+    # Three micro-batches of at most 400 records, and no lag at the end.
     assert found["stream"] == [1000, 3, 0]
     assert "did you mean subscribe" in found["wrong"]
     assert found["partitions"] == 1000

@@ -1,4 +1,4 @@
-"""Records and topics that go while a read is under way, beside Spark's own connector."""
+"""Records and topics deleted during a read, compared with Spark's own connector."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 import ottla
 from tests.conftest import TopicFactory
-from tests.spark.both import SOURCES, load
+from tests.spark.parity import SOURCES, load
 from tests.support.kafka_admin import wait_until
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 REFUSED = (PySparkException, Py4JJavaError)
 
 
-def offsets_of(frame: Any, kafka: KafkaCluster, topic: str, before: int) -> list[int]:
-    """What a frame reads of a topic that retention cuts between its plan and its tasks."""
+def offsets_read(frame: Any, kafka: KafkaCluster, topic: str, before: int) -> list[int]:
+    """Read a frame whose topic loses records to retention between planning and reading."""
     rdd = frame.select("offset").rdd
     assert rdd.getNumPartitions() > 0
     kafka.delete_records(topic, 0, before)
@@ -47,22 +47,22 @@ def test_retention_of_the_whole_range(
         "endingOffsets": f'{{"{topic}":{{"0":50}}}}',
     }
     lenient = load(spark, source, kafka, subscribe=topic, failOnDataLoss="false", **ends)
-    assert offsets_of(lenient, kafka, topic, 60) == []
+    assert offsets_read(lenient, kafka, topic, 60) == []
     with pytest.raises(REFUSED) as caught:
         load(spark, source, kafka, subscribe=topic, **ends).collect()
     assert f"{topic}-0" in str(caught.value)
-    # From the earliest on it is no loss, whatever of the range is left; Spark's minds that its
-    # start is after its end then.
+    # From earliest, it is no data loss, whatever is left of the range; Spark's source fails because
+    # the start is after the end then.
     options = {"endingOffsets": ends["endingOffsets"].replace("50", "80")}
     floating = load(spark, source, kafka, subscribe=topic, **options)
     if source == "ottla":
-        assert offsets_of(floating, kafka, topic, 90) == []
+        assert offsets_read(floating, kafka, topic, 90) == []
     else:
         with pytest.raises(REFUSED):
-            offsets_of(floating, kafka, topic, 90)
+            offsets_read(floating, kafka, topic, 90)
 
 
-def test_retention_of_pieces_of_a_cut_range(
+def test_retention_of_parts_of_a_split_range(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topics = {source: kafka_topic() for source in SOURCES}
@@ -74,12 +74,12 @@ def test_retention_of_pieces_of_a_cut_range(
         topic = topics[source]
         frame = load(spark, source, kafka, subscribe=topic, minPartitions="4", failOnDataLoss=fails)
         assert frame.rdd.getNumPartitions() == 4
-        return offsets_of(frame, kafka, topic, before)
+        return offsets_read(frame, kafka, topic, before)
 
-    # Of the first piece, of all but the last, of all but a bit of it: the earliest is what it is.
+    # Delete the first part, all but the last, and all but a few records: earliest moves along.
     for before, fails in ((20, "true"), (80, "true"), (99, "false")):
         assert read("ottla", before, fails) == list(range(before, 100))
-    # With Spark's only the first piece starts where the log does.
+    # With Spark's source, only the first part starts at earliest.
     assert read("kafka", 20, "true") == list(range(20, 100))
     with pytest.raises(REFUSED, match="resolved start offset 80"):
         read("kafka", 80, "false")
@@ -87,7 +87,7 @@ def test_retention_of_pieces_of_a_cut_range(
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("fails", [True, False])
-def test_retention_in_mid_read(
+def test_retention_during_a_read(
     spark: SparkSession,
     kafka: KafkaCluster,
     kafka_topic: TopicFactory,
@@ -98,7 +98,7 @@ def test_retention_in_mid_read(
     topic, count = kafka_topic(), 3000
     with ottla.Producer(kafka.bootstrap) as producer:
         producer.send_batch(topic, [b"x" * 20_000] * count)
-    # What is fetched ahead must be little beside the rest.
+    # Fetch much less ahead than the rest of the log.
     options = {
         "subscribe": topic,
         "failOnDataLoss": str(fails).lower(),
@@ -140,13 +140,13 @@ def test_retention_in_mid_read(
         (tmp_path / "go-on").touch()
         retention.join()
         spark.conf.set(per_batch, before)
-    # All that was read before, and all that is left: nothing twice, and a gap in between.
+    # All records read before, and all that are left: no duplicate, and a gap in between.
     gap = next(at for at, offset in enumerate(offsets) if at != offset)
     assert 0 < gap < count - 100
     assert offsets[gap:] == list(range(count - 100, count))
 
 
-def test_a_topic_deleted_since_takes_no_other_with_it(
+def test_a_deleted_topic_does_not_affect_others(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     stays, goes = kafka_topic(), kafka_topic()
@@ -154,7 +154,7 @@ def test_a_topic_deleted_since_takes_no_other_with_it(
         for topic in (stays, goes):
             producer.send_batch(topic, ["x"] * 10)
     both = {"subscribe": f"{stays},{goes}", "kafka__default__api__timeout__ms": "15000"}
-    # The workers get to know both topics, and remember them.
+    # The workers load and cache the metadata of both topics.
     assert load(spark, "ottla", kafka, **both).count() == 20
     lenient, strict = (
         load(spark, "ottla", kafka, failOnDataLoss=fails, **both).select("topic").rdd

@@ -1,8 +1,8 @@
-"""Every snippet that needs Spark runs as it is printed, with the mock cluster as Kafka.
+"""Runs every documentation snippet that needs Spark as printed, on the mock cluster.
 
-Each runs in a namespace of its own that has `spark`, as in the PySpark shell, in the order of the
-pages. Invariant: a frame that a snippet makes is counted, and a query goes on until the end, so
-that what is lazy happens too.
+Each snippet runs in its own namespace with `spark`, as in the PySpark shell, in the order of the
+pages. Invariant: frames that a snippet creates are counted, and queries run until the end, so that
+lazy code is executed too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def wait_for_progress(query: StreamingQuery) -> None:
 
 
 def test_the_pages_have_snippets_for_spark() -> None:
-    """And none that starts a stream under a name that is not looked at below."""
+    """Also assert that no snippet starts a stream under a name that is not checked below."""
     assert [snippet.page for snippet in SNIPPETS].count("docs/spark.md") >= 9
     assert "README.md" in {snippet.page for snippet in SNIPPETS}
     for snippet in SNIPPETS:
@@ -74,7 +74,7 @@ def test_every_snippet_runs_as_printed(spark: SparkSession, tmp_path: Path) -> N
             spark.catalog.dropTempView("orders")
             spark.sql("DROP TABLE IF EXISTS orders_log")
         assert len(queries) == 2
-        # What the snippets of writing have written: one batch, one report, and what the stream has.
+        # The records of the write snippets: one batch, one report, and those of the stream.
         assert cluster.end_offset("orders", 0) >= 5
         assert cluster.end_offset("alerts", 0) == 2
         with ottla.Client(cluster.bootstrap) as client:

@@ -1,4 +1,4 @@
-"""The example runs as it is, in a process of its own; and the chart shows what it is given."""
+"""Runs the example in its own process; and checks the chart against its input."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_example_runs() -> None:
     assert "wrote 10000 orders to 4 partitions" in done.stdout
     assert "items ordered: 29994" in done.stdout
     assert "behind by 0" in done.stdout
-    # Spark's, where what it has found by itself was registered once more.
+    # Spark's warning about registering a source that it had discovered.
     assert "replaced a statically registered data source" not in done.stderr
 
 
@@ -71,13 +71,13 @@ def test_compiled_archives_are_imported_as_bytecode(tmp_path: Path) -> None:
     assert py4j.name == "__init__.pyc"
 
 
-def test_the_chart_shows_each_way_by_its_figure() -> None:
+def test_the_chart_shows_each_variant() -> None:
     ways = [("connector, tuned", 1.5, 0.0), ("ottla", 0.6, 0.4), ("hand-over alone", 0.5, 0.1)]
     results = [Result("read & count", name, 2_000_000, 3.0, jvm, py) for name, jvm, py in ways]
     results.append(replace(results[0], scenario="first row", records=1))
     drawn = ET.fromstring(chart(results))
-    words = [text.text for text in drawn.iter(f"{SVG}text")][1:]
-    assert words == [
+    texts = [text.text for text in drawn.iter(f"{SVG}text")][1:]
+    assert texts == [
         *("read & count", "connector, tuned", "0.75", "ottla", "0.50"),
         *("hand-over alone", "0.30"),
     ]

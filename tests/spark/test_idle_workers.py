@@ -1,4 +1,4 @@
-"""A worker that waits for its next task holds no connection, and the next task finds its client."""
+"""An idle worker closes its connections, and the next task uses the same client again."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ESTABLISHED = "01"
 
 
 def connected_to(pid: int, ports: set[int]) -> int:
-    """How many connections of a process go to these ports of IPv4 loopback."""
+    """Count the connections of a process to these ports of IPv4 loopback."""
     sockets = set()
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         try:
             if match := re.fullmatch(r"socket:\[(\d+)\]", str(entry.readlink())):
                 sockets.add(match[1])
         except OSError:
-            continue  # closed meanwhile
+            continue  # closed in between
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     peers = [line[2] for line in lines if line[3] == ESTABLISHED and line[9] in sockets]
     return sum(int(peer.split(":")[1], 16) in ports for peer in peers)
@@ -60,7 +60,7 @@ def test_an_idle_worker_closes_its_connections(
 
         rows = sum(batch.num_rows for batch in batches)
         client = ottla.spark.client(kafka_options)
-        # In this order: one that ends in between is counted as somebody else's.
+        # In this order: a connection that closes in between is counted as another's.
         all_of_them = connected_to(os.getpid(), ports)
         own = sum(connection.state == "connected" for connection in client.connections())
         columns = {
@@ -87,7 +87,7 @@ def test_an_idle_worker_closes_its_connections(
         lambda: connected_to(first.pid, ports) <= first.others,
         lambda: f"{connected_to(first.pid, ports)} connections, {first.others} of other clients",
     )
-    # Until a task is given to the same worker; there may be several that wait.
+    # Until the same worker gets a task; several workers may be idle.
     for _ in range(20):
         again = one_task()
         if again.pid == first.pid:

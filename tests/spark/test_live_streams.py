@@ -1,4 +1,4 @@
-"""Streams that run while records, partitions and topics come and go."""
+"""Streams that run while records, partitions and topics are added and removed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import ottla.spark
-from ottla.spark.checkpoint import offsets_of
+from ottla.spark.planning.checkpoint import offsets_from_json
 from tests.conftest import TopicFactory
-from tests.spark.both import SOURCES
+from tests.spark.parity import SOURCES
 from tests.spark.streams import Row, Streams, add_partitions, produce
 from tests.spark.streams import until as wait
 from tests.support.kafka_admin import wait_until
@@ -52,13 +52,13 @@ def test_a_live_stream(streams: Streams, kafka: KafkaCluster, kafka_topic: Topic
         wait(query, condition, lambda: f"{len(rows)} rows")
 
     try:
-        # It starts at the end, and what it started with is its first progress.
+        # It starts at the end, and its first progress has the start.
         until(lambda: query.lastProgress is not None)
-        # Each time in one batch: of two, a trigger between them would hold the second back.
+        # One batch each time: a trigger between two batches would delay the second.
         produce(kafka, topic, 40)
         until(lambda: last_progress(query).sources[0].latestOffset is not None)
         time.sleep(1)
-        # The first trigger is never held back, but this one is.
+        # The first trigger is never delayed, but this one is.
         held = len(rows)
         assert held in (0, 40)
         produce(kafka, topic, 0, 60)
@@ -73,7 +73,7 @@ def test_a_live_stream(streams: Streams, kafka: KafkaCluster, kafka_topic: Topic
 
 
 @pytest.mark.parametrize("fails", ["true", "false"])
-def test_topics_of_a_pattern_that_come_and_go(
+def test_topics_of_a_pattern_appear_and_disappear(
     streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory, fails: str
 ) -> None:
     topic = kafka_topic()
@@ -108,7 +108,7 @@ def test_topics_of_a_pattern_that_come_and_go(
             assert f"partitions [{other}-0] have been deleted" in str(query.exception())
             return
         until(lambda: not is_read(other))
-        # Made anew, it is a new topic, and read from its first record on.
+        # A recreated topic is a new one, and is read from its first record.
         kafka.create_topic(other)
         produce(kafka, other, 3)
         until(lambda: offsets(other) == [*range(7), *range(3)])
@@ -118,10 +118,10 @@ def test_topics_of_a_pattern_that_come_and_go(
         query.stop()
 
 
-def test_what_is_held_back_is_what_spark_holds_back(
+def test_triggers_are_delayed_as_by_sparks_source(
     streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
-    """As many as minOffsetsPerTrigger at once, or fewer when maxTriggerDelay is over."""
+    """Batches have minOffsetsPerTrigger offsets, or fewer after maxTriggerDelay."""
     topic, delay = kafka_topic(), 10
     produce(kafka, topic, 10)
     started = {
@@ -144,7 +144,7 @@ def test_what_is_held_back_is_what_spark_holds_back(
         for query, rows, _ in started.values():
             wait(query, partial(has_read, rows, count), partial(len, rows))
 
-    def has_told(query: StreamingQuery, count: int) -> bool:
+    def has_reported(query: StreamingQuery, count: int) -> bool:
         return len(batches(query)) == count
 
     try:
@@ -153,9 +153,9 @@ def test_what_is_held_back_is_what_spark_holds_back(
         all_have_read(30)
         produce(kafka, topic, 60)
         all_have_read(90)
-        # Spark tells of a micro-batch a moment after its sink has had it.
+        # Spark reports a micro-batch a moment after its sink has received it.
         for query, *_ in started.values():
-            wait(query, partial(has_told, query, 3), lambda: "not told")
+            wait(query, partial(has_reported, query, 3), lambda: "no progress yet")
         ends = {source: batches(query) for source, (query, *_) in started.items()}
     finally:
         for query, *_ in started.values():
@@ -168,11 +168,11 @@ def test_what_is_held_back_is_what_spark_holds_back(
 
 
 def batches(query: StreamingQuery) -> list[tuple[datetime, int]]:
-    """When each micro-batch that read something was triggered, and where it ended."""
+    """Return when each micro-batch with records was triggered, and where it ended."""
     return [
         (
             datetime.fromisoformat(progress.timestamp.replace("Z", "+00:00")),
-            sum(offsets_of(json.loads(progress.sources[0].endOffset)).values()),
+            sum(offsets_from_json(json.loads(progress.sources[0].endOffset)).values()),
         )
         for progress in query.recentProgress
         if progress.numInputRows

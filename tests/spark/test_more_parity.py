@@ -1,4 +1,4 @@
-"""Parity where logs are awkward: transactions, huge records, retention under way."""
+"""Parity for unusual logs: transactions, huge records, retention during a read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 
 import ottla
 from tests.conftest import TopicFactory
-from tests.spark.awkward import LARGE, LARGE_PRODUCER, transactions
-from tests.spark.both import SOURCES, at_once
+from tests.spark.edge_cases import LARGE, LARGE_PRODUCER, transactions
+from tests.spark.parity import SOURCES, run_both
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,8 +37,8 @@ def load(
 def same(
     spark: SparkSession, kafka: KafkaCluster, topic: str, **options: str
 ) -> list[tuple[Any, ...]]:
-    """What both read, as (partition, offset, length and checksum of the value)."""
-    theirs, ours = at_once(
+    """Return the rows of both, as (partition, offset, length and checksum of the value)."""
+    theirs, ours = run_both(
         lambda source: sorted(
             map(
                 tuple,
@@ -59,17 +59,17 @@ def test_transactions(spark: SparkSession, kafka: KafkaCluster, kafka_topic: Top
         write(topic, ["a"] * 10, "commit")
         write(topic, ["b"] * 6, "abort")
         write(topic, ["c"] * 4, "commit")
-        # It ends in markers, and a read has to get over them.
+        # The log ends in control records, which the read has to skip.
         assert len(same(spark, kafka, topic)) == 20
         assert len(same(spark, kafka, topic, **committed)) == 14
         assert len(same(spark, kafka, topic, minPartitions="9", **committed)) == 14
         write(topic, ["d"] * 4, "abort")
         assert len(same(spark, kafka, topic, **committed)) == 14
-        # What starts on a marker, or amid what was aborted.
+        # Start at a control record, or within an aborted transaction.
         inside = f'{{"{topic}":{{"0":5,"1":8,"2":0}}}}'
         same(spark, kafka, topic, startingOffsets=inside, **committed)
         write(topic, ["e"] * 2, "leave")
-        # The open transaction hides what comes after it as well.
+        # The open transaction also hides the records after it.
         with ottla.Producer(kafka.bootstrap) as producer:
             producer.send(topic, "f", partition=0)
         assert len(same(spark, kafka, topic, **committed)) == 14
@@ -89,7 +89,7 @@ def test_records_of_ten_megabytes(
     assert [row[2:] for row in rows] == [
         (len(value), zlib.crc32(value)) for value in (large[0], b"small", large[1], large[2])
     ]
-    # And what the sinks do with them: ours keeps to what the topic takes, as theirs does.
+    # The same for the sinks: both enforce the topic's limit.
     copy = kafka_topic(config=LARGE)
     sink = {
         "kafka.bootstrap.servers": kafka.bootstrap,
@@ -102,7 +102,7 @@ def test_records_of_ten_megabytes(
     assert sorted(row[2:] for row in same(spark, kafka, copy)) == sorted(row[2:] for row in rows)
 
 
-def test_retention_under_way(
+def test_retention_between_planning_and_reading(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic = kafka_topic()
@@ -110,7 +110,7 @@ def test_retention_under_way(
         producer.send_batch(topic, ["x"] * 100)
 
     def read(source: str, **options: str) -> list[int]:
-        # The plan is made when the frame's tasks are counted, and read afterwards.
+        # Counting the frame's tasks plans the read; the records are read afterwards.
         frame = load(spark, source, kafka, topic, **options).select("offset")
         rdd = frame.rdd
         assert rdd.getNumPartitions() == 1
@@ -121,7 +121,7 @@ def test_retention_under_way(
     for source in SOURCES:
         start = {"kafka": 10, "ottla": 20}[source]
         assert read(source, failOnDataLoss="false") == list(range(start, 100))
-    # The earliest is what it is when a task gets there; an offset is an offset.
+    # earliest is resolved again when a task starts; an explicit offset is not.
     deleted = [30, 40]
     for source in SOURCES:
         start = {"kafka": 30, "ottla": 40}[source]

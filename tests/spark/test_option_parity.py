@@ -1,7 +1,7 @@
-"""Parity by option: each option of Spark's own Kafka source, with ordinary, edge and wrong values.
+"""Parity by option: each option of Spark's own Kafka source, with usual, edge and wrong values.
 
-A batch with the same options gives the same rows, or is refused for the same reason. The same for
-streams is in test_stream_options.py, for writes in test_writing.py.
+A batch with the same options returns the same rows, or fails for the same reason. Parity of
+streams is in test_stream_options.py, that of writes in test_writing.py.
 """
 
 from __future__ import annotations
@@ -12,9 +12,22 @@ import pytest
 from pyspark.sql.types import StructType
 
 import ottla
-from ottla.spark.options import BATCH_OPTIONS, GENERAL_OPTIONS, STREAM_OPTIONS
-from ottla.spark.schema import full_schema
-from tests.spark.both import ANY_TEXT, EPOCH, KEEP, OURS, load, options_of, same_error, same_rows
+from ottla.spark.options.read_options import (
+    BATCH_OPTION_NAMES,
+    COMMON_OPTION_NAMES,
+    STREAM_OPTION_NAMES,
+)
+from ottla.spark.reading.schema import full_schema
+from tests.spark.parity import (
+    ANY_TEXT,
+    EPOCH,
+    KEEP,
+    OTTLA_ONLY,
+    load,
+    options_of,
+    same_error,
+    same_rows,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +39,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 @pytest.fixture
 def events(kafka: KafkaCluster) -> str:
-    """300 records in partitions 0 to 2, one each second; partition 3 is empty. Made once."""
+    """300 records in partitions 0 to 2, one per second; partition 3 is empty. Created once."""
     topic = "parity-events"
     if kafka.leader_of(topic) >= 0:
         return topic
@@ -101,7 +114,7 @@ ORDINARY: list[tuple[dict[str, str], int | None]] = [
     ({**ALL, "minPartitions": "20", "maxRecordsPerPartition": "30"}, 300),
     ({**ALL, "failOnDataLoss": "false", "kafka__isolation__level": "read_committed"}, 300),
     ({**ALL, "maxOffsetsPerTrigger": "5", "groupIdPrefix": "mine"}, 300),
-    # Edges: the least and the most, any case, what has no effect in a batch.
+    # Edge values: minimum and maximum, any case, options without effect in a batch.
     ({**ALL, "minPartitions": "1"}, 300),
     ({**ALL, "maxRecordsPerPartition": str(2**63 - 1)}, 300),
     ({"SUBSCRIBE": "parity-events", "INCLUDEHEADERS": "TRUE", "FailOnDataLoss": "FALSE"}, 300),
@@ -152,7 +165,7 @@ def test_options(
     "options",
     [
         {"minPartitions": "11"},
-        # With the ends of the log given as such, Spark's batch source passes over this option.
+        # If both ends are the ends of the log, Spark's batch source ignores this option.
         {
             "maxRecordsPerPartition": "7",
             "startingOffsets": '{"parity-events":{"0":0,"1":1,"2":2}}',
@@ -255,25 +268,25 @@ WRONG: list[tuple[dict[str, str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "words"), WRONG)
+@pytest.mark.parametrize(("options", "fragments"), WRONG)
 def test_errors(
     spark: SparkSession,
     kafka: KafkaCluster,
     events: str,
     options: dict[str, str],
-    words: list[str],
+    fragments: list[str],
 ) -> None:
-    same_error(spark, kafka, options, words)
+    same_error(spark, kafka, options, fragments)
 
 
-# A delay is looked at by streams alone.
+# Only streams check the delay.
 STREAMS_ALONE = {"maxTriggerDelay"}
 
 
 def test_every_option_is_in_both_tables() -> None:
-    options = {*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS} - OURS
+    options = {*COMMON_OPTION_NAMES, *BATCH_OPTION_NAMES, *STREAM_OPTION_NAMES} - OTTLA_ONLY
     ordinary = {name.lower() for given, _ in ORDINARY for name in given}
     wrong = {name.lower() for given, _ in WRONG for name in given}
-    always = {"kafka.bootstrap.servers"}  # given to each
+    always = {"kafka.bootstrap.servers"}  # set for each case
     assert {o for o in options - always if o.lower() not in ordinary} == set()
     assert {o for o in options - ANY_TEXT - STREAMS_ALONE if o.lower() not in wrong} == set()

@@ -1,4 +1,4 @@
-"""Options: every name, every value's form, what is refused, and that no secret shows."""
+"""Options: every name and value format, rejected options, and that no secret is shown."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
-from ottla.spark.offsets import EARLIEST, LATEST, Everywhere
-from ottla.spark.option_values import Value
-from ottla.spark.options import (
-    BATCH_OPTIONS,
-    GENERAL_OPTIONS,
-    STREAM_OPTIONS,
-    parse_batch,
+from ottla.spark.options.offset_limits import EARLIEST, LATEST, GlobalOffset
+from ottla.spark.options.option_values import OptionValue
+from ottla.spark.options.read_options import (
+    BATCH_OPTION_NAMES,
+    COMMON_OPTION_NAMES,
+    STREAM_OPTION_NAMES,
+    parse_batch_options,
 )
-from ottla.spark.schema import full_schema
-from ottla.spark.sink_options import SINK_OPTIONS, parse_sink
-from ottla.spark.subscription import Assign, Subscribe, SubscribePattern
+from ottla.spark.options.subscription import Assign, Subscribe, SubscribePattern
+from ottla.spark.options.write_options import WRITE_OPTION_NAMES, parse_write_options
+from ottla.spark.reading.schema import full_schema
 from pyspark_ottla import DefaultSource
 from tests.support.jars import REPOSITORY
 
@@ -32,18 +32,18 @@ def without(name: str) -> dict[str, str]:
     return {key: value for key, value in BASE.items() if key != name}
 
 
-def refusal(options: dict[str, str]) -> str:
+def error_of(options: dict[str, str]) -> str:
     with pytest.raises(ConfigError) as caught:
-        parse_batch(options)
+        parse_batch_options(options)
     return str(caught.value)
 
 
 def test_defaults() -> None:
-    options = parse_batch(BASE)
-    assert options.start == Everywhere(EARLIEST)
-    assert options.end == Everywhere(LATEST)
+    options = parse_batch_options(BASE)
+    assert options.start == GlobalOffset(EARLIEST)
+    assert options.end == GlobalOffset(LATEST)
     assert options.warnings == ()
-    source = options.source
+    source = options.common
     assert source.subscription == Subscribe(("orders",))
     assert source.kafka == {"bootstrap.servers": "broker:9092"}
     assert source.fail_on_data_loss
@@ -68,7 +68,7 @@ def test_every_option_is_read_in_any_case() -> None:
         "fetchOffset.retryIntervalMs": "250",
         "kafka.isolation.level": "read_committed",
     }
-    source = parse_batch(options).source
+    source = parse_batch_options(options).common
     assert not source.fail_on_data_loss
     assert source.min_partitions == 7
     assert source.max_records_per_partition == 5_000_000_000
@@ -89,11 +89,11 @@ def test_every_option_is_read_in_any_case() -> None:
 )
 def test_subscription(option: tuple[str, str], expected: object) -> None:
     values = {**without("subscribe"), option[0]: option[1]}
-    assert parse_batch(values).source.subscription == expected
+    assert parse_batch_options(values).common.subscription == expected
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fragments"),
     [
         (without("subscribe"), ["one of", "assign", "subscribe", "subscribePattern"]),
         ({**BASE, "assign": '{"a":[0]}'}, ["only one of", "assign and subscribe"]),
@@ -125,9 +125,11 @@ def test_subscription(option: tuple[str, str], expected: object) -> None:
         ),
     ],
 )
-def test_wrong_values_name_the_option(options: dict[str, str], words: list[str]) -> None:
-    message = refusal(options)
-    assert [word for word in words if word not in message] == []
+def test_errors_of_wrong_values_name_the_option(
+    options: dict[str, str], fragments: list[str]
+) -> None:
+    message = error_of(options)
+    assert [f for f in fragments if f not in message] == []
 
 
 @pytest.mark.parametrize(
@@ -142,28 +144,28 @@ def test_wrong_values_name_the_option(options: dict[str, str], words: list[str])
     ],
 )
 def test_unknown_option_names_the_nearest(name: str, nearest: str) -> None:
-    message = refusal({**BASE, name: "x"})
+    message = error_of({**BASE, name: "x"})
     assert f"did you mean {nearest}?" in message
 
 
 @pytest.mark.parametrize("given", [{}, {"provider": "ottla"}])
-def test_what_spark_gives_of_a_permanent_table_points_to_a_view(given: dict[str, str]) -> None:
-    for parse in (parse_batch, parse_sink):
-        with pytest.raises(ConfigError, match=r"permanent table .* CREATE TEMPORARY VIEW"):
+def test_the_error_for_a_permanent_table_suggests_a_view(given: dict[str, str]) -> None:
+    for parse in (parse_batch_options, parse_write_options):
+        with pytest.raises(ConfigError, match=r"permanent table.* CREATE TEMPORARY VIEW"):
             parse(given)
 
 
-def test_numbers_and_booleans_are_what_their_texts_are() -> None:
-    given: dict[str, Value] = {**BASE, "minPartitions": 4, "includeHeaders": True}
-    read = parse_batch(given).source
+def test_numbers_and_booleans_equal_their_texts() -> None:
+    given: dict[str, OptionValue] = {**BASE, "minPartitions": 4, "includeHeaders": True}
+    read = parse_batch_options(given).common
     assert (read.min_partitions, read.include_headers) == (4, True)
-    assert not parse_batch({**BASE, "failOnDataLoss": False}).source.fail_on_data_loss
-    with pytest.raises(ConfigError, match="minPartitions must be a text, a whole number or"):
-        parse_batch({**BASE, "minPartitions": None})  # type: ignore[dict-item]
+    assert not parse_batch_options({**BASE, "failOnDataLoss": False}).common.fail_on_data_loss
+    with pytest.raises(ConfigError, match="minPartitions must be a string, a whole number or"):
+        parse_batch_options({**BASE, "minPartitions": None})  # type: ignore[dict-item]
 
 
-def test_unknown_option_without_a_neighbour() -> None:
-    assert "start with kafka." in refusal({**BASE, "zzz": "x"})
+def test_unknown_option_without_a_similar_name() -> None:
+    assert "start with kafka." in error_of({**BASE, "zzz": "x"})
 
 
 @pytest.mark.parametrize(
@@ -176,29 +178,29 @@ def test_unknown_option_without_a_neighbour() -> None:
         "interceptor.classes",
     ],
 )
-def test_refused_kafka_options(name: str) -> None:
-    assert f"kafka.{name} is not supported" in refusal({**BASE, f"kafka.{name}": "x"})
+def test_rejected_kafka_options(name: str) -> None:
+    assert f"kafka.{name} is not supported" in error_of({**BASE, f"kafka.{name}": "x"})
 
 
 def test_other_kafka_options_pass_through() -> None:
     options = {**BASE, "kafka.client.rack": "r1", "kafka.fetch.max.bytes": "1048576"}
-    assert parse_batch(options).source.kafka == {
+    assert parse_batch_options(options).common.kafka == {
         "bootstrap.servers": "broker:9092",
         "client.rack": "r1",
         "fetch.max.bytes": "1048576",
     }
 
 
-@pytest.mark.parametrize("name", STREAM_OPTIONS)
+@pytest.mark.parametrize("name", STREAM_OPTION_NAMES)
 def test_streaming_options_are_ignored_with_a_warning(name: str) -> None:
-    (warning,) = parse_batch({**BASE, name: "15"}).warnings
+    (warning,) = parse_batch_options({**BASE, name: "15"}).warnings
     assert name in warning
     assert "ignored" in warning
 
 
-def test_group_options_have_no_effect_and_say_so() -> None:
-    options = parse_batch({**BASE, "kafka.group.id": "g", "groupIdPrefix": "p"})
-    assert "group.id" not in options.source.kafka
+def test_group_options_have_no_effect_and_log_a_warning() -> None:
+    options = parse_batch_options({**BASE, "kafka.group.id": "g", "groupIdPrefix": "p"})
+    assert "group.id" not in options.common.kafka
     assert [w.split()[1] for w in options.warnings] == ["kafka.group.id", "groupIdPrefix"]
 
 
@@ -218,8 +220,8 @@ def test_group_options_have_no_effect_and_say_so() -> None:
         ("kafka.bogus", "1"),
     ],
 )
-def test_what_makes_no_sense_to_batches_or_streams_is_told_at_load(name: str, value: str) -> None:
-    # All that Spark asks for at load() is the schema.
+def test_values_valid_for_neither_batches_nor_streams_fail_at_load(name: str, value: str) -> None:
+    # At load(), Spark asks only for the schema.
     with pytest.raises(ConfigError, match=name):
         OttlaDataSource({**BASE, name: value}).schema()
 
@@ -242,7 +244,7 @@ def test_what_makes_no_sense_to_batches_or_streams_is_told_at_load(name: str, va
         ),
         (
             {"startingOffsets": "latest", "maxTriggerDelay": "soon"},
-            "maxTriggerDelay must be a time",
+            "maxTriggerDelay must be a duration",
         ),
         ({"kafka.acks": "7"}, 'acks="7": expected all'),
         ({"kafka.request.timeout.ms": "soon"}, "request.timeout.ms"),
@@ -250,7 +252,7 @@ def test_what_makes_no_sense_to_batches_or_streams_is_told_at_load(name: str, va
         ({"kafka.security.protocol": "TLS"}, "security.protocol.*SASL_SSL"),
     ],
 )
-def test_what_neither_a_batch_nor_a_stream_can_have_is_told_at_load(
+def test_combinations_valid_for_neither_batches_nor_streams_fail_at_load(
     options: dict[str, str], message: str
 ) -> None:
     for source in (OttlaDataSource, DefaultSource):
@@ -259,7 +261,7 @@ def test_what_neither_a_batch_nor_a_stream_can_have_is_told_at_load(
 
 
 def test_no_file_is_read_and_no_module_imported_at_load() -> None:
-    """They are there where the client connects, and nowhere else."""
+    """Files and modules need to exist only where the client connects."""
     secured = {
         "kafka.security.protocol": "SASL_SSL",
         "kafka.sasl.mechanism": "OAUTHBEARER",
@@ -269,8 +271,8 @@ def test_no_file_is_read_and_no_module_imported_at_load() -> None:
     OttlaDataSource({**BASE, **secured}).schema()
 
 
-def test_an_error_of_a_stream_is_told_when_spark_asks_for_something() -> None:
-    """Regression: PySpark failed anew where no reader was made, and that was the error shown."""
+def test_an_error_of_a_stream_is_raised_by_every_method() -> None:
+    """Regression: without a reader, PySpark failed a second time and showed that error."""
     reader = OttlaDataSource({**BASE, "endingOffsets": "latest"}).streamReader(
         full_schema(include_headers=False)
     )
@@ -286,7 +288,7 @@ def test_an_error_of_a_stream_is_told_when_spark_asks_for_something() -> None:
     reader.stop()
 
 
-def test_the_common_part_leaves_batch_rules_to_batches() -> None:
+def test_common_options_are_not_checked_by_rules_of_batches() -> None:
     schema = OttlaDataSource(BASE).schema()
     for name, value in (
         ("startingOffsets", "latest"),
@@ -298,42 +300,47 @@ def test_the_common_part_leaves_batch_rules_to_batches() -> None:
         assert OttlaDataSource({**BASE, name: value}).schema() == schema
 
 
-def test_unknown_settings_of_kafka_are_refused_with_what_was_meant() -> None:
-    for parse in (parse_batch, parse_sink):
+def test_unknown_kafka_settings_are_rejected_with_a_suggestion() -> None:
+    for parse in (parse_batch_options, parse_write_options):
         options = {"kafka.bootstrap.servers": "broker:9092", "topic": "t"}
-        given = options if parse is parse_sink else BASE
+        given = options if parse is parse_write_options else BASE
         with pytest.raises(ConfigError, match=r"option kafka\.lingr\.ms: .*mean linger\.ms\?"):
             parse({**given, "kafka.lingr.ms": "hunter2"})
         with pytest.raises(ConfigError, match=r"option kafka\.sasl\.paswort: ") as caught:
             parse({**given, "kafka.sasl.paswort": "hunter2"})
         assert "hunter2" not in str(caught.value)
-        # Known to Java's clients, without effect here; and another client's name of a setting.
+        # A setting of Java's client without effect here; and another client's name of a setting.
         parse({**given, "kafka.metric.reporters": "x", "kafka.partitioner": "murmur2_random"})
 
 
-def test_secrets_show_nowhere() -> None:
+def test_secrets_appear_nowhere() -> None:
     secret = "hunter2-hunter2"
     options = {**BASE, "kafka.sasl.password": secret, "kafka.sasl.jaas.config": secret}
-    parsed = parse_batch(options)
+    parsed = parse_batch_options(options)
     assert secret not in repr(parsed)
     assert secret not in str(parsed.warnings)
     wrong = [{"minPartitions": "0"}, {"unknown": "x"}, {"subscribe": ""}, {"assign": "{}"}]
     wrong.append({"kafka.enable.auto.commit": secret})
     for extra in wrong:
-        assert secret not in refusal({**options, **extra})
-    assert secret not in refusal({**options, "sasl.password": secret})
+        assert secret not in error_of({**options, **extra})
+    assert secret not in error_of({**options, "sasl.password": secret})
 
 
 def test_options_can_be_pickled() -> None:
-    options = parse_batch({**BASE, "startingOffsets": '{"orders":{"0":5}}'})
+    options = parse_batch_options({**BASE, "startingOffsets": '{"orders":{"0":5}}'})
     assert pickle.loads(pickle.dumps(options)) == options
 
 
-def test_every_option_is_in_the_tables_of_the_documentation() -> None:
+def test_every_option_is_documented() -> None:
     text = (REPOSITORY / "docs" / "spark.md").read_text()
     first = {line.split("|")[1] for line in text.splitlines() if line.startswith("| `")}
     named = {name.strip("` ") for cell in first for name in cell.split(",")}
-    # Spark's own, of every sink.
+    # Spark's own options, of every sink.
     general = {"checkpointLocation", "queryName"}
-    options = {*GENERAL_OPTIONS, *BATCH_OPTIONS, *STREAM_OPTIONS, *SINK_OPTIONS} - general
+    options = {
+        *COMMON_OPTION_NAMES,
+        *BATCH_OPTION_NAMES,
+        *STREAM_OPTION_NAMES,
+        *WRITE_OPTION_NAMES,
+    } - general
     assert options - named == set()

@@ -1,7 +1,7 @@
 """Driver and executors whose Python has different paths, as with a packed environment.
 
-The workers of a standalone cluster run in a mount namespace of their own: what the driver has as
-its environment is empty there, and their environment is empty for the driver.
+The workers of a standalone cluster run in their own mount namespace: the path of the driver's
+environment is empty there, and the path of theirs is empty for the driver.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ with MockCluster(brokers=1) as cluster:
 
 
 class Paths:
-    """The environments of driver and executors, of which each side sees its own alone."""
+    """The environments of driver and executors; each side sees only its own."""
 
     def __init__(self, directory: Path) -> None:
         if shutil.which("unshare") is None or os.geteuid() != 0:
@@ -86,7 +86,7 @@ class Paths:
 
     @property
     def exec_prefix(self) -> list[str]:
-        """The command that runs another one where the executors' environment is."""
+        """Return a command that runs another one where the executors' environment is mounted."""
         mounts = (
             f"mount --bind {self.packed} {self.executors} && "
             f"mount --bind {self.empty} {self.driver} && "
@@ -107,7 +107,7 @@ def cluster(paths: Paths) -> Iterator[SparkCluster]:
 
 
 def run(cluster: SparkCluster, paths: Paths, **environment: str) -> str:
-    """Run the job in client mode; its output."""
+    """Run the job in client mode, and return its output."""
     search = f"{paths.executors}/bin:/usr/local/bin:/usr/bin:/bin"
     inherited = {k: v for k, v in cluster.environment().items() if not k.startswith("PYSPARK")}
     program = paths.driver.parent / "job.py"
@@ -125,12 +125,14 @@ def run(cluster: SparkCluster, paths: Paths, **environment: str) -> str:
     return done.stdout
 
 
-def test_a_path_each_is_explained_before_the_job(cluster: SparkCluster, paths: Paths) -> None:
+def test_different_paths_cause_a_warning_before_the_job(
+    cluster: SparkCluster, paths: Paths
+) -> None:
     own, packed = f"{paths.driver}/bin/python", f"{paths.executors}/bin/python"
     out = run(cluster, paths, PYSPARK_DRIVER_PYTHON=own, PYSPARK_PYTHON=packed)
     warned = out.splitlines()[0]
     assert f"Spark would start '{own}' for ottla on the executors as well" in warned
-    # As the warning says: what reads through Spark's API cannot, and read_arrow can.
+    # As the warning says: reads through Spark's API fail, and read_arrow works.
     assert "arrow 6" in out
     assert "format failed" in out
     assert own in out.split("format failed")[1]

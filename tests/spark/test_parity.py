@@ -14,9 +14,9 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql.types import IntegerType, Row, StructType
 
 import ottla
-from ottla.spark.schema import full_schema
-from tests.spark.awkward import COMPACTED, Message, awkward_messages, compact, send
-from tests.spark.both import EPOCH, KEEP, options_of, same_error, same_rows
+from ottla.spark.reading.schema import full_schema
+from tests.spark.edge_cases import COMPACTED, Message, compact, edge_case_messages, send
+from tests.spark.parity import EPOCH, KEEP, options_of, same_error, same_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +46,7 @@ def expected_content(messages: list[Message]) -> list[tuple[object, ...]]:
 def test_written_by_ottla(spark: SparkSession, kafka: KafkaCluster, codec: str) -> None:
     topic = f"parity-ottla-{codec}"
     kafka.create_topic(topic, partitions=2)
-    messages = awkward_messages()
+    messages = edge_case_messages()
     send(kafka, topic, messages, compression_type=codec)
     rows = same_rows(spark, kafka, subscribe=topic)
     assert [content(row) for row in rows] == expected_content(messages)
@@ -58,7 +58,7 @@ def test_written_by_ottla(spark: SparkSession, kafka: KafkaCluster, codec: str) 
 def test_written_by_spark(spark: SparkSession, kafka: KafkaCluster, codec: str) -> None:
     topic = f"parity-spark-{codec}"
     kafka.create_topic(topic, partitions=2)
-    messages = awkward_messages()
+    messages = edge_case_messages()
     schema = StructType([full_schema(include_headers=True)[n] for n in ("key", "value", "headers")])
     schema = schema.add("partition", IntegerType())
     data = [(m.key, m.value, m.headers or None, m.partition) for m in messages]
@@ -99,7 +99,7 @@ def test_compacted_topic(spark: SparkSession, kafka: KafkaCluster) -> None:
     same_rows(spark, kafka, subscribe=topic, startingOffsets=inside_a_gap)
 
 
-def test_retention_that_took_the_start(spark: SparkSession, kafka: KafkaCluster) -> None:
+def test_retention_of_the_start(spark: SparkSession, kafka: KafkaCluster) -> None:
     topic = "parity-retention"
     kafka.create_topic(topic)
     send(kafka, topic, [Message(None, b"%d" % i, [], 0) for i in range(100)])

@@ -1,4 +1,4 @@
-"""Which Python Spark would start: what is explained before a job, and a session that shows it."""
+"""The Python that Spark would start: warnings before a job, and a session that shows them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.spark.python_paths import explain
+from ottla.spark.registration.python_paths import find_problem
 from tests.support.jars import REPOSITORY
 from tests.support.spark_home import spark_home
 
@@ -26,44 +26,44 @@ def executable(path: Path, text: str) -> str:
 
 @pytest.fixture
 def wrapper(tmp_path: Path) -> str:
-    """This Python by another path, as pyenv and others have it."""
+    """Return another path of this Python, as with pyenv's shims."""
     return executable(tmp_path / "wrapped" / "python", f'#!/bin/sh\nexec {OWN} "$@"\n')
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> str:
-    """A Python of another environment."""
+    """Return a Python of another environment."""
     return executable(tmp_path / "other" / "python", '#!/bin/sh\nprintf "/opt/other\\n2.7\\n"\n')
 
 
-def test_one_python_everywhere_is_not_spoken_of(
+def test_one_python_everywhere_causes_no_warning(
     wrapper: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in (OWN, wrapper, os.path.relpath(OWN)):
-        assert explain(path, path, everywhere_here=False) is None
-    # On one machine, two paths of one environment are as good as one.
-    assert explain(OWN, wrapper, everywhere_here=True) is None
-    # By name, as Spark looks for it.
+        assert find_problem(path, path, is_local=False) is None
+    # On one machine, two paths of the same environment are fine.
+    assert find_problem(OWN, wrapper, is_local=True) is None
+    # By name, as Spark looks it up.
     monkeypatch.setenv("PATH", str(Path(wrapper).parent), prepend=os.pathsep)
-    assert explain("python", "python", everywhere_here=False) is None
+    assert find_problem("python", "python", is_local=False) is None
 
 
-def test_another_python_is_told_with_what_to_set(other: str, tmp_path: Path) -> None:
-    message = explain(other, other, everywhere_here=True)
+def test_the_warning_for_another_python_names_the_variables(other: str, tmp_path: Path) -> None:
+    message = find_problem(other, other, is_local=True)
     assert message is not None
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    for words in (other, "Python 2.7 of /opt/other", f"Python {version} of {sys.prefix}"):
-        assert words in message
+    for part in (other, "Python 2.7 of /opt/other", f"Python {version} of {sys.prefix}"):
+        assert part in message
     assert "PYSPARK_PYTHON" in message
     broken = executable(tmp_path / "broken" / "python", "#!/bin/sh\nexit 3\n")
-    assert "which does not run" in str(explain(broken, broken, everywhere_here=True))
+    assert "which does not run" in str(find_problem(broken, broken, is_local=True))
 
 
-def test_a_path_of_executors_alone_is_told(wrapper: str) -> None:
+def test_a_path_that_only_executors_have_causes_a_warning(wrapper: str) -> None:
     packed = "./no-such-environment/bin/python"
-    assert "this machine has no such program" in str(explain(packed, packed, everywhere_here=False))
-    # In client mode: the driver's own, and the packed environment's on the executors.
-    message = str(explain(OWN, packed, everywhere_here=False))
+    assert "this machine has no such program" in str(find_problem(packed, packed, is_local=False))
+    # In client mode: the driver's path, and that of the packed environment on the executors.
+    message = str(find_problem(OWN, packed, is_local=False))
     assert f"Spark would start {OWN!r} for ottla on the executors as well" in message
     assert "read_arrow" in message
 
@@ -115,7 +115,7 @@ def run(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.spark
 @pytest.mark.deep
-def test_register_replaces_no_source_that_spark_has_found(tmp_path: Path) -> None:
+def test_register_replaces_no_source_that_spark_discovered(tmp_path: Path) -> None:
     done = run(tmp_path, PYSPARK_PYTHON=OWN)
     assert "read 3" in done.stdout, done.stderr[-4000:]
     assert "replaced a statically registered data source" not in done.stderr
@@ -125,12 +125,12 @@ def test_register_replaces_no_source_that_spark_has_found(tmp_path: Path) -> Non
 @pytest.mark.spark
 @pytest.mark.deep
 def test_register_warns_of_another_python(tmp_path: Path, other: str) -> None:
-    # PYSPARK_PYTHON is missing, and the first python3 is a stranger.
+    # PYSPARK_PYTHON is not set, and the first python3 on PATH is another one.
     Path(other).rename(Path(other).with_name("python3"))
     search = os.pathsep.join((str(Path(other).parent), os.environ["PATH"]))
     done = run(tmp_path, PATH=search)
     assert "OtherPythonWarning: Spark would start" in done.stderr, done.stderr[-4000:]
-    # At the line that called it.
+    # The warning points at the line of the call.
     assert re.search(
         r"program\.py:\d+: .*OtherPythonWarning.*\n  ottla\.spark\.register", done.stderr
     )

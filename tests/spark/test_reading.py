@@ -1,6 +1,6 @@
-"""How the tasks of a read behave on real workers and brokers: ranges, batches, clients, failures.
+"""The tasks of a read on real workers and brokers: ranges, batches, clients, failures.
 
-The reader under test is the real one; around it a subclass writes down what its tasks saw.
+The reader under test is the real one, wrapped by a subclass that records what its tasks read.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ VALUES = 2_000
 
 @pytest.fixture(scope="module")
 def observed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Registers format("observed"); the directory in which each of its tasks leaves a note."""
+    """Register format("observed"); return the directory where each task leaves a note."""
     notes = tmp_path_factory.mktemp("notes")
     directory = str(notes)
 
-    # Local, so that they reach the workers by value: this module is not importable there.
+    # Local classes are pickled by value: workers cannot import this module.
     class ObservedReader(DataSourceReader):
         def __init__(self, reader: Any) -> None:
             self._reader = reader
@@ -51,7 +51,8 @@ def observed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
             return self._reader.partitions()
 
         def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-            from ottla.spark import clients, schema
+            from ottla.spark import clients
+            from ottla.spark.reading import schema
 
             expected = schema.arrow_schema(self._reader._schema)
             batches = []
@@ -133,18 +134,18 @@ def test_tasks(
         assert read(spark, "observed", **source).count() == 8 * VALUES
     seen = notes_in(notes)
 
-    # One task for each partition, each with one range of one partition.
+    # One task per partition, each with one range of one partition.
     assert sorted(note["ranges"] for note in seen) == sorted(
         [[topic, partition, 0, VALUES]] for partition in [*range(8), *range(8)]
     )
-    # The batches are pyarrow's, of Spark's very schema, and none holds all: 8 MB come from each.
+    # The batches are pyarrow's, with exactly Spark's schema, and each has a part of the 8 MB.
     batches = [batch for note in seen for batch in note["batches"]]
     assert {batch["type"] for batch in batches} == {"pyarrow.lib.RecordBatch"}
     assert all(batch["exact"] for batch in batches)
     assert all(batch["rows"] <= 50_000 and batch["bytes"] < 6 << 20 for batch in batches)
     assert all(len(note["batches"]) > 1 for note in seen)
     assert sum(batch["rows"] for batch in batches) == 2 * 8 * VALUES
-    # A worker makes a client at its first task and keeps it; none came to it by fork.
+    # A worker creates a client in its first task and keeps it; none was inherited by fork.
     workers = {note["pid"] for note in seen}
     assert len(workers) < len(seen)
     assert os.getpid() not in workers
@@ -154,7 +155,7 @@ def test_tasks(
         assert None not in used
     assert {note["inherited"] for note in seen} == {0}
 
-    # An abandoned read leaves its worker fit for the next.
+    # After an abandoned read, its worker works for the next task.
     assert len(read(spark, "ottla", **source).limit(3).collect()) == 3
     assert read(spark, "ottla", **source).count() == 8 * VALUES
 
@@ -163,7 +164,7 @@ def test_tasks(
 def test_leader_killed_while_a_task_reads(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, notes: Path
 ) -> None:
-    # More than the client fetches ahead, so that most of it has to come from the next leader.
+    # More than the client fetches ahead, so that most records come from the next leader.
     count, filler = 4_000, os.urandom(20_000)
     topic = kafka_topic(partitions=1)
     values = [b"%06d" % i + filler for i in range(count)]
@@ -219,7 +220,7 @@ SECRET = "hunter2"
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("options", "error", "fragments"),
     [
         ({"subscribe": "no-such-topic"}, "UnknownTopicError", ["no-such-topic"]),
         ({"subscribe": "t", "startingOffset": "latest"}, "ConfigError", ["startingOffsets"]),
@@ -237,12 +238,12 @@ SECRET = "hunter2"
         ),
     ],
 )
-def test_what_cannot_be_read_is_told_in_time(
+def test_read_errors_are_reported_in_time(
     spark: SparkSession,
     kafka: KafkaCluster,
     options: dict[str, str],
     error: str,
-    words: list[str],
+    fragments: list[str],
 ) -> None:
     base = {
         "kafka__bootstrap__servers": kafka.bootstrap,
@@ -252,8 +253,8 @@ def test_what_cannot_be_read_is_told_in_time(
     with pytest.raises(PySparkException) as caught:
         read(spark, "ottla", **base | options).count()
     # Two seconds for the client, the rest for Spark to start a process and to plan. Without the
-    # option it would be the client's own minute.
+    # option, the client's default is a minute.
     assert time.monotonic() - started < 45
     message = str(caught.value)
-    assert [word for word in [f"ottla.errors.{error}", *words] if word not in message] == []
+    assert [f for f in [f"ottla.errors.{error}", *fragments] if f not in message] == []
     assert SECRET not in message

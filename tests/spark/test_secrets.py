@@ -1,4 +1,4 @@
-"""No secret in an option is where Spark prints options: plans, web pages, logs, checkpoints."""
+"""No secret of an option appears where Spark prints options: plans, UI, logs, checkpoints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 import ottla
 import ottla.spark
 from ottla._core import config_rows
-from ottla.spark.redaction import HIDDEN, SETTING
+from ottla.spark.registration.redaction import OPTION_SECRETS_REGEX, OPTIONS_REGEX_SETTING
 from tests.conftest import TopicFactory
 
 if TYPE_CHECKING:
@@ -26,19 +26,19 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 JAAS = "sasl.jaas.config"
 KEYS = sorted(name for name, kind, *_ in config_rows() if kind == "password")
 CANARIES = {key: "canary-of-" + key.replace(".", "-") for key in KEYS}
-# They are of no effect on these listeners, and are carried along all the same.
+# They have no effect on these listeners, but are passed along all the same.
 SECRETS = {f"kafka.{key}": canary for key, canary in CANARIES.items()} | {
     f"kafka.{JAAS}": f'x.PlainLoginModule required username="a" password="{CANARIES[JAAS]}";'
 }
 
 
 def shown(text: str) -> set[str]:
-    """The keys whose secrets are in a text."""
+    """Return the keys whose secrets are in a text."""
     return {key for key, canary in CANARIES.items() if canary in text}
 
 
 def executions(spark: SparkSession, since: int = -1) -> dict[int, str]:
-    """What Spark's web pages and its event log tell of queries, by their numbers."""
+    """Return what Spark's web pages and its event log show of queries, by their numbers."""
     found = spark._jsparkSession.sharedState().statusStore().executionsList()
     each = (found.apply(number) for number in range(found.size()))
     return {
@@ -64,30 +64,30 @@ def sql_view(spark: SparkSession, **options: str) -> str:
     return str(plan)
 
 
-def test_what_spark_does_not_hide_by_itself_is_hidden_by_register(spark: SparkSession) -> None:
+def test_register_redacts_what_spark_does_not(spark: SparkSession) -> None:
     assert {"sasl.password", "ssl.key.password", "ssl.keystore.key", JAAS} <= set(KEYS)
     options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
-    before = spark.conf.get(SETTING) or ""
+    before = spark.conf.get(OPTIONS_REGEX_SETTING) or ""
     try:
-        spark.conf.unset(SETTING)
+        spark.conf.unset(OPTIONS_REGEX_SETTING)
         for show in (stream_plan, sql_view):
             assert shown(show(spark, **options)) == {"ssl.keystore.key"}
-        spark.conf.set(SETTING, "(?i)url|subscribe")
+        spark.conf.set(OPTIONS_REGEX_SETTING, "(?i)url|subscribe")
         ottla.spark.register(spark)
         ottla.spark.register(spark)
-        assert (spark.conf.get(SETTING) or "").count(HIDDEN) == 1
+        assert (spark.conf.get(OPTIONS_REGEX_SETTING) or "").count(OPTION_SECRETS_REGEX) == 1
         for show in (stream_plan, sql_view):
             text = show(spark, **options)
             assert "kafka.ssl.keystore.key" in text
             assert shown(text) == set()
-            # What was hidden before still is.
+            # What was redacted before still is.
             assert "subscribe=t" not in text
             assert "subscribe -> t" not in text
     finally:
-        spark.conf.set(SETTING, before)
+        spark.conf.set(OPTIONS_REGEX_SETTING, before)
 
 
-def test_secrets_appear_nowhere_that_spark_prints(
+def test_secrets_appear_nowhere_in_sparks_output(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
 ) -> None:
     last = max(executions(spark), default=-1)
@@ -131,6 +131,6 @@ def test_secrets_appear_nowhere_that_spark_prints(
         printed.write(str(caught.value))
     text = printed.getvalue() + str(executions(spark, last))
     assert "ottla" in text
-    # That the text is of these queries, and of their tasks.
+    # The text is that of these queries, and of their tasks.
     assert "AppendData" in text
     assert shown(text) == set()

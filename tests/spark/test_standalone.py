@@ -1,4 +1,4 @@
-"""A real Spark cluster: executors in processes of their own; one is killed, and brokers are too."""
+"""A real Spark cluster with executors in their own processes; executors and brokers are killed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.
 
 PARTITIONS = 24
 EACH = 3_000
-# 5000000 shows more and takes minutes.
+# 5000000 is a stronger test and takes minutes.
 ROWS = int(os.environ.get("OTTLA_SPARK_ROWS", "400000"))
 
 
 def fill(kafka: KafkaCluster) -> list[list[int]]:
-    """Records of a kilobyte in each partition; (partition, count, sum of offsets, of checksums)."""
+    """Produce records of a kilobyte; return (partition, count, sum of offsets, of checksums)."""
     kafka.create_topic("source", PARTITIONS)
     kafka.create_topic("target", PARTITIONS)
     expected = []
@@ -42,7 +42,7 @@ def fill(kafka: KafkaCluster) -> list[list[int]]:
 
 
 def written(kafka: KafkaCluster) -> int:
-    """How many records are in the topic that is written to."""
+    """Return the number of records in the topic that is written to."""
     return sum(kafka.end_offset("target", partition) for partition in range(PARTITIONS))
 
 
@@ -79,7 +79,7 @@ def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> No
             assert killed not in spark.executors()
             kafka.heal()
             (tmp_path / "write-go-on").touch()
-            # A broker goes while tasks write to it: what is on its way is resolved.
+            # A broker is killed while tasks write to it: batches in flight are resolved.
             wait_until(lambda: written(kafka) > ROWS // 5, lambda: "nothing is written", 400)
             kafka.kill(kafka.leader_of("target"))
             assert not (tmp_path / "written").exists(), "too late"
@@ -101,7 +101,7 @@ def test_executors_and_brokers_killed(kafka: KafkaCluster, tmp_path: Path) -> No
     assert all(len(clients) == 1 for clients in by_worker.values())
     assert len(by_worker) <= 20 < len(found["workers"])
     assert max(max(counts) for counts in opened.values()) <= 6
-    # Nothing is lost, and nothing is there twice but by tasks that Spark ran again.
+    # Nothing is lost, and only tasks that Spark ran again wrote duplicates.
     rows = found["written"]
     assert (rows["different"], rows["low"], rows["high"]) == (ROWS, 0, ROWS - 1)
     assert rows["reported"] == ROWS

@@ -1,4 +1,4 @@
-"""What a stream leaves in its checkpoint, and what it makes of it when a query starts again."""
+"""The offsets that a stream stores in its checkpoint, and how it uses them after a restart."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from ottla.errors import ConfigError, DataLossError
 from ottla.spark import OttlaDataSource
-from ottla.spark.checkpoint import UNSETTLED, first_end, nested_offsets, offsets_of, settled_start
-from ottla.spark.options import parse_stream
-from ottla.spark.stream_planner import StreamPlanner
-from ottla.spark.stream_reader import PlainStreamReader, StreamReader
-from ottla.spark.tasks import RangesPartition
+from ottla.spark.options.read_options import parse_stream_options
+from ottla.spark.planning.checkpoint import (
+    UNRESOLVED_START,
+    first_batch_end,
+    first_batch_start,
+    offsets_from_json,
+    offsets_to_json,
+)
+from ottla.spark.planning.stream_planner import StreamPlanner
+from ottla.spark.reading.partition_reader import OffsetRangesPartition
+from ottla.spark.reading.stream_reader import BasicStreamReader, StreamReader
 from tests.spark.fake_client import FakeClient
 
 BASE = {
@@ -31,49 +37,49 @@ Ranges = dict[tuple[str, int], tuple[int, int]]
 
 
 def reader(**options: str) -> StreamReader:
-    """The reader of a process that has just started."""
+    """Return the reader of a process that has just started."""
     source = OttlaDataSource({**BASE, **options})
     made = source.streamReader(source.schema())
     assert isinstance(made, StreamReader)
     return made
 
 
-def plain(**options: str) -> PlainStreamReader:
+def plain(**options: str) -> BasicStreamReader:
     source = OttlaDataSource({**BASE, **options})
-    return PlainStreamReader(parse_stream({**BASE, **options}), source.schema())
+    return BasicStreamReader(parse_stream_options({**BASE, **options}), source.schema())
 
 
 def kept(offset: Any) -> Any:
-    """As it comes back from Spark."""
+    """Return offsets as Spark passes them back."""
     return json.loads(json.dumps(offset))
 
 
-def planned(made: PlainStreamReader, start: Any, end: Any) -> Ranges:
+def planned(made: BasicStreamReader, start: Any, end: Any) -> Ranges:
     found: Ranges = {}
     for task in made.partitions(kept(start), kept(end)):
-        assert isinstance(task, RangesPartition)
+        assert isinstance(task, OffsetRangesPartition)
         found |= {piece.topic_partition: (piece.start, piece.end) for piece in task.ranges}
     return found
 
 
-def test_json_is_deterministic_and_comes_back() -> None:
+def test_json_is_deterministic_and_round_trips() -> None:
     read = {("b", 10): 5, ("b", 9): 4, ("a", 0): 1}
-    text = json.dumps(nested_offsets(read), separators=(",", ":"))
+    text = json.dumps(offsets_to_json(read), separators=(",", ":"))
     assert text == '{"a":{"0":1},"b":{"9":4,"10":5}}'
-    assert offsets_of(json.loads(text)) == read
-    assert settled_start(json.loads(text)) is None
+    assert offsets_from_json(json.loads(text)) == read
+    assert first_batch_start(json.loads(text)) is None
 
 
-def test_where_a_query_started_is_beside_the_offsets() -> None:
-    end = first_end({A: 3, B: 4}, {A: 5, B: 6})
+def test_the_start_of_a_query_is_stored_next_to_the_offsets() -> None:
+    end = first_batch_end({A: 3, B: 4}, {A: 5, B: 6})
     assert end == {"t": {"0": 5, "1": 6}, "t@start": {"0": 3, "1": 4}}
-    assert offsets_of(kept(end)) == {A: 5, B: 6}
-    assert settled_start(kept(end)) == {A: 3, B: 4}
-    assert settled_start(first_end({}, {})) == {}
-    assert offsets_of(UNSETTLED) == {}
+    assert offsets_from_json(kept(end)) == {A: 5, B: 6}
+    assert first_batch_start(kept(end)) == {A: 3, B: 4}
+    assert first_batch_start(first_batch_end({}, {})) == {}
+    assert offsets_from_json(UNRESOLVED_START) == {}
 
 
-# How many questions tell where the query starts; then the log grows, and its end is asked for.
+# The number of lookups for the start; then the log grows, and its end is looked up.
 FIRST: list[tuple[dict[str, str], ReadLimit, int, Ranges]] = [
     ({"startingOffsets": "latest"}, ALL, 1, {A: (100, 150), B: (30, 30)}),
     ({"startingOffsets": "earliest"}, ALL, 1, {A: (0, 150), B: (10, 30)}),
@@ -107,7 +113,7 @@ FIRST: list[tuple[dict[str, str], ReadLimit, int, Ranges]] = [
 
 
 @pytest.mark.parametrize(("options", "limit", "questions", "first"), FIRST)
-def test_the_first_micro_batch_is_run_again_as_it_was(
+def test_the_first_micro_batch_is_repeated_unchanged(
     stream_client: FakeClient,
     options: dict[str, str],
     limit: ReadLimit,
@@ -117,15 +123,15 @@ def test_the_first_micro_batch_is_run_again_as_it_was(
     made = reader(**options)
     start = made.initialOffset()
     grow = partial(stream_client.logs.update, {A: (0, 150)})
-    stream_client.meanwhile = [*[lambda: None] * questions, grow]
+    stream_client.before_responses = [*[lambda: None] * questions, grow]
     end = made.latestOffset(kept(start), limit)
-    assert offsets_of(end) == {partition: until for partition, (_, until) in first.items()}
+    assert offsets_from_json(end) == {partition: until for partition, (_, until) in first.items()}
     assert planned(made, start, end) == something(first)
-    # Its sink fails; the query starts again when there are more records, and another partition.
+    # Its sink fails; the query restarts with more records and another partition.
     stream_client.logs |= {A: (0, 200), C: (0, 5)}
     made = reader(**options)
     assert planned(made, made.initialOffset(), end) == something(first)
-    # What came meanwhile is the next one's, and only the first has more than offsets.
+    # Later records are in the next micro-batch, and only the first one stores the start.
     following = made.latestOffset(kept(end), ALL)
     assert following == {"t": {"0": 200, "1": 30, "2": 5}}
     assert planned(made, end, following) == something(
@@ -133,7 +139,7 @@ def test_the_first_micro_batch_is_run_again_as_it_was(
     )
 
 
-def test_with_nothing_new_the_text_is_the_same(stream_client: FakeClient) -> None:
+def test_without_new_records_the_text_is_the_same(stream_client: FakeClient) -> None:
     made = reader()
     first = made.latestOffset(made.initialOffset(), ALL)
     assert json.dumps(made.latestOffset(kept(first), ALL)) == json.dumps(first)
@@ -143,20 +149,20 @@ def test_with_nothing_new_the_text_is_the_same(stream_client: FakeClient) -> Non
     assert planned(made, first, second) == {B: (30, 31)}
 
 
-def test_what_comes_while_a_query_starts_is_for_its_second_micro_batch(
+def test_partitions_added_at_start_wait_for_the_second_micro_batch(
     stream_client: FakeClient,
 ) -> None:
     made = reader(startingOffsets="latest")
     start = made.initialOffset()
-    stream_client.meanwhile = [partial(stream_client.logs.update, {C: (0, 5)})]
+    stream_client.before_responses = [partial(stream_client.logs.update, {C: (0, 5)})]
     first = made.latestOffset(start, ALL)
-    assert offsets_of(first) == {A: 100, B: 30}
+    assert offsets_from_json(first) == {A: 100, B: 30}
     assert planned(reader(startingOffsets="latest"), start, first) == {}
     second = made.latestOffset(kept(first), ALL)
     assert planned(made, first, second) == {C: (0, 5)}
 
 
-def test_a_query_that_starts_with_no_topic_reads_all_of_those_that_come(
+def test_a_query_that_starts_without_topics_reads_later_ones_in_full(
     stream_client: FakeClient,
 ) -> None:
     there, stream_client.logs = stream_client.logs, {}
@@ -170,19 +176,21 @@ def test_a_query_that_starts_with_no_topic_reads_all_of_those_that_come(
     assert planned(made, first, second) == {A: (0, 100), B: (0, 30)}
 
 
-def test_a_bounded_run_ends_where_the_log_did_when_it_began(stream_client: FakeClient) -> None:
+def test_an_available_now_run_ends_where_the_log_ended_at_its_start(
+    stream_client: FakeClient,
+) -> None:
     for starting, begin in (("latest", 100), ("earliest", 0)):
         stream_client.logs = {A: (0, 100)}
         made = reader(startingOffsets=starting)
         made.prepareForTriggerAvailableNow()
-        # Before it is known where the query starts.
+        # Before the start of the query is resolved.
         stream_client.logs = {A: (0, 150), B: (0, 7)}
         start = made.initialOffset()
         end = made.latestOffset(start, ALL)
         expected = something({A: (begin, 100)})
         assert planned(made, start, end) == expected
         assert made.latestOffset(kept(end), ALL) == kept(end)
-        # That of B begins the next run, from its first record on.
+        # The next run reads B from its first record.
         made = reader(startingOffsets=starting)
         made.prepareForTriggerAvailableNow()
         assert planned(made, start, end) == expected
@@ -190,7 +198,7 @@ def test_a_bounded_run_ends_where_the_log_did_when_it_began(stream_client: FakeC
         assert planned(made, end, following) == {A: (100, 150), B: (0, 7)}
 
 
-def test_a_start_beyond_the_end_is_no_matter_of_a_bounded_run(stream_client: FakeClient) -> None:
+def test_an_available_now_run_keeps_a_start_beyond_the_end(stream_client: FakeClient) -> None:
     made = reader(startingOffsets='{"t":{"0":500,"1":-1}}')
     made.prepareForTriggerAvailableNow()
     start = made.initialOffset()
@@ -199,7 +207,7 @@ def test_a_start_beyond_the_end_is_no_matter_of_a_bounded_run(stream_client: Fak
         planned(made, start, end)
 
 
-def test_a_first_micro_batch_of_which_another_source_has_kept_the_start(
+def test_a_first_micro_batch_whose_start_was_stored_by_sparks_source(
     stream_client: FakeClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     end = {"t": {"0": 80, "1": 30}}
@@ -215,8 +223,8 @@ def test_a_first_micro_batch_of_which_another_source_has_kept_the_start(
     assert "does not say where the query started" in caplog.text
 
 
-def test_a_reader_before_admission_control(stream_client: FakeClient) -> None:
-    """PySpark 4.0 and 4.1 ask for the end first, and tell of the checkpoint by planning nothing."""
+def test_a_reader_without_admission_control(stream_client: FakeClient) -> None:
+    """PySpark 4.0 and 4.1 ask for the end first, and pass the checkpoint by planning no records."""
     options = {"startingOffsets": '{"t":{"0":-1,"1":-2}}'}
     made = plain(**options)
     end = made.latestOffset()
@@ -224,7 +232,7 @@ def test_a_reader_before_admission_control(stream_client: FakeClient) -> None:
     assert planned(made, start, end) == {B: (10, 30)}
     assert made.latestOffset() == end
     stream_client.logs |= {A: (0, 150), C: (0, 5)}
-    # Started again before it was committed, and once more after.
+    # Restarted before it was committed, and once more after.
     again = plain(**options)
     assert planned(again, end, end) == {}
     assert planned(again, again.initialOffset(), end) == {B: (10, 30)}
@@ -234,11 +242,13 @@ def test_a_reader_before_admission_control(stream_client: FakeClient) -> None:
         assert planned(run, end, following) == {A: (100, 150), C: (0, 5)}
 
 
-def test_progress_is_shown_at_each_trigger(
+def test_group_offsets_are_committed_at_each_trigger(
     stream_client: FakeClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr(StreamPlanner, "publish", lambda _, offsets: shown.append(offsets))
+    monkeypatch.setattr(
+        StreamPlanner, "commit_group_offsets", lambda _, offsets: shown.append(offsets)
+    )
     made = plain()
     end = made.latestOffset()
     assert planned(made, made.initialOffset(), end) == {}
@@ -254,11 +264,11 @@ def test_progress_is_shown_at_each_trigger(
     assert shown[3:] == [{A: 0, B: 10}, {A: 150, B: 30}]
 
 
-def test_a_run_that_spark_bounds_before_admission_control(stream_client: FakeClient) -> None:
+def test_an_available_now_run_without_admission_control(stream_client: FakeClient) -> None:
     made = plain()
     first = made.latestOffset()
     assert planned(made, made.initialOffset(), first) == {}
-    # Later, where the end that is asked for first is not that of a first micro-batch.
+    # Later, when the end that is asked for first is not that of a first micro-batch.
     stream_client.logs |= {A: (0, 150), C: (0, 5)}
     made = plain()
     end = made.latestOffset()
@@ -266,7 +276,7 @@ def test_a_run_that_spark_bounds_before_admission_control(stream_client: FakeCli
     assert planned(made, first, end) == {A: (100, 150), C: (0, 5)}
 
 
-def test_options_that_do_not_fit_stop_a_query_before_its_first_offsets(
+def test_options_that_do_not_fit_fail_before_the_first_offsets(
     stream_client: FakeClient,
 ) -> None:
     wrong = {"startingOffsets": '{"t":{"0":90}}'}

@@ -1,4 +1,4 @@
-"""How far a query is behind, from the progress that Spark reports."""
+"""The lag of a query, from the progress that Spark reports."""
 
 from __future__ import annotations
 
@@ -37,30 +37,32 @@ ENDS, READ = '{"t":{"0":1000000}}', '{"t":{"0":999990}}'
     [
         None,
         [],
-        # Spark has asked where the log ends, and not read yet; "null" is how it may say so.
+        # Spark has asked for the log's end, and has not read yet; it may report that as "null".
         [(ENDS, None)],
         [(ENDS, "null")],
-        # PySpark before 4.2 does not say where it ends.
+        # PySpark before 4.2 does not report the log's end.
         [(None, READ)],
         [(None, "5")],
     ],
 )
-def test_a_lag_that_is_not_known(sources: list[tuple[str | None, str | None]] | None) -> None:
-    told = None
+def test_an_unknown_lag(sources: list[tuple[str | None, str | None]] | None) -> None:
+    progress = None
     if sources is not None:
-        told = {"sources": [{"latestOffset": ends, "endOffset": read} for ends, read in sources]}
-    nothing = lag(told)
+        progress = {
+            "sources": [{"latestOffset": ends, "endOffset": read} for ends, read in sources]
+        }
+    nothing = lag(progress)
     assert not nothing.known
     assert (nothing.total, nothing.max, nothing.min, nothing.average) == (0, 0, 0, 0.0)
     if sources:
-        assert told is not None
-        # What is known beside it is told, and that it is not all.
-        told = {"sources": [*told["sources"], {"latestOffset": ENDS, "endOffset": READ}]}
-        assert lag(told).total == 10
-        assert lag(told).known == (sources[0] == (None, "5"))
+        assert progress is not None
+        # The known lag is reported, and that it is incomplete.
+        progress = {"sources": [*progress["sources"], {"latestOffset": ENDS, "endOffset": READ}]}
+        assert lag(progress).total == 10
+        assert lag(progress).known == (sources[0] == (None, "5"))
 
 
-def test_what_a_query_started_with_is_no_partition() -> None:
+def test_the_stored_start_is_not_counted_as_a_partition() -> None:
     end = '{"t":{"0":5},"t@start":{"0":3}}'
     found = lag({"sources": [{"latestOffset": '{"t":{"0":7}}', "endOffset": end}]})
     assert dict(found.partitions) == {("t", 0): 2}

@@ -1,4 +1,4 @@
-"""Parity of streams by option, as test_option_parity.py has it for batches; and awkward logs."""
+"""Parity of streams by option, like test_option_parity.py for batches; and unusual logs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import PySparkException
 
-from ottla.spark.options import GENERAL_OPTIONS, STREAM_OPTIONS
+from ottla.spark.options.read_options import COMMON_OPTION_NAMES, STREAM_OPTION_NAMES
 from tests.conftest import TopicFactory
-from tests.spark.awkward import (
+from tests.spark.edge_cases import (
     COMPACTED,
     LARGE,
     LARGE_PRODUCER,
     Message,
-    awkward_messages,
     compact,
+    edge_case_messages,
     send,
     transactions,
 )
-from tests.spark.both import ANY_TEXT, EPOCH, KEEP, OURS
+from tests.spark.parity import ANY_TEXT, EPOCH, KEEP, OTTLA_ONLY
 from tests.spark.streams import Streams, produce
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 @pytest.fixture
 def events(kafka: KafkaCluster) -> str:
-    """Records in partitions 0 to 2, one each second; partition 3 is empty. Made once."""
+    """Records in partitions 0 to 2, one per second; partition 3 is empty. Created once."""
     topic = "stream-events"
     if kafka.leader_of(topic) < 0:
         kafka.create_topic(topic, partitions=4, config=KEEP)
@@ -46,7 +46,7 @@ def at(*values: int) -> str:
 
 ORDINARY: list[tuple[dict[str, str], int | None, int | None]] = [
     ({"startingOffsets": "earliest"}, 1307, 1),
-    # Shares in proportion, and one offset at least for the small one.
+    # Shares in proportion, and at least one offset for the small one.
     ({"startingOffsets": "earliest", "maxOffsetsPerTrigger": "400"}, 1307, 4),
     ({"startingOffsets": at(990, -2, -1, 0), "maxOffsetsPerTrigger": "100"}, 310, 4),
     ({"startingTimestamp": str(EPOCH + 5_000)}, None, None),
@@ -156,25 +156,25 @@ WRONG: list[tuple[dict[str, str], list[str] | dict[str, list[str]]]] = [
     ({"kafka.auto.offset.reset": "latest"}, ["auto.offset.reset", "not supported"]),
     (
         {"kafka.bootstrap.servers": ""},
-        # Spark's says no more.
+        # Spark's message has no more.
         {"kafka": ["failed to create", "client"], "ottla": ["kafka.bootstrap.servers must be set"]},
     ),
 ]
 
 
-@pytest.mark.parametrize(("options", "words"), WRONG)
+@pytest.mark.parametrize(("options", "fragments"), WRONG)
 def test_errors(
     streams: Streams,
     events: str,
     options: dict[str, str],
-    words: list[str] | dict[str, list[str]],
+    fragments: list[str] | dict[str, list[str]],
 ) -> None:
     base = {"subscribe": events, "fetchOffset.retryIntervalMs": "10"}
-    streams.same_error("errors", words, **base | options)
+    streams.same_error("errors", fragments, **base | options)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "fragments"),
     [
         ({"assign": "stream-events"}, ["assign"]),
         ({"assign": '{"stream-events":0}'}, ["topicA"]),
@@ -183,23 +183,23 @@ def test_errors(
         ({}, ["subscribe", "assign", "subscribePattern"]),
     ],
 )
-def test_subscriptions_that_make_no_sense(
-    streams: Streams, options: dict[str, str], words: list[str]
+def test_invalid_subscriptions(
+    streams: Streams, options: dict[str, str], fragments: list[str]
 ) -> None:
-    streams.same_error("subscriptions", words, **options)
+    streams.same_error("subscriptions", fragments, **options)
 
 
-def test_an_end_by_timestamp_is_refused_too(streams: Streams, events: str) -> None:
-    # Spark's source passes over this one.
+def test_an_end_by_timestamp_is_rejected_too(streams: Streams, events: str) -> None:
+    # Spark's source ignores this one.
     with pytest.raises(PySparkException, match="endingTimestamp is not valid in a streaming query"):
-        streams.run("ottla", "refused", subscribe=events, endingTimestamp="1")
+        streams.run("ottla", "rejected", subscribe=events, endingTimestamp="1")
 
 
 def test_every_option_is_in_both_tables() -> None:
-    options = {*GENERAL_OPTIONS, *STREAM_OPTIONS} - OURS
+    options = {*COMMON_OPTION_NAMES, *STREAM_OPTION_NAMES} - OTTLA_ONLY
     ordinary = {name for given, *_ in ORDINARY for name in given}
     wrong = {name for given, _ in WRONG for name in given}
-    # Each of the first has it, and is tried against the real brokers.
+    # Every case has it, and runs on the real brokers.
     assert options - ordinary - {"kafka.bootstrap.servers", "subscribe"} == set()
     assert options - wrong - ANY_TEXT == set()
 
@@ -210,8 +210,10 @@ EVERYTHING = (
 )
 
 
-def test_awkward_logs(streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
-    """Aborts and markers, compaction, nulls, headers, 10 MB, and a partition without records."""
+def test_transactional_and_compacted_logs(
+    streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
+    """Aborts and control records, compaction, nulls, headers, 10 MB, and an empty partition."""
     transactional, plain = kafka_topic(partitions=3), kafka_topic(partitions=2, config=LARGE)
     compacted = kafka_topic(config=COMPACTED)
     streams.columns = EVERYTHING
@@ -219,7 +221,7 @@ def test_awkward_logs(streams: Streams, kafka: KafkaCluster, kafka_topic: TopicF
         for values, end in ((10, "commit"), (6, "abort"), (4, "commit"), (3, "abort")):
             write(transactional, ["x"] * values, end)
         write(transactional, ["open"], "leave")
-        send(kafka, plain, awkward_messages()[:8])
+        send(kafka, plain, edge_case_messages()[:8])
         send(kafka, plain, [Message(b"10 MB", bytes(10_000_000), [], 0)], **LARGE_PRODUCER)
         compact(kafka, compacted)
         for level, seen in (("read_uncommitted", 24), ("read_committed", 14)):

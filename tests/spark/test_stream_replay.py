@@ -1,4 +1,4 @@
-"""A first micro-batch that was not committed is run again: its records once, none lost."""
+"""A first micro-batch that was not committed is repeated: each record once, none lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import TopicFactory
-from tests.spark.both import at_once
+from tests.spark.parity import run_both
 from tests.spark.streams import Row, Streams, add_partitions, produce
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 
 def fails(streams: Streams, source: str, name: str, **options: str) -> list[Row]:
-    """What the first micro-batch held when its sink failed."""
+    """Return the records of the first micro-batch, whose sink failed."""
     query, rows, batches = streams.start(source, name, None, **options)
     with pytest.raises(Exception, match="the sink fails"):
         query.awaitTermination(300)
@@ -31,12 +31,12 @@ def fails(streams: Streams, source: str, name: str, **options: str) -> list[Row]
     [
         ("earliest", 70, 30),
         ("latest", 0, 30),
-        # One partition from its end, which the options do not tell, one from its first record.
+        # One partition from its end, which the options do not give, one from its first record.
         ({"0": -1, "1": -2}, 20, 30),
         ({"0": 45, "1": -1}, 5, 30),
     ],
 )
-def test_the_log_has_grown_and_a_partition_has_come(
+def test_replay_after_the_log_grew_and_a_partition_was_added(
     streams: Streams,
     kafka: KafkaCluster,
     kafka_topic: TopicFactory,
@@ -50,7 +50,7 @@ def test_the_log_has_grown_and_a_partition_has_come(
         starting = json.dumps({topic: starting})
     options = {"subscribe": topic, "startingOffsets": starting}
     streams.sink_fails = True
-    theirs, ours = at_once(lambda source: fails(streams, source, "replay", **options))
+    theirs, ours = run_both(lambda source: fails(streams, source, "replay", **options))
     assert ours == theirs
     assert len(ours) == before
     produce(kafka, topic, 10, 15)
@@ -58,7 +58,7 @@ def test_the_log_has_grown_and_a_partition_has_come(
     produce(kafka, topic, 0, 0, 5)
     streams.sink_fails = False
     run = streams.same("replay", **options)
-    # The first again, as it was, and what came since: each record once.
+    # The first one unchanged, and the later records: each record once.
     assert len(run.rows) == len({row[:3] for row in run.rows}) == before + after
     assert set(ours) <= set(run.rows)
     assert len(run.ends) == 2

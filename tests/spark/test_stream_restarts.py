@@ -1,4 +1,4 @@
-"""A stream stopped and started at random, while partitions come and leaders go: exactly once."""
+"""Exactly-once with random restarts of a stream, new partitions and leader changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.mark.deep]
 
-# 300 shows more, and that the memory of a query stays flat that runs for half of it.
+# 300 is a stronger test, and for half of it also checks that memory stays flat.
 SECONDS = float(os.environ.get("OTTLA_STREAM_SECONDS", "20"))
 RESTARTS = 4 if SECONDS < 60 else 10
 TOPIC = "stream-restarts"
@@ -33,7 +33,7 @@ GROUP = "stream-restarts-progress"
 
 
 def memory_of_python_workers() -> int:
-    """Bytes resident in the Python processes under this one's JVM."""
+    """Return the resident bytes of the Python processes under this one's JVM."""
     parents, resident = {}, {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -54,7 +54,7 @@ def memory_of_python_workers() -> int:
 
 
 class Load(threading.Thread):
-    """Sends records to all partitions that there are until it is stopped."""
+    """Sends records to all existing partitions until it is stopped."""
 
     def __init__(self, bootstrap: str) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Load(threading.Thread):
             self.error = error
 
     def grow(self, partitions: int) -> None:
-        """Send to so many partitions as soon as they are known."""
+        """Send to this number of partitions as soon as they are known."""
 
         def known() -> bool:
             topic = self._client.cluster([TOPIC], refresh=True).topics[TOPIC]
@@ -96,7 +96,7 @@ class Load(threading.Thread):
 def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_path: Path) -> None:
     rng = random.Random(11)
     kafka.create_topic(TOPIC, partitions=2)
-    # Idempotent: what a batch holds, it holds; a batch that is run again replaces itself.
+    # Idempotent: a batch that is run again replaces itself.
     sink: dict[int, list[tuple[int, int]]] = {}
 
     def keep(batch: Any, number: int) -> None:
@@ -169,7 +169,7 @@ def test_each_offset_exactly_once(spark: SparkSession, kafka: KafkaCluster, tmp_
 
 
 def memory_while(query: Any, seconds: float) -> list[int]:
-    """What the Python workers held, each second while a query runs for so long."""
+    """Return the memory of the Python workers each second while a query runs."""
     ends = time.monotonic() + seconds
     memory = []
     while time.monotonic() < ends and query.exception() is None:
@@ -179,7 +179,7 @@ def memory_while(query: Any, seconds: float) -> list[int]:
 
 
 def committed(kafka: KafkaCluster) -> dict[str, list[str]]:
-    """What Kafka's own tool shows of the group: offset, end and lag by partition."""
+    """Return the offset, end and lag of the group by partition, from Kafka's own tool."""
     tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
     arguments = ("--bootstrap-server", kafka.bootstrap, "--describe", "--group", GROUP)
     lines = [line.split() for line in kafka.run_tool(tool, *arguments).splitlines()]

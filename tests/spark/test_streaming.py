@@ -1,4 +1,4 @@
-"""Streams from real brokers in real Spark, beside Spark's own source: batches, rows, losses."""
+"""Streams from real brokers in real Spark, compared with Spark's own source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_restarts_new_partitions_and_new_topics(
     options = {"subscribePattern": f"{topic}.*", "startingOffsets": "earliest"}
     produce(kafka, topic, 5)
     assert len(streams.same("grows", **options).rows) == 5
-    # Nothing is new.
+    # No new records.
     assert streams.same("grows", **options).ends == []
     add_partitions(kafka, topic, 3)
     kafka.create_topic(f"{topic}-2")
@@ -35,7 +35,7 @@ def test_restarts_new_partitions_and_new_topics(
     assert run.ends[-1] == {topic: {"0": 6, "1": 10, "2": 20}, f"{topic}-2": {"0": 30}}
 
 
-def test_a_checkpoint_of_sparks_source_goes_on(
+def test_a_checkpoint_of_sparks_source_continues(
     streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic = kafka_topic(partitions=2)
@@ -49,7 +49,7 @@ def test_a_checkpoint_of_sparks_source_goes_on(
 
 
 @pytest.mark.parametrize("keeps", ["true", "false"])
-def test_topics_deleted_and_made_anew(
+def test_topics_deleted_and_recreated(
     streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory, keeps: str
 ) -> None:
     topic, other = kafka_topic(), kafka_topic()
@@ -69,7 +69,7 @@ def test_topics_deleted_and_made_anew(
     if keeps == "true":
         streams.same_error("made-anew", [f"{topic}-0", "50", "10"], **options)
         return
-    # What the new log holds below the old offset is passed over by both.
+    # Both skip the records of the new log below the old offset.
     run = streams.same("made-anew", **options)
     assert {row[0] for row in run.rows} == {other}
     produce(kafka, topic, 3)
@@ -81,7 +81,9 @@ def test_topics_deleted_and_made_anew(
     assert len(streams.same("made-anew", **options).rows) == 5
 
 
-def test_bytes_a_trigger(streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+def test_max_bytes_per_trigger(
+    streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
+) -> None:
     topic = kafka_topic()
     with ottla.Producer(kafka.bootstrap, compression_type="zstd") as producer:
         producer.send_batch(topic, ["x" * 1000] * 1000)
@@ -89,9 +91,9 @@ def test_bytes_a_trigger(streams: Streams, kafka: KafkaCluster, kafka_topic: Top
         "ottla", "bytes", subscribe=topic, startingOffsets="earliest", maxBytesPerTrigger="300000"
     )
     assert len(run.rows) == 1000
-    # Records of 1000 bytes and a little more: some 290 at a time.
+    # Records of slightly more than 1000 bytes: about 290 per batch.
     assert len(run.ends) == 4
-    # Within a record's size of what is asked for, one at a time is the least.
+    # Within a record's size of the limit; the minimum is one record.
     run = streams.run(
         "ottla",
         "one",
@@ -102,7 +104,7 @@ def test_bytes_a_trigger(streams: Streams, kafka: KafkaCluster, kafka_topic: Top
     assert [end[topic]["0"] for end in run.ends] == [999, 1000]
 
 
-def test_progress_shows_as_a_consumer_group(
+def test_progress_is_committed_to_a_consumer_group(
     streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic = kafka_topic(partitions=2)
@@ -117,18 +119,18 @@ def test_progress_shows_as_a_consumer_group(
     tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
     arguments = ("--bootstrap-server", kafka.bootstrap, "--describe", "--group", f"{topic}-g")
     lines = [line.split() for line in kafka.run_tool(tool, *arguments).splitlines()]
-    told = {line[2]: line[3:6] for line in lines if len(line) > 5 and line[1] == topic}
-    assert told == {"0": ["30", "35", "5"], "1": ["20", "20", "0"]}
+    lags = {line[2]: line[3:6] for line in lines if len(line) > 5 and line[1] == topic}
+    assert lags == {"0": ["30", "35", "5"], "1": ["20", "20", "0"]}
 
 
-def test_a_stream_that_fails_says_why(
+def test_a_failed_stream_reports_the_cause(
     streams: Streams, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic = kafka_topic()
     produce(kafka, topic, 10)
     streams.same("lost", subscribe=topic, startingOffsets=f'{{"{topic}":{{"0":2}}}}')
     produce(kafka, topic, 10)
-    # Retention removes a part of what the next micro-batch is to read.
+    # Retention deletes a part of the next micro-batch.
     kafka.delete_records(topic, 0, 15)
     streams.same_error("lost", [f"{topic}-0", "10"], subscribe=topic)
     with pytest.raises(StreamingQueryException, match="DataLossError") as caught:

@@ -1,4 +1,4 @@
-"""Views and tables in SQL, and the triggers that Spark has for no Python source, on the mock."""
+"""Views and tables in SQL, and triggers that Spark does not support for Python sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def in_sql(options: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("columns", ["", "(value binary, offset bigint)"])
-def test_a_view_reads(spark: SparkSession, cluster: MockCluster, columns: str) -> None:
+def test_a_temporary_view(spark: SparkSession, cluster: MockCluster, columns: str) -> None:
     view = f"view_{uuid.uuid4().hex}"
     options = in_sql(options_for(cluster))
     spark.sql(f"CREATE TEMPORARY VIEW {view} {columns} USING ottla OPTIONS ({options})")
@@ -46,14 +46,14 @@ def test_a_view_reads(spark: SparkSession, cluster: MockCluster, columns: str) -
 
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
-    """A permanent table, whose options Spark keeps to itself."""
+    """Create a permanent table, whose options Spark does not pass on."""
     name = f"table_{uuid.uuid4().hex}"
     spark.sql(f"CREATE TABLE {name} (value binary, offset bigint) USING ottla OPTIONS (a = 'b')")
     yield name
     spark.sql(f"DROP TABLE {name}")
 
 
-def test_a_table_reads_with_options_of_the_query(
+def test_a_table_with_options_of_the_query(
     spark: SparkSession, cluster: MockCluster, table: str
 ) -> None:
     options = options_for(cluster)
@@ -66,12 +66,12 @@ def test_a_table_reads_with_options_of_the_query(
         assert [(bytes(row.value), row.offset) for row in rows] == [(b"one", 0), (b"two", 1)]
 
 
-def test_a_table_without_them_says_what_to_do(spark: SparkSession, table: str) -> None:
-    with pytest.raises(PySparkException, match="no options have come: Spark hands") as caught:
+def test_a_table_without_options_is_an_error_with_advice(spark: SparkSession, table: str) -> None:
+    with pytest.raises(PySparkException, match="no options were received: Spark passes") as caught:
         spark.table(table).collect()
     assert "spark.read.options(…).table(…)" in str(caught.value)
-    # Without columns Spark asks for them at once, without the options that are there.
-    with pytest.raises(PySparkException, match="no options have come: Spark hands"):
+    # Without columns, Spark asks for the schema at once, without the table's options.
+    with pytest.raises(PySparkException, match="no options were received: Spark passes"):
         spark.sql("CREATE TABLE t USING ottla OPTIONS (subscribe 'orders')")
 
 
@@ -82,7 +82,7 @@ def test_a_table_without_them_says_what_to_do(spark: SparkSession, table: str) -
         ({"realTime": "5 minutes"}, "REAL_TIME_MODE.*(?i:ottla|python)"),
     ],
 )
-def test_triggers_that_no_python_source_has_are_refused(
+def test_unsupported_triggers_are_rejected(
     spark: SparkSession,
     cluster: MockCluster,
     tmp_path: Path,

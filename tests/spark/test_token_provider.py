@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import PySparkException
 
-from ottla.spark.options import parse_batch
+from ottla.spark.options.read_options import parse_batch_options
 from ottla.testing import MockCluster
 from tests.support.snippets import snippets
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TOKEN = "hunter2-the-token"
 MODULE = "ottla_example_tokens"
-# It leaves a line for each process that calls it.
+# It appends a line for each process that calls it.
 TEXT = f"""
 import os
 import time
@@ -32,7 +32,7 @@ def token():
 
 @pytest.fixture
 def secured() -> Iterator[MockCluster]:
-    """A cluster that takes the token, with three records."""
+    """A cluster that accepts the token, with three records."""
     with MockCluster(brokers=1, users={"ann": TOKEN}) as cluster:
         cluster.create_topic("orders", 1)
         cluster.append("orders", 0, [b"one", b"two", b"three"])
@@ -49,18 +49,20 @@ def options_for(cluster: MockCluster, provider: str) -> dict[str, str]:
     }
 
 
-def test_the_options_of_the_page_are_understood() -> None:
+def test_the_documented_options_are_accepted() -> None:
     (snippet,) = (
-        s for s in snippets("python") if "msk_token:token" in s.text and s.page.endswith("spark.md")
+        s
+        for s in snippets("python")
+        if "msk_token:token" in s.text and s.page.endswith("spark-cluster.md")
     )
     names: dict[str, Any] = {}
     exec(snippet.text, names)
-    kafka = parse_batch(names["options"]).source.kafka
+    kafka = parse_batch_options(names["options"]).common.kafka
     assert kafka["sasl.oauthbearer.token.provider"] == "msk_token:token"
 
 
 @pytest.mark.spark
-def test_driver_and_tasks_call_what_an_option_names(
+def test_driver_and_tasks_call_the_named_token_provider(
     spark: SparkSession, secured: MockCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     calls, module = tmp_path / "calls", tmp_path / f"{MODULE}.py"

@@ -1,4 +1,4 @@
-"""What is passed over is told on standard error, in processes whose log nobody can set up."""
+"""Warnings are printed on standard error in processes that Spark starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GONE = "t-0: the records from offset 5 to 30 are gone and were skipped"
 DELETED = "partitions [u-0] have been deleted; records may be lost"
 
 
-def test_warnings_are_printed_once_while_nobody_else_takes_the_log() -> None:
+def test_warnings_are_printed_once_without_other_log_handlers() -> None:
     ended = run_child("""
         import logging
         from ottla.stderr_log import show_warnings
@@ -37,7 +37,7 @@ def test_warnings_are_printed_once_while_nobody_else_takes_the_log() -> None:
 @pytest.mark.parametrize(
     "taker", ["logging.basicConfig()", "logging.getLogger('ottla').addHandler(mine)"]
 )
-def test_a_log_that_is_taken_is_left_alone(taker: str) -> None:
+def test_nothing_is_printed_with_other_log_handlers(taker: str) -> None:
     ended = run_child(f"""
         import logging
         from ottla.stderr_log import show_warnings
@@ -51,7 +51,7 @@ def test_a_log_that_is_taken_is_left_alone(taker: str) -> None:
     assert ended.output.count("once") == 1
 
 
-def test_the_log_of_the_drivers_own_program_is_left_to_it() -> None:
+def test_nothing_is_printed_in_the_drivers_program() -> None:
     ended = run_child("""
         import logging
         import ottla.spark
@@ -138,10 +138,10 @@ def said(captured: str, checkpoint: str) -> tuple[str, str]:
 
 @pytest.mark.spark
 @pytest.mark.deep
-def test_what_sparks_processes_pass_over_is_told(tmp_path: Path) -> None:
+def test_warnings_of_sparks_processes_are_printed(tmp_path: Path) -> None:
     out, errors = said("false", f"{tmp_path}/checkpoint")
     assert "read 20" in out
-    # By a task, by a function that a task runs, and by the process that plans a stream.
+    # From a task, from a function that a task runs, and from the process that plans a stream.
     assert errors.count(GONE) == 1
     assert errors.count(GONE.replace("5", "6")) == 1
     assert DELETED in errors
@@ -149,7 +149,7 @@ def test_what_sparks_processes_pass_over_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.deep
-def test_where_spark_captures_the_log_of_its_workers_it_has_it_alone(tmp_path: Path) -> None:
+def test_nothing_is_printed_where_spark_captures_the_log(tmp_path: Path) -> None:
     out, errors = said("true", f"{tmp_path}/checkpoint")
     assert "read 20" in out
     assert GONE in out

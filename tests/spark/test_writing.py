@@ -1,4 +1,4 @@
-"""Writing to real brokers from real Spark, beside Spark's own sink: rows, reports, refusals."""
+"""Writing to real brokers from real Spark, compared with Spark's own sink."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pyspark.sql.functions import col
 
 import ottla
 import ottla.spark
-from ottla.spark.write_report import PartitionWritten, read_reports
+from ottla.spark.writing.write_report import PartitionWritten, read_reports
 from tests.conftest import TopicFactory
-from tests.spark.both import refused
+from tests.spark.parity import assert_rejected
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 COLUMNS = "key binary, value binary, headers array<struct<key:string,value:binary>>, partition int"
-AWKWARD: list[Any] = [
+EDGE_CASES: list[Any] = [
     (b"k", b"v", None, 0),
     (None, b"no key", [("h", b"1"), ("h", None)], 1),
     (b"no value", None, [("", b"")], 2),
@@ -35,8 +35,8 @@ AWKWARD: list[Any] = [
     (b"\x00\xff", "grüße ✓".encode() * 1000, [("naïve ✓", b"\x00")], None),
 ]
 
-# What both sinks refuse, in batches and in streams.
-REFUSALS: list[tuple[str, dict[str, str], list[str]]] = [
+# Errors of both sinks, in batches and in streams.
+ERRORS: list[tuple[str, dict[str, str], list[str]]] = [
     ("CAST(id AS STRING) AS key", {"topic": "t"}, ["value", "not found"]),
     ("CAST(id AS STRING) AS value", {}, ["topic", "option", "required"]),
     ("id AS value", {"topic": "t"}, ["value", "bigint", "string", "binary"]),
@@ -88,8 +88,8 @@ def test_the_same_rows_as_sparks_sink(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, tmp_path: Path
 ) -> None:
     theirs, ours = kafka_topic(partitions=3), kafka_topic(partitions=3)
-    # Rows with a key or a partition only: where others go, the sinks choose for themselves.
-    data = AWKWARD + [(b"%d" % i, b"v%d" % i, None, None) for i in range(1000)]
+    # Only rows with a key or a partition: the sinks choose the partition of others.
+    data = EDGE_CASES + [(b"%d" % i, b"v%d" % i, None, None) for i in range(1000)]
     frame = spark.createDataFrame(data, COLUMNS).coalesce(1)
     settings = {
         "includeHeaders": "true",
@@ -137,10 +137,10 @@ def test_topics_of_rows_and_text(
     assert read(spark, kafka, one).count() == 1005
 
 
-def test_a_topic_copied_keeps_partitions_and_if_wished_timestamps(
+def test_a_copied_topic_keeps_partitions_and_optionally_timestamps(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
-    # The records are old: retention would take them.
+    # The records have old timestamps: retention would delete them.
     keep = {"retention.ms": "-1"}
     source, copy = (kafka_topic(partitions=2, config=keep) for _ in range(2))
     with ottla.Producer(kafka.bootstrap) as producer:
@@ -159,30 +159,32 @@ def test_a_topic_copied_keeps_partitions_and_if_wished_timestamps(
     assert all(row.timestamp.year > 2020 for row in times)
 
 
-@pytest.mark.parametrize(("columns", "options", "words"), REFUSALS)
-def test_the_same_refusals(
+@pytest.mark.parametrize(("columns", "options", "fragments"), ERRORS)
+def test_the_same_errors(
     spark: SparkSession,
     kafka: KafkaCluster,
     columns: str,
     options: dict[str, str],
-    words: list[str],
+    fragments: list[str],
 ) -> None:
     frame = spark.range(3).selectExpr(*columns.split(", "))
-    refused(lambda source: write(frame, source, kafka, **options), words, together=False)
+    assert_rejected(
+        lambda source: write(frame, source, kafka, **options), fragments, together=False
+    )
 
 
-def test_a_partition_that_does_not_exist_and_records_that_are_too_large(
+def test_a_missing_partition_and_records_that_are_too_large(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory
 ) -> None:
     topic = kafka_topic(config={"max.message.bytes": "20000"})
 
     def attempt(frame: DataFrame, source: str) -> None:
-        # For as long, Java looks for the topic, and then for the partition.
+        # Java looks for the topic, and then for the partition, for this long.
         write(frame, source, kafka, topic=topic, kafka__max__block__ms="6000")
 
     for columns in ("'v' AS value, CAST(9 AS INT) AS partition", "repeat('v', 30000) AS value"):
         frame = spark.sql(f"SELECT {columns}")
-        refused(
+        assert_rejected(
             partial(attempt, frame),
             ["partition" if "partition" in columns else "large"],
             together=False,
@@ -265,9 +267,9 @@ def test_a_stream_written(
     assert json.loads(report.read_text().splitlines()[0])["partitions"].keys() == {target}
     numbers = sorted(int(row.value) for row in read(spark, kafka, target).collect())
     assert numbers == list(range(2000))
-    # Nothing new: no batch, no row.
+    # No new records: no batch, no row.
     run()
     assert read(spark, kafka, target).count() == 2000
-    # Complete tables are appended as well, as Spark's sink does.
+    # Complete tables are appended as well, as by Spark's sink.
     run("complete", grouped=True)
     assert sum(r.records for r in read_reports(str(report))[3:]) == 6

@@ -1,6 +1,6 @@
-"""The demo's steps, in order: find, make, produce, scan, Spark; each timed and checked.
+"""The demo's steps, timed and checked: connect, generate, produce, scan, and read with Spark.
 
-Exit code 0 means that every event came back, byte for byte, both ways.
+Exit code 0 means that both reads returned every event, byte for byte.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import ottla
-from ottla.demo.events import Tally, checksum, make_events
+from ottla.demo.events import EventSummary, checksum, generate_events
 from ottla.demo.spark_step import read_with_spark, start_spark
 from ottla.demo.topology import topology_lines
 from ottla.extras import require
@@ -25,18 +25,18 @@ STEPS = 5
 
 
 def say(text: str = "") -> None:
-    """Print at once: the demo shows what it does while it does it."""
+    """Print and flush, so that progress shows at once."""
     print(text, flush=True)
 
 
-def step(number: int, title: str) -> None:
-    """Say which step begins."""
+def start_step(number: int, title: str) -> None:
+    """Print the title of a step."""
     say(f"\n{number} of {STEPS}: {title}")
 
 
 @contextlib.contextmanager
 def timed(what: str, events: int = 0) -> Iterator[None]:
-    """Time a part of a step, and print its rate if it is about events."""
+    """Time a part of a step, and print the rate if it has events."""
     began = time.perf_counter()
     yield
     seconds = time.perf_counter() - began
@@ -46,29 +46,28 @@ def timed(what: str, events: int = 0) -> Iterator[None]:
 
 @contextlib.contextmanager
 def cluster() -> Iterator[str]:
-    """Give the addresses of the cluster that was named, or of one made here."""
-    named = os.environ.get("OTTLA_BOOTSTRAP")
-    if named:
-        yield named
+    """Yield the bootstrap servers in ``OTTLA_BOOTSTRAP``, or those of a new mock cluster."""
+    configured = os.environ.get("OTTLA_BOOTSTRAP")
+    if configured:
+        yield configured
         return
     with MockCluster(brokers=3) as mock:
         say("OTTLA_BOOTSTRAP is not set: three mock brokers run in this process.")
         yield mock.bootstrap
 
 
-def check(what: str, got: Tally, wanted: Tally) -> None:
-    """End the demo if anything is missing, doubled or changed."""
-    if got != wanted:
-        sys.exit(f"{what}: {got} came back, but {wanted} was sent")
-    say(f"  checked: {got.count:,} events, checksum {got.checksum:#x}")
+def check(reader: str, read: EventSummary, sent: EventSummary) -> None:
+    """Exit if any event is missing, duplicated or changed."""
+    if read != sent:
+        sys.exit(f"{reader}: {read} was read, but {sent} was sent")
+    say(f"  checked: {read.count:,} events, checksum {read.checksum:#x}")
 
 
-def scan_tally(client: ottla.Client, topic: str) -> tuple[Tally, Any]:
+def read_table(client: ottla.Client, topic: str) -> Any:
     """Read the whole topic into an Arrow table."""
     import pyarrow as pa
 
-    table = pa.RecordBatchReader.from_stream(ottla.scan(topic, client)).read_all()
-    return Tally(count=table.num_rows), table
+    return pa.RecordBatchReader.from_stream(ottla.scan(topic, client)).read_all()
 
 
 def main() -> None:
@@ -79,7 +78,7 @@ def main() -> None:
         sys.exit(str(error))
     topic = f"ottla-demo-{os.getpid()}-{int(time.time())}"
     with cluster() as bootstrap:
-        step(1, "find the cluster")
+        start_step(1, "connect to the cluster")
         with timed(f"connected to {bootstrap}"):
             client = ottla.Client(bootstrap, linger_ms=5, batch_size=262_144)
         admin = ottla.Admin(client)
@@ -88,36 +87,36 @@ def main() -> None:
         for line in topology_lines(client.cluster([topic]), topic):
             say(f"    {line}")
 
-        step(2, f"make {EVENTS:,} JSON events")
-        with timed("made"):
-            values, keys, wanted = make_events(EVENTS)
+        start_step(2, f"generate {EVENTS:,} JSON events")
+        with timed("generated"):
+            values, keys, sent = generate_events(EVENTS)
 
         try:
-            step(3, f"produce them to {PARTITIONS} partitions")
+            start_step(3, f"produce them to {PARTITIONS} partitions")
             with timed("produced and acknowledged", EVENTS), ottla.Producer(client) as producer:
                 producer.send_batch(topic, values, keys).result()
 
-            step(4, "read them back into Arrow with ottla.scan")
+            start_step(4, "read them back into Arrow with ottla.scan")
             with timed("read", EVENTS):
-                got, table = scan_tally(client, topic)
-            got.checksum = checksum(table["value"].to_pylist())
-            check("scan", got, Tally(wanted.count, wanted.checksum))
+                table = read_table(client, topic)
+            scanned = EventSummary(table.num_rows, checksum(table["value"].to_pylist()))
+            check("scan", scanned, EventSummary(sent.count, sent.checksum))
             del table
 
-            step(5, "read them with Spark's format('ottla'), grouped by action")
+            start_step(5, "read them with Spark's format('ottla'), grouped by action")
             with timed("session started"):
                 spark = start_spark()
             with timed("first query, which starts Python workers", EVENTS):
                 read_with_spark(spark, bootstrap, topic)
             with timed("second query", EVENTS):
                 grouped = read_with_spark(spark, bootstrap, topic)
-            check("Spark", grouped, wanted)
+            check("Spark", grouped, sent)
             for action, count in sorted(grouped.actions.items()):
                 say(f"    {action:<9} {count:>9,}")
             spark.stop()
         finally:
             admin.delete_topic(topic)
-    say("\nEvery event came back, both ways.")
+    say("\nBoth reads returned every event.")
 
 
 if __name__ == "__main__":

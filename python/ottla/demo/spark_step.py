@@ -1,4 +1,4 @@
-"""The demo's Spark step: the topic as a DataFrame, grouped, on as many cores as there are."""
+"""The demo's Spark step: reads the topic as a DataFrame and groups it, on all cores."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ottla.demo.events import Tally
+from ottla.demo.events import EventSummary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def start_spark() -> SparkSession:
-    """Start Spark on this machine; it listens on loopback only."""
+    """Start Spark on this machine, listening on loopback only."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    with _stderr_in_a_file():
+    with _stderr_to_file():
         spark: SparkSession = (
             SparkSession.builder.master("local[*]")
             .appName("ottla demo")
@@ -32,7 +32,7 @@ def start_spark() -> SparkSession:
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "ERROR")
             .config("spark.sql.shuffle.partitions", "4")
-            # From Spark 4.1 on: Unix sockets between the JVM and Python cost less than TCP.
+            # From Spark 4.1 on: Unix sockets between the JVM and Python are cheaper than TCP.
             .config("spark.python.unix.domain.socket.enabled", "true")
             .getOrCreate()
         )
@@ -40,10 +40,10 @@ def start_spark() -> SparkSession:
 
 
 @contextlib.contextmanager
-def _stderr_in_a_file() -> Iterator[None]:
-    """Start children whose standard error is a file: what the JVM prints there is for its makers.
+def _stderr_to_file() -> Iterator[None]:
+    """Redirect the standard error of child processes to a file: the JVM's log is noise here.
 
-    The file is removed unless starting fails; then the error names it.
+    The file is removed unless the block fails; then its path is printed.
     """
     handle, path = tempfile.mkstemp(prefix="ottla-demo-spark-", suffix=".log")
     kept = os.dup(2)
@@ -52,18 +52,18 @@ def _stderr_in_a_file() -> Iterator[None]:
         yield
     except BaseException:
         os.dup2(kept, 2)
-        print(f"Spark did not start; what it printed is in {path}", file=sys.stderr)
+        print(f"Spark did not start; its output is in {path}", file=sys.stderr)
         raise
     else:
         os.dup2(kept, 2)
-        os.unlink(path)  # noqa: PTH108 (the JVM still writes to it; its blocks go with the JVM)
+        os.unlink(path)  # noqa: PTH108 (the JVM keeps it open; its blocks are freed when the JVM exits)
     finally:
         os.close(kept)
         os.close(handle)
 
 
-def read_with_spark(spark: SparkSession, bootstrap: str, topic: str) -> Tally:
-    """Read the topic, and group its events by action."""
+def read_with_spark(spark: SparkSession, bootstrap: str, topic: str) -> EventSummary:
+    """Read the topic with Spark, and summarize its events by action."""
     import ottla.spark
 
     ottla.spark.register(spark)
@@ -82,10 +82,10 @@ def read_with_spark(spark: SparkSession, bootstrap: str, topic: str) -> Tally:
         .agg({"*": "count", "crc": "sum"})
         .collect()
     )
-    tally = Tally()
+    summary = EventSummary()
     for row in rows:
         action, count, crc = row["action"], row["count(1)"], row["sum(crc)"]
-        tally.actions[action] = count
-        tally.count += count
-        tally.checksum += crc
-    return tally
+        summary.actions[action] = count
+        summary.count += count
+        summary.checksum += crc
+    return summary

@@ -1,4 +1,4 @@
-"""The picture of a cluster that the demo prints: brokers with racks, leaders by partition."""
+"""Describes a cluster for the demo: brokers with racks, and the partitions that each leads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ottla import Cluster
 
 
 def topology_lines(cluster: Cluster, topic: str) -> list[str]:
-    """Return the brokers and which of a topic's partitions each leads, as lines of text."""
+    """Return a line of text for each broker, with the partitions of a topic that it leads."""
     lines = []
     partitions = cluster.topics[topic].partitions
     for broker in cluster.brokers.values():

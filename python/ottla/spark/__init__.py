@@ -1,10 +1,10 @@
 """``format("ottla")``: Kafka topics as Spark DataFrames and back, without a jar.
 
-Start at ``ottla.spark.source``; ``planning`` runs on the driver, ``batch_reader`` and ``writer`` on
-executors. ``udf`` is for users.
-Importing this package opens no connection and starts no thread. Invariant: it loads a module when a
-name of it is first asked for. Spark asks for a schema, plans and reads in processes of their own,
-each of which imports what it needs before the first row comes.
+``source`` is the entry point for Spark. ``planning`` runs on the driver, ``reading`` and
+``writing`` on the executors; ``udf`` is for users.
+Invariant: importing this package opens no connection, starts no thread and loads no module of it
+until a name is used. Spark asks for the schema, plans and reads in separate processes, and each
+imports what it needs before the first row arrives.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ottla.spark import udf
-    from ottla.spark.arrow_reading import read_arrow
     from ottla.spark.clients import client, producer
-    from ottla.spark.python_paths import OtherPythonWarning
+    from ottla.spark.planning.stream_lag import Lag, lag
+    from ottla.spark.reading.read_arrow import read_arrow
+    from ottla.spark.registration.python_paths import OtherPythonWarning
     from ottla.spark.source import OttlaDataSource
-    from ottla.spark.stream_lag import Lag, lag
-    from ottla.spark.write_report import PartitionWritten, WriteReport, read_reports, write
+    from ottla.spark.writing.write_report import (
+        PartitionWritten,
+        WriteReport,
+        read_reports,
+        write,
+    )
 
 require("ottla.spark", "spark", "pyspark")
 
@@ -43,21 +48,21 @@ __all__ = [
     "write",
 ]
 
-if not TYPE_CHECKING:  # it would make every name one that exists
+if not TYPE_CHECKING:  # type checkers would take every name as defined
     __getattr__, __dir__ = load_later(
         __name__,
         {
-            "Lag": "stream_lag",
-            "OtherPythonWarning": "python_paths",
+            "Lag": "planning.stream_lag",
+            "OtherPythonWarning": "registration.python_paths",
             "OttlaDataSource": "source",
-            "PartitionWritten": "write_report",
-            "WriteReport": "write_report",
+            "PartitionWritten": "writing.write_report",
+            "WriteReport": "writing.write_report",
             "client": "clients",
-            "lag": "stream_lag",
+            "lag": "planning.stream_lag",
             "producer": "clients",
-            "read_arrow": "arrow_reading",
-            "read_reports": "write_report",
-            "write": "write_report",
+            "read_arrow": "reading.read_arrow",
+            "read_reports": "writing.write_report",
+            "write": "writing.write_report",
         },
         {"udf"},
         extra="spark",
@@ -67,12 +72,12 @@ if not TYPE_CHECKING:  # it would make every name one that exists
 def register(spark: SparkSession) -> None:
     """Register ``format("ottla")`` in this session, and redact all secrets in its options.
 
-    Sessions that can import ``pyspark_ottla`` know the format already, and keep it, but show a
-    private key in ``kafka.ssl.keystore.key`` in plans: Spark's own pattern does not match it. This
-    extends the session's ``spark.sql.redaction.options.regex``.
+    Sessions that can import ``pyspark_ottla`` find the format without this call, but print a
+    private key given in ``kafka.ssl.keystore.key``, which Spark's own pattern does not match. This
+    call extends the session's ``spark.sql.redaction.options.regex``.
 
-    Warns with an ``ottla.spark.OtherPythonWarning`` if Spark would start another Python for ottla
-    than the one that calls this, as where ``PYSPARK_PYTHON`` is not set.
+    Warns with an ``ottla.spark.OtherPythonWarning`` if Spark would start a different Python for
+    ottla than the one that calls this, for example because ``PYSPARK_PYTHON`` is not set.
 
     Args:
         spark: the session.
@@ -82,14 +87,14 @@ def register(spark: SparkSession) -> None:
     """
     from pyspark.errors import PySparkException
 
-    from ottla.spark.known_source import python_of_source
-    from ottla.spark.python_paths import warn_of_another_python
-    from ottla.spark.redaction import hide_secrets
+    from ottla.spark.registration.python_paths import warn_if_other_python
+    from ottla.spark.registration.redaction import redact_secrets
+    from ottla.spark.registration.registered_source import registered_source_python
     from ottla.spark.source import OttlaDataSource
 
-    hide_secrets(spark)
+    redact_secrets(spark)
 
-    path = python_of_source(spark)
+    path = registered_source_python(spark)
     if path is None:
         try:
             spark.dataSource.register(OttlaDataSource)
@@ -97,6 +102,6 @@ def register(spark: SparkSession) -> None:
             # Spark refuses to replace a source that it discovered by itself: that one is ours.
             if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                 raise
-        path = python_of_source(spark)
+        path = registered_source_python(spark)
     if path is not None:
-        warn_of_another_python(spark, path, stacklevel=2)
+        warn_if_other_python(spark, path, stacklevel=2)

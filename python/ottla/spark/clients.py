@@ -1,8 +1,8 @@
-"""One core client per process and configuration, made at first use and kept between tasks.
+"""One client per process and configuration, created at first use and kept between tasks.
 
-Called on the driver and by readers and writers in Python workers. Invariant: a client, and its
-producer, is used only in the process that made it; one inherited through ``fork()`` is neither used
-nor destroyed. Who connects holds up only those who want the same client.
+Called on the driver, and by readers and writers in Python workers. Invariant: a client and its
+producer are used only in the process that created them; one inherited through ``fork()`` is neither
+used nor destroyed. Connecting blocks only callers that want the same client.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import ottla
-    from ottla.spark.core import Client, Producer
+    from ottla.spark.protocols import Client, Producer
 
-RACK = "OTTLA_CLIENT_RACK"
-"""The environment variable by which each executor's machine says which rack it is in."""
+RACK_VARIABLE = "OTTLA_CLIENT_RACK"
+"""The environment variable that gives the rack of an executor's machine."""
 
 _MAX_CLIENTS = 8
 
@@ -31,37 +31,37 @@ _Key = tuple[int, frozenset[tuple[str, str]]]
 
 
 @dataclass
-class _Held:
-    """A client once it is connected, and the producer that shares its connections."""
+class _CachedClient:
+    """A client, once connected, and the producer that shares its connections."""
 
     client: Client | None = None
     producer: Producer | None = None
-    # Held while either is made.
+    # Locked while either is created.
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_clients: OrderedDict[_Key, _Held] = OrderedDict()
-_inherited: list[_Held] = []
+_clients: OrderedDict[_Key, _CachedClient] = OrderedDict()
+_inherited: list[_CachedClient] = []
 _lock = threading.Lock()
-_frozen_in: int | None = None
+_gc_frozen_in: int | None = None
 
 
 def client_for(config: Mapping[str, str], hint: str | None = None) -> Client:
-    """The client of this process for this configuration.
+    """Return this process's client for this configuration.
 
-    ``hint`` is the address of one more broker that is likely to answer; it takes part only when
-    the client has to be made, so tasks with different hints share one client.
+    ``hint`` is the address of one more broker that probably responds. It is used only to create
+    the client, so tasks with different hints share one.
     """
-    held = _hold(config)
-    with held.lock:
-        return _connected(held, config, hint)
+    cached = _cached(config)
+    with cached.lock:
+        return _ensure_connected(cached, config, hint)
 
 
 def client(config: Mapping[str, str]) -> ottla.Client:
     """Return this process's client for a configuration, for use in functions that Spark runs.
 
-    A Python worker keeps one for each configuration, with its connections, from task to task; on
-    the driver it is the one that plans reads. Do not close it. The environment variable
+    A Python worker keeps one client, with its connections, for each configuration from task to
+    task; on the driver it is the client that plans reads. Do not close it. The environment variable
     ``OTTLA_CLIENT_RACK`` sets ``client.rack`` if the configuration does not.
 
     Args:
@@ -71,7 +71,7 @@ def client(config: Mapping[str, str]) -> ottla.Client:
         BootstrapError: no bootstrap server could be used.
         ConfigError: a key or a value is wrong.
     """
-    _show_warnings_in_a_task()
+    _show_warnings_in_tasks()
     return cast("ottla.Client", client_for(config))
 
 
@@ -87,60 +87,60 @@ def producer(config: Mapping[str, str]) -> ottla.Producer:
         BootstrapError: no bootstrap server could be used.
         ConfigError: a key or a value is wrong.
     """
-    _show_warnings_in_a_task()
+    _show_warnings_in_tasks()
     return cast("ottla.Producer", producer_for(config))
 
 
 def producer_for(config: Mapping[str, str]) -> Producer:
-    """The producer of this process for this configuration; whoever uses it flushes it."""
-    held = _hold(config)
-    with held.lock:
-        if held.producer is None:
-            held.producer = _produce(_connected(held, config, None))
-        return held.producer
+    """Return this process's producer for this configuration; the caller flushes it."""
+    cached = _cached(config)
+    with cached.lock:
+        if cached.producer is None:
+            cached.producer = _make_producer(_ensure_connected(cached, config, None))
+        return cached.producer
 
 
-def settle_worker() -> None:
-    """Once per process, take what was imported out of the garbage collector's sight.
+def freeze_gc() -> None:
+    """Exempt all objects created so far from garbage collection, once per process.
 
-    Spark's workers run a full collection after every task, which otherwise walks all modules each
-    time and costs more than a small task itself.
+    Spark's workers run a full collection after every task. Walking all imported modules each time
+    costs more than a small task itself.
     """
-    global _frozen_in
-    if _frozen_in != os.getpid():
-        _frozen_in = os.getpid()
+    global _gc_frozen_in
+    if _gc_frozen_in != os.getpid():
+        _gc_frozen_in = os.getpid()
         gc.collect()
         gc.freeze()
 
 
-def _show_warnings_in_a_task() -> None:
-    # The driver is the user's own program, and the log there is its own.
+def _show_warnings_in_tasks() -> None:
+    # The driver is the user's own program, which sets up its own logging.
     pyspark = sys.modules.get("pyspark")
     if pyspark is not None and pyspark.TaskContext.get() is not None:
         show_warnings()
 
 
-def _hold(config: Mapping[str, str]) -> _Held:
+def _cached(config: Mapping[str, str]) -> _CachedClient:
     key = (os.getpid(), frozenset(config.items()))
     with _lock:
-        held = _clients.setdefault(key, _Held())
+        cached = _clients.setdefault(key, _CachedClient())
         _clients.move_to_end(key)
         while len(_clients) > _MAX_CLIENTS:
-            # Dropped, not closed: a task under way may still use it.
+            # Dropped, not closed: a running task may still use it.
             _clients.popitem(last=False)
-    return held
+    return cached
 
 
-def _connected(held: _Held, config: Mapping[str, str], hint: str | None) -> Client:
-    if held.client is None:
-        held.client = _connect(config, hint)
-    return held.client
+def _ensure_connected(cached: _CachedClient, config: Mapping[str, str], hint: str | None) -> Client:
+    if cached.client is None:
+        cached.client = _connect(config, hint)
+    return cached.client
 
 
-def _produce(client: Client) -> Producer:
+def _make_producer(client: Client) -> Producer:
     import ottla
 
-    # What connects makes no other.
+    # _connect creates nothing but ottla.Client.
     made: Producer = ottla.Producer(cast(ottla.Client, client))
     return made
 
@@ -155,15 +155,15 @@ def _connect(config: Mapping[str, str], hint: str | None) -> Client:
     if hint is not None and hint not in servers.split(","):
         servers = f"{hint},{servers}"
     settings = {**config, "bootstrap.servers": servers}
-    # Options are the same for all executors, which may be in different racks.
-    if "client.rack" not in config and (rack := os.environ.get(RACK)):
+    # Options are the same for all executors, but executors may be in different racks.
+    if "client.rack" not in config and (rack := os.environ.get(RACK_VARIABLE)):
         settings["client.rack"] = rack
     made: Client = ottla.Client(config=settings)
     return made
 
 
-def _forget_inherited() -> None:
-    # Kept alive on purpose: closing a parent's connections from the child would hurt the parent.
+def _drop_inherited() -> None:
+    # Kept alive on purpose: a child that closed its parent's connections would break the parent.
     global _lock
     _lock = threading.Lock()
     _inherited.extend(_clients.values())
@@ -171,4 +171,4 @@ def _forget_inherited() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
-    os.register_at_fork(after_in_child=_forget_inherited)
+    os.register_at_fork(after_in_child=_drop_inherited)

@@ -1,9 +1,9 @@
-"""The data source that Spark knows as ``ottla``: hands out schemas, readers and writers.
+"""The data source that Spark knows as ``ottla``: returns schemas, readers and writers.
 
-Spark makes and pickles it several times in several processes. Invariant: nothing here does I/O;
-a wrong option is reported before anything connects, by ``load()`` if it is wrong for batches and
-for streams: which one it is, Spark says when it plans. What reads and what writes is loaded only
-where it is asked for: the process that Spark asks for the schema alone needs neither.
+Spark creates and pickles it several times in several processes. Invariant: nothing here does I/O;
+a wrong option is reported before anything connects. ``load()`` reports what is wrong for batches
+and streams alike; only when Spark plans does it say which of the two it wants. Readers and writers
+are imported in the methods that return them: a process that only asks for the schema needs neither.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from pyspark.sql.types import StructType
 
 from ottla.errors import ConfigError
 from ottla.extras import require
-from ottla.spark.options import (
-    parse_batch,
-    parse_batch_or_stream,
-    parse_stream,
+from ottla.spark.options.read_options import (
+    parse_batch_options,
+    parse_batch_or_stream_options,
+    parse_stream_options,
 )
-from ottla.spark.schema import full_schema
+from ottla.spark.reading.schema import full_schema
 
-# Spark itself needs it, to hand rows over.
+# Spark needs it to transfer rows.
 require("format('ottla')", "spark", "pyarrow")
 
 
@@ -40,39 +40,39 @@ class OttlaDataSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of a read for which the user names no schema."""
-        # Also asked for streams, so what only batches refuse waits for the reader.
-        source = parse_batch_or_stream(self.options)
-        return full_schema(include_headers=source.include_headers)
+        # Spark calls this for streams too, so errors of batches alone wait for the reader.
+        common = parse_batch_or_stream_options(self.options)
+        return full_schema(include_headers=common.include_headers)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch query."""
-        from ottla.spark.batch_reader import batch_reader
+        from ottla.spark.reading.batch_reader import make_batch_reader
 
-        return batch_reader(parse_batch(self.options), schema)
+        return make_batch_reader(parse_batch_options(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
         """Return the reader of a streaming query."""
-        from ottla.spark.stream_reader import RefusedStreamReader, stream_reader
+        from ottla.spark.reading.stream_reader import FailingStreamReader, make_stream_reader
 
         try:
-            return stream_reader(parse_stream(self.options), schema)
+            return make_stream_reader(parse_stream_options(self.options), schema)
         except ConfigError as error:
-            # PySpark would fail once more where no reader was made, and print that error last.
-            return RefusedStreamReader(error)
+            # Without a reader, PySpark fails a second time and prints that error last.
+            return FailingStreamReader(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return the writer of a batch query."""
-        from ottla.spark.sink_options import parse_sink
-        from ottla.spark.writer import BatchWriter
+        from ottla.spark.options.write_options import parse_write_options
+        from ottla.spark.writing.writer import BatchWriter
 
-        return BatchWriter(parse_sink(self.options), schema, overwrite=overwrite)
+        return BatchWriter(parse_write_options(self.options), schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
         """Return the writer of a streaming query.
 
         Output mode complete appends, as in Spark's sink.
         """
-        from ottla.spark.sink_options import parse_sink
-        from ottla.spark.writer import stream_writer
+        from ottla.spark.options.write_options import parse_write_options
+        from ottla.spark.writing.writer import make_stream_writer
 
-        return stream_writer(parse_sink(self.options), schema)
+        return make_stream_writer(parse_write_options(self.options), schema)

@@ -1,7 +1,7 @@
 """Columns with the partition or the leader of a key, to repartition a job before it writes.
 
-Called by users on the driver. Invariant: the cluster is asked once, when the column is made; tasks
-send no request, and agree with each other.
+Called by users on the driver. Invariant: metadata is requested once, when the column is created;
+tasks send no request, and all use the same metadata.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ottla.extras import require
 from ottla.spark.clients import client_for
-from ottla.spark.core import Client
-from ottla.spark.subscription import APPEARS_WITHIN
+from ottla.spark.options.subscription import UNKNOWN_TOPIC_TIMEOUT
+from ottla.spark.protocols import Client
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,19 +24,19 @@ __all__ = ["leader_for", "partition_for"]
 
 
 def partition_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -> Column:
-    """Return a column with the partition of each key, as the Java client chooses it.
+    """Return a column with the partition of each key, as the Java client's partitioner chooses it.
 
     It is null for a null key.
 
     Args:
-        topic: the topic; its number of partitions is looked up now.
+        topic: the topic; this call looks up its number of partitions.
         key: a column of binary or text.
         config: configuration by Kafka's dotted names, with ``bootstrap.servers``; values as text.
 
     Raises:
         UnknownTopicError: the topic does not exist.
     """
-    count = len(_topic(client_for(config), topic))
+    count = len(_partition_leaders(client_for(config), topic))
 
     def partitions(keys: pa.Array) -> pa.Array:
         import pyarrow as pa
@@ -52,17 +52,17 @@ def leader_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -> C
     """Return a column with the id of the broker that leads the partition of each key.
 
     It is null for a null key, and for a partition without a leader. Leaders may move while the job
-    runs: use it to place work, not for correctness.
+    runs: use the column to place work, not for correctness.
 
     Args:
-        topic: the topic; the leaders of its partitions are looked up now.
+        topic: the topic; this call looks up the leaders of its partitions.
         key: a column of binary or text.
         config: configuration by Kafka's dotted names, with ``bootstrap.servers``; values as text.
 
     Raises:
         UnknownTopicError: the topic does not exist.
     """
-    leaders = _topic(client_for(config), topic)
+    leaders = _partition_leaders(client_for(config), topic)
 
     def brokers(keys: pa.Array) -> pa.Array:
         import pyarrow as pa
@@ -75,9 +75,9 @@ def leader_for(topic: str, key: Column | str, *, config: Mapping[str, str]) -> C
     return _column(brokers, key)
 
 
-def _topic(client: Client, topic: str) -> list[int | None]:
-    """The leader of each partition, in order."""
-    cluster = client.cluster([topic], refresh=True, timeout=APPEARS_WITHIN)
+def _partition_leaders(client: Client, topic: str) -> list[int | None]:
+    """Return the leader of each partition, in order."""
+    cluster = client.cluster([topic], refresh=True, timeout=UNKNOWN_TOPIC_TIMEOUT)
     partitions = cluster.topics[topic].partitions
     return [partitions[number].leader for number in sorted(partitions)]
 
@@ -86,7 +86,7 @@ def _column(function: Callable[[Any], Any], key: Column | str) -> Column:
     import pyarrow as pa
     from pyspark.sql import functions
 
-    # Spark tells kinds of functions by their annotations, which must be the classes themselves.
+    # Spark infers the kind of a function from its annotations, which must be classes, not strings.
     if hasattr(functions, "arrow_udf"):  # from PySpark 4.1 on
         function.__annotations__ = {"keys": pa.Array, "return": pa.Array}
         column: Column = functions.arrow_udf(function, "int")(key)
@@ -95,10 +95,10 @@ def _column(function: Callable[[Any], Any], key: Column | str) -> Column:
     import pandas as pd
     from pyspark.sql.pandas.functions import pandas_udf
 
-    def of_series(keys: Any) -> Any:
+    def of_pandas(keys: Any) -> Any:
         return function(pa.array(keys, from_pandas=True)).to_pandas()
 
-    of_series.__annotations__ = {"keys": pd.Series, "return": pd.Series}
+    of_pandas.__annotations__ = {"keys": pd.Series, "return": pd.Series}
     make: Any = pandas_udf
-    series: Column = make(of_series, "int")(key)
+    series: Column = make(of_pandas, "int")(key)
     return series

@@ -1,0 +1,1 @@
+"""Registering: the steps of ``ottla.spark.register``, which runs on the driver."""

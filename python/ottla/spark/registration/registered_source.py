@@ -1,0 +1,32 @@
+"""Finds whether a session has ``format("ottla")``, and which Python Spark starts for it.
+
+Called by ``register`` on the driver. Registering a source that Spark has discovered by itself
+replaces it with the same one, and Spark logs a warning then and at the start of each stream.
+Invariant: the result is None where Spark's JVM objects are out of reach, as in a Spark Connect
+client.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def registered_source_python(spark: SparkSession) -> str | None:
+    """Return the path of the Python that Spark starts for ottla; None if it is not registered."""
+    session = getattr(spark, "_jsparkSession", None)
+    if session is None:
+        return None
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
+
+    try:
+        sources = session.sessionState().dataSourceManager()
+        # Once per session, this starts a Python to discover sources; else the first query would.
+        if not sources.dataSourceExists("ottla"):
+            return None
+        return str(sources.lookupDataSource("ottla").dataSourceCls().pythonExec())
+    except Py4JError:
+        # A private interface of Spark, which other versions may not have.
+        return None

@@ -1,0 +1,1 @@
+"""Writing: the writers of batches and streams, and reports of the records written."""
