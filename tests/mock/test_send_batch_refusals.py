@@ -48,7 +48,11 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
         errors.ConfigError,
         "row 0",
     ),
-    "null rows": ({"values": STRUCT_OF_NULLS}, errors.ConfigError, "rows are null; to send a null value"),
+    "null rows": (
+        {"values": STRUCT_OF_NULLS},
+        errors.ConfigError,
+        "rows are null; to send a null value",
+    ),
     "lengths": (
         {"values": ["a"], "keys": ["a", "b"]},
         errors.ConfigError,
