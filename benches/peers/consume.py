@@ -92,8 +92,8 @@ def _run_child(arguments: dict[str, object]) -> int:
 
 
 def _goal(result: Result, results: list[Result]) -> str:
-    goals, beside = GOALS[Kind(result.kind)]
-    times = cpu_cost.times_confluent(result, results, [beside.value])
+    goals, baseline = GOALS[Kind(result.kind)]
+    times = cpu_cost.times_confluent(result, results, [baseline.value])
     goal = goals.get(result.value_bytes)
     return f"{times:.1f}" if goal is None else f"{times:.1f} (goal {goal:g})"
 

@@ -113,8 +113,8 @@ def _run_child(arguments: dict[str, object]) -> int:
 
 
 def _goal(result: Result, results: list[Result]) -> str:
-    goal, beside = GOALS[Kind(result.kind)]
-    times = cpu_cost.times_confluent(result, results, [kind.value for kind in beside])
+    goal, baseline = GOALS[Kind(result.kind)]
+    times = cpu_cost.times_confluent(result, results, [kind.value for kind in baseline])
     return f"{times:.1f} (goal {goal:g})"
 
 

@@ -29,14 +29,14 @@ fn value(size: usize) -> Vec<u8> {
 
 /// The records of a batch with this value, before compression.
 fn records(value: &[u8]) -> Vec<u8> {
-    uncompressed(value).split_off(BATCH_OVERHEAD)
+    build_uncompressed(value).split_off(BATCH_OVERHEAD)
 }
 
-fn uncompressed(value: &[u8]) -> Vec<u8> {
-    closed(value, Compressor::new(Compression::None).unwrap())
+fn build_uncompressed(value: &[u8]) -> Vec<u8> {
+    build_batch(value, Compressor::new(Compression::None).unwrap())
 }
 
-fn closed(value: &[u8], mut compressor: Compressor) -> Vec<u8> {
+fn build_batch(value: &[u8], mut compressor: Compressor) -> Vec<u8> {
     let mut builder = BatchBuilder::new(0);
     builder.append(0, None, Some(value), &[]).unwrap();
     builder.finish(&ProducerState::default(), &mut compressor).unwrap().to_vec()
@@ -44,7 +44,7 @@ fn closed(value: &[u8], mut compressor: Compressor) -> Vec<u8> {
 
 /// A batch around compressed records.
 fn batch(codec: Compression, payload: &[u8]) -> Batch {
-    let mut bytes = uncompressed(b"");
+    let mut bytes = build_uncompressed(b"");
     bytes.truncate(BATCH_OVERHEAD);
     bytes.extend_from_slice(payload);
     let len = (bytes.len() - 12) as u32;
@@ -54,9 +54,9 @@ fn batch(codec: Compression, payload: &[u8]) -> Batch {
 }
 
 /// Records compressed as ottla's producer does.
-fn ours(codec: Compression, value: &[u8]) -> Vec<u8> {
+fn compressed_by_ottla(codec: Compression, value: &[u8]) -> Vec<u8> {
     let level = if codec == Compression::Gzip { 1 } else { codec.default_level().unwrap_or_default() };
-    closed(value, Compressor::with_level(codec, level).unwrap()).split_off(BATCH_OVERHEAD)
+    build_batch(value, Compressor::with_level(codec, level).unwrap()).split_off(BATCH_OVERHEAD)
 }
 
 /// Gzip in two members; the trailer announces only the size of the second.
@@ -98,11 +98,11 @@ fn snappy_bare(records: &[u8]) -> Vec<u8> {
 
 type Written = Vec<(&'static str, Batch)>;
 
-fn by_all_writers(size: usize) -> Written {
+fn batches_of_all_writers(size: usize) -> Written {
     let [_, gzip, snappy, lz4, zstd] = Compression::ALL;
     let (value, mut all) = (value(size), Written::new());
     for codec in [gzip, snappy, lz4, zstd] {
-        all.push(("ours", batch(codec, &ours(codec, &value))));
+        all.push(("ottla", batch(codec, &compressed_by_ottla(codec, &value))));
     }
     let records = records(&value);
     all.push(("members", batch(gzip, &gzip_members(&records))));
@@ -122,13 +122,13 @@ fn read(batch: &Batch, decompressor: &mut Decompressor) -> Result<usize, RecordE
 #[test]
 fn a_large_batch_takes_at_most_a_quarter_more_than_its_size() {
     for size in [1 << 20, (3 << 20) + 12_345, 10 << 20] {
-        for (writer, batch) in by_all_writers(size) {
+        for (writer, batch) in batches_of_all_writers(size) {
             let codec = batch.compression();
-            let (made, used) = peak(|| read(&batch, &mut Decompressor::new()).unwrap());
-            assert!(made >= size);
-            let limit = made as u64 / 4 * 5 + STATE;
-            println!("{codec} {writer} {size}: {:.3}", used as f64 / made as f64);
-            assert!(used <= limit, "{codec} {writer}: {used} bytes for {made}");
+            let (decompressed, used) = peak(|| read(&batch, &mut Decompressor::new()).unwrap());
+            assert!(decompressed >= size);
+            let limit = decompressed as u64 / 4 * 5 + STATE;
+            println!("{codec} {writer} {size}: {:.3}", used as f64 / decompressed as f64);
+            assert!(used <= limit, "{codec} {writer}: {used} bytes for {decompressed}");
         }
     }
 }
@@ -161,11 +161,11 @@ fn growing_batches_take_no_more_than_the_largest() {
     ] {
         let batches = [100_000, 700_000, 3_000_000, 7_000_000, 10_000_000]
             .map(|size| batch(codec, &write(&records(&value[..size]))));
-        let (made, used) = peak(|| {
+        let (decompressed, used) = peak(|| {
             let mut decompressor = Decompressor::new();
             batches.iter().map(|batch| read(batch, &mut decompressor).unwrap()).max().unwrap()
         });
-        assert!(used <= made as u64 / 4 * 5 + STATE, "{codec}: {used} bytes for {made}");
+        assert!(used <= decompressed as u64 / 4 * 5 + STATE, "{codec}: {used} bytes for {decompressed}");
     }
 }
 
@@ -173,7 +173,7 @@ fn growing_batches_take_no_more_than_the_largest() {
 fn large_buffers_are_freed_or_returned() {
     let (large, small) = (9 << 20, 3 << 20);
     let mut decompressor = Decompressor::new();
-    let batch_of = |size| batch(Compression::Zstd, &ours(Compression::Zstd, &value(size)));
+    let batch_of = |size| batch(Compression::Zstd, &compressed_by_ottla(Compression::Zstd, &value(size)));
     assert!(read(&batch_of(large), &mut decompressor).unwrap() >= large);
     assert!(decompressor.capacity() >= large);
     decompressor.trim();
@@ -195,7 +195,7 @@ fn large_buffers_are_freed_or_returned() {
 /// False announced sizes: 4 GiB, and one that is barely plausible.
 #[test]
 fn a_false_announced_size_takes_no_more_than_is_plausible() {
-    let payload = ours(Compression::Gzip, &value(1000));
+    let payload = compressed_by_ottla(Compression::Gzip, &value(1000));
     for announced in [u32::MAX, 900_000_000, 5_000_000] {
         let mut payload = payload.clone();
         let end = payload.len() - 4;
@@ -211,7 +211,7 @@ fn a_false_announced_size_takes_no_more_than_is_plausible() {
 #[test]
 fn a_batch_above_the_limit_takes_little_memory() {
     let (size, limit) = (7 << 20, 4 << 20);
-    for (writer, batch) in by_all_writers(size) {
+    for (writer, batch) in batches_of_all_writers(size) {
         let codec = batch.compression();
         let (outcome, used) = peak(|| read(&batch, &mut Decompressor::with_limit(limit)));
         assert_eq!(outcome, Err(RecordError::TooLarge { base_offset: 0, codec, limit }), "{writer}");

@@ -13,7 +13,7 @@ const LIMIT: usize = 1 << 16;
 const JAVA: &str = include_str!("records_vectors/java.txt");
 
 /// Reads everything that can be read, and checks the memory it takes.
-fn exhaust(bytes: Bytes, check_crc: bool) -> usize {
+fn read_all(bytes: Bytes, check_crc: bool) -> usize {
     let mut decompressor = Decompressor::with_limit(LIMIT);
     let mut count = 0;
     for batch in Batches::new(bytes).check_crc(check_crc) {
@@ -60,13 +60,13 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes(mut bytes in vec(any::<u8>(), 0..400), magic in 0u8..3, length in 0u8..=255) {
-        exhaust(Bytes::from(bytes.clone()), false);
+        read_all(Bytes::from(bytes.clone()), false);
         if bytes.len() > 17 {
             bytes[16] = magic;
             bytes[..8].fill(0);
             bytes[8..12].copy_from_slice(&[0, 0, 0, length]);
         }
-        exhaust(Bytes::from(bytes), false);
+        read_all(Bytes::from(bytes), false);
     }
 
     #[test]
@@ -92,8 +92,8 @@ proptest! {
         if sealed && bytes.len() > 61 {
             seal(&mut bytes);
         }
-        exhaust(Bytes::from(bytes.clone()), true);
-        exhaust(Bytes::from(bytes), false);
+        read_all(Bytes::from(bytes.clone()), true);
+        read_all(Bytes::from(bytes), false);
     }
 
     #[test]
@@ -104,14 +104,14 @@ proptest! {
         if !(17..=20).contains(&at) {
             seal(&mut bytes);
         }
-        exhaust(Bytes::from(bytes), true);
+        read_all(Bytes::from(bytes), true);
     }
 }
 
 #[test]
 fn counts_and_lengths_must_match_exactly() {
     let good = build(Compression::None, &[b"one", b"two"]);
-    assert_eq!(exhaust(Bytes::from(good.clone()), true), 2);
+    assert_eq!(read_all(Bytes::from(good.clone()), true), 2);
     let read = |bytes: &[u8]| -> Result<usize, RecordError> {
         let mut decompressor = Decompressor::new();
         let batch = Batches::new(Bytes::copy_from_slice(bytes)).next().unwrap()?;

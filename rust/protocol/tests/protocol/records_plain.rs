@@ -82,7 +82,7 @@ fn compare(batch: &Batch) -> Collect {
     collected
 }
 
-fn only(bytes: Bytes) -> Batch {
+fn single_batch(bytes: Bytes) -> Batch {
     Batches::new(bytes).check_crc(false).next().unwrap().unwrap()
 }
 
@@ -135,7 +135,7 @@ proptest! {
 
     #[test]
     fn valid_batches(runs in vec(run(), 1..6), append_time in any::<bool>()) {
-        let collected = compare(&only(build(&runs, append_time)));
+        let collected = compare(&single_batch(build(&runs, append_time)));
         prop_assert_eq!(collected.records.len(), runs.iter().map(|run| run.records).sum::<usize>());
     }
 
@@ -150,7 +150,7 @@ proptest! {
             let at = 61 + at.index(bytes.len() - 61);
             bytes[at] = byte;
         }
-        compare(&only(bytes.into()));
+        compare(&single_batch(bytes.into()));
     }
 
     /// Random small records, which consist mostly of varints.
@@ -162,7 +162,7 @@ proptest! {
         batch[8..12].copy_from_slice(&length.to_be_bytes());
         batch[26] = [0, 5, 200][usize::from(last)];
         batch[60] = count;
-        compare(&only(batch.into()));
+        compare(&single_batch(batch.into()));
     }
 }
 
@@ -172,7 +172,7 @@ fn similar_records_are_read_in_few_runs() {
     for (key, value) in
         [(None, Some(100)), (Some(8), Some(100)), (Some(8), None), (None, None), (Some(70), Some(9))]
     {
-        let collected = compare(&only(build(&[similar(key, value)], false)));
+        let collected = compare(&single_batch(build(&[similar(key, value)], false)));
         // The last records may be too close to the end of the bytes for the fast path.
         assert!(collected.plain >= 4990, "{} of 5000", collected.plain);
         // The first offset deltas take one byte, later ones two.

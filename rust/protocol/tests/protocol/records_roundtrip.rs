@@ -50,7 +50,7 @@ fn append(builder: &mut BatchBuilder, record: &Record) -> usize {
     size
 }
 
-fn only(bytes: Bytes) -> Batch {
+fn single_batch(bytes: Bytes) -> Batch {
     let mut batches = Batches::new(bytes);
     let batch = batches.next().unwrap().unwrap();
     assert!(batches.next().is_none() && batches.rest().is_empty());
@@ -70,7 +70,7 @@ proptest! {
             let size: usize = records.iter().map(|record| append(&mut builder, record)).sum();
             prop_assert_eq!(builder.size_in_bytes(), BATCH_OVERHEAD + size);
             prop_assert_eq!(builder.len(), records.len());
-            let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
+            let batch = single_batch(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
             prop_assert!(builder.is_empty());
             prop_assert_eq!(batch.count().map(|count| count as usize), Some(records.len()));
             prop_assert_eq!(batch.compression(), codec);
@@ -108,7 +108,7 @@ fn large_batches_and_all_levels() {
             for value in [&noise, &text, &noise] {
                 builder.append(0, None, Some(value), &[]).unwrap();
             }
-            let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
+            let batch = single_batch(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
             let values: Vec<_> = batch
                 .records(&mut decompressor)
                 .unwrap()
@@ -165,11 +165,11 @@ fn rewriting_sets_producer_state_offset_and_time() {
         control: false,
     };
     let rewritten = rewrite::set_producer_state(bytes, &second).unwrap();
-    assert_eq!(only(shared).producer_id(), 9);
+    assert_eq!(single_batch(shared).producer_id(), 9);
     assert_eq!(rewritten, finished(&second));
     let placed = rewrite::assign_base_offset(rewritten, 1 << 40, 8).unwrap();
     let timed = rewrite::set_log_append_time(placed, 77).unwrap();
-    let batch = only(timed);
+    let batch = single_batch(timed);
     assert_eq!((batch.base_offset(), batch.last_offset()), (1 << 40, (1 << 40) + 1));
     assert_eq!((batch.partition_leader_epoch(), batch.timestamp_type()), (8, TimestampType::LogAppendTime));
     let mut decompressor = Decompressor::new();
@@ -194,13 +194,13 @@ fn an_empty_builder_cannot_finish_but_a_batch_of_gaps_can() {
         Err(RecordError::NotABatch { .. })
     ));
     builder.skip_offsets(4);
-    let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
+    let batch = single_batch(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
     assert_eq!((batch.last_offset(), batch.count()), (3, Some(0)));
     assert_eq!(batch.records(&mut Decompressor::new()).unwrap().count(), 0);
     builder.skip_offsets(2);
     builder.append(1, None, None, &[]).unwrap();
     builder.skip_offsets(1);
-    let batch = only(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
+    let batch = single_batch(builder.finish(&ProducerState::default(), &mut compressor).unwrap());
     let offsets: Vec<_> =
         batch.records(&mut Decompressor::new()).unwrap().map(|record| record.unwrap().offset).collect();
     assert_eq!((offsets, batch.last_offset()), (vec![2], 3));
@@ -217,11 +217,12 @@ fn aborted_transactions_are_filtered_in_any_order() {
             transactional: true,
             control: false,
         };
-        only(rewrite::assign_base_offset(finished(&producer), offset, 0).unwrap())
+        single_batch(rewrite::assign_base_offset(finished(&producer), offset, 0).unwrap())
     };
     let marker = |offset, producer_id, control| {
         let marker = Marker { control, producer_id, producer_epoch: 0, coordinator_epoch: 1, timestamp: 5 };
-        let batch = only(rewrite::assign_base_offset(build_marker(&marker).unwrap(), offset, 0).unwrap());
+        let batch =
+            single_batch(rewrite::assign_base_offset(build_marker(&marker).unwrap(), offset, 0).unwrap());
         assert_eq!(read_control_type(&batch, &mut Decompressor::new()), Ok(Some(control)));
         batch
     };
@@ -235,7 +236,10 @@ fn aborted_transactions_are_filtered_in_any_order() {
         (marker(10, 1, ControlType::Commit), false),
         (marker(11, 2, ControlType::Abort), false),
         (data(12, 2), true),
-        (only(rewrite::assign_base_offset(finished(&ProducerState::default()), 14, 0).unwrap()), true),
+        (
+            single_batch(rewrite::assign_base_offset(finished(&ProducerState::default()), 14, 0).unwrap()),
+            true,
+        ),
     ];
     let entry = |first_offset, producer_id| AbortedTransaction { first_offset, producer_id };
     for list in [vec![entry(8, 2), entry(0, 1), entry(8, 2), entry(0, 1)], vec![entry(0, 1), entry(8, 2)]] {
