@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos wheel build lint fmt audit requirements bench fuzz docs clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos wheel build lint fmt audit requirements bench fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	$(STEP) 'mypy, stubtest'
 	@$(PY) -m mypy
 	@$(PY) -m mypy.stubtest ottla._core
+	$(STEP) 'import circles, links of the documentation'
+	@$(PY) tools/import_circles.py
+	@tools/site.sh --check
 
 # Before anything is compiled.
 formatted: .venv/dev.stamp

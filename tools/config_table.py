@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/configuration.md from table.rs and foreign_keys.rs of rust/client/src/config.
+"""Writes docs/reference/configuration.md from table.rs and foreign_keys.rs of rust/client/src/config.
 
 `make docs` calls it; a test fails when the page is not what it would write.
 """
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from ottla._core import config_rows, foreign_config_rows
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "configuration.md"
 
 HEAD = """# Configuration
 
-Every key has Kafka's own name and, but for what [DESIGN.md](../DESIGN.md) says, the Java client's
-default. Give it with dots in a mapping, as the first argument
+Every key has Kafka's own name and, with the exceptions in
+[DESIGN](https://github.com/ottla/ottla/blob/main/DESIGN.md#decisions), the Java client's default. Give it with dots in a mapping, as the first argument
 (`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses, with
 underscores as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with
 `kafka.` in front (`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown
@@ -33,7 +33,7 @@ FOREIGN = """
 A key of librdkafka, and so of confluent-kafka, that means the same as one of the table sets it. Two
 names of one key with different values are an error that names both. Any other key below is an error
 that says what to write instead. How programs move from those clients is in
-[migrating.md](migrating.md).
+[Compare](../compare/index.md).
 
 `auto.offset.reset` takes librdkafka's `smallest`, `beginning`, `largest`, `end` and `error`, and
 `ssl.endpoint.identification.algorithm` its `none`.

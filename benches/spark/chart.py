@@ -1,6 +1,6 @@
-"""The chart of docs/benchmarks.md, drawn from figures that `benches.spark.run --json` has recorded.
+"""The chart of docs/benchmarks/index.md, drawn from figures that `benches.spark.run --json` has recorded.
 
-python -m benches.spark.chart F.json docs/spark-benchmark.svg
+python -m benches.spark.chart F.json docs/benchmarks/spark-benchmark.svg
 """
 
 from __future__ import annotations

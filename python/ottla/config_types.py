@@ -2,7 +2,7 @@
 
 `Client`, `AsyncClient` and `scan` take ``**kwargs`` of `ClientConfig`, producers of
 `ProducerConfig`, consumers of `ConsumerConfig`, `Admin` and `diagnose` of `CommonConfig`.
-docs/configuration.md says what each key means. A text that is known only when the program runs goes
+docs/reference/configuration.md says what each key means. A text that is known only when the program runs goes
 into the mapping ``config`` instead. Invariant: nothing here is used when a program runs.
 
 Made by tools/config_types.py (`make docs`).

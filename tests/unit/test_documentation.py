@@ -22,7 +22,7 @@ def tool(name: str) -> ModuleType:
 
 
 def test_the_configuration_page_is_current() -> None:
-    page = REPOSITORY / "docs" / "configuration.md"
+    page = REPOSITORY / "docs" / "reference" / "configuration.md"
     assert page.read_text() == tool("config_table").page(), "run make docs"
 
 

@@ -2,7 +2,7 @@
 //! those of Kafka's own that are not for this client. Each has a row that means the same, or says what
 //! to write instead.
 //!
-//! Every caller of `Config` shares this table, and docs/configuration.md prints it. Invariants: a
+//! Every caller of `Config` shares this table, and docs/reference/configuration.md prints it. Invariants: a
 //! mapped key has exactly the effect of its row; no name here is a row's; no message has a value
 //! that may be a secret.
 

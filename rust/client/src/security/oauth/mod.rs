@@ -24,7 +24,7 @@ use crate::environment::{BoxFuture, Environment};
 use crate::error::{Error, Kind, Result};
 
 /// The way to tokens that Java has login modules and callback handlers for, such as those of AWS.
-pub(super) const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER (AWS MSK IAM and others: docs/security.md)";
+pub(super) const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER (AWS MSK IAM and others: docs/guides/security.md)";
 
 /// The longest token; a broker's frames are not endless either.
 const MAX_TOKEN: usize = 64 * 1024;
