@@ -140,11 +140,15 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and its p
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: $(QUICK) .venv/dev.stamp ## configuration.md, config_types.py, the stub's docstrings, crates' docs
+docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the stub's docstrings, crates' docs
 	@$(PY) tools/config_table.py
 	@$(PY) tools/config_types.py
+	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/stub_docstrings.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
+
+site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site
+	@tools/site.sh
 
 clean: ## everything this Makefile made
 	@rm -rf .venv .ottla-build target rust/fuzz/target .pytest_cache .mypy_cache .ruff_cache

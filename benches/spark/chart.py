@@ -1,4 +1,4 @@
-"""The chart of docs/benchmarks/index.md, drawn from figures that `benches.spark.run --json` has recorded.
+"""The chart of docs/benchmarks/index.md, from figures that `benches.spark.run --json` recorded.
 
 python -m benches.spark.chart F.json docs/benchmarks/spark-benchmark.svg
 """

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +25,17 @@ def tool(name: str) -> ModuleType:
 def test_the_configuration_page_is_current() -> None:
     page = REPOSITORY / "docs" / "reference" / "configuration.md"
     assert page.read_text() == tool("config_table").page(), "run make docs"
+
+
+def test_the_page_of_verdicts_is_current() -> None:
+    page = REPOSITORY / "docs" / "fix" / "verdicts.md"
+    assert page.read_text() == tool("verdicts_page").page(), "run make docs"
+
+
+def test_every_error_class_is_explained() -> None:
+    page = (REPOSITORY / "docs" / "fix" / "errors.md").read_text()
+    explained = set(re.findall(r"^\| `(\w+Error)` \|", page, re.MULTILINE))
+    assert explained == set(ottla.errors.__all__) - {"Attempt", "KafkaError"}
 
 
 def test_the_types_of_keywords_are_current() -> None:
