@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/configuration.md from table.rs and foreign_keys.rs of rust/client/src/config.
+"""Writes docs/reference/configuration.md from the rows of keys in rust/client/src/config.
 
 `make docs` calls it; a test fails when the page is not what it would write.
 """
@@ -15,13 +15,17 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "configur
 HEAD = """# Configuration
 
 Every key has Kafka's own name and, with the exceptions in
-[DESIGN](https://github.com/ottla/ottla/blob/main/DESIGN.md#decisions), the Java client's default. Give it with dots in a mapping, as the first argument
-(`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses, with
-underscores as a keyword (`ottla.Producer(..., linger_ms=5)`), or in Spark as an option with
-`kafka.` in front (`.option("kafka.client.rack", "a")`). Values may be texts throughout. An unknown
-key or a wrong value is an error that names the key, what was expected, and the nearest key there
-is. Type checkers and editors know the keywords and their values (`ottla.config_types`). Keys of
-other clients are [at the end](#keys-of-other-clients).
+[DESIGN](https://github.com/ottla/ottla/blob/main/DESIGN.md#decisions), the Java client's default.
+Give it
+
+- with dots in a mapping, as the first argument
+  (`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses;
+- with underscores as a keyword (`ottla.Producer(..., linger_ms=5)`);
+- in Spark as an option with the prefix `kafka.` (`.option("kafka.client.rack", "a")`).
+
+All values may be strings. An unknown key or a wrong value is an error that names the key, the
+expected value, and the nearest key. Type checkers and editors know the keywords and their values
+(`ottla.config_types`). Keys of other clients are [at the end](#keys-of-other-clients).
 
 | key | type | default | bounds | meaning |
 |---|---|---|---|---|
@@ -30,10 +34,10 @@ other clients are [at the end](#keys-of-other-clients).
 FOREIGN = """
 ## Keys of other clients
 
-A key of librdkafka, and so of confluent-kafka, that means the same as one of the table sets it. Two
+A key of librdkafka, and so of confluent-kafka, that means the same as a key above sets it. Two
 names of one key with different values are an error that names both. Any other key below is an error
-that says what to write instead. How programs move from those clients is in
-[Compare](../compare/index.md).
+that names its replacement. [Compare](../compare/index.md) describes how programs move from those
+clients.
 
 `auto.offset.reset` takes librdkafka's `smallest`, `beginning`, `largest`, `end` and `error`, and
 `ssl.endpoint.identification.algorithm` its `none`.

@@ -17,8 +17,8 @@ GOLDEN = ROOT / "tests" / "golden" / "doctor"
 
 HEAD = """# Verdicts
 
-What [`ottla doctor`](doctor.md) says of each failure, by the step that fails: the cause, and the fix. The addresses are examples.
-Each text comes from a test that makes the failure happen.
+The report of [`ottla doctor`](doctor.md) on each failure, by the step that fails: the cause and the
+fix. Addresses are examples. Each text comes from a test that makes the failure happen.
 """
 
 FINDING = re.compile(
@@ -26,17 +26,23 @@ FINDING = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 FIX = "what to do:"
+# Differs between two cases of one finding.
+EXAMPLE = re.compile(r"[\w.-]+:\d+|\d+(?:\.\d+)*")
 
 
 def findings() -> dict[str, dict[tuple[str, str], str]]:
     """Return by phase each summary with its severity, and its fix."""
     found: dict[str, dict[tuple[str, str], str]] = {}
+    known = set()
     for path in sorted(GOLDEN.rglob("*.txt")):
         _, _, verdict = path.read_text().partition("\nverdict\n")
         for finding in FINDING.finditer(verdict):
             summary, _, fix = " ".join(finding["rest"].split()).partition(FIX)
-            of_phase = found.setdefault(finding["phase"], {})
-            of_phase.setdefault((finding["severity"], summary.strip()), fix.strip())
+            case = EXAMPLE.sub("…", summary)
+            if case not in known:
+                known.add(case)
+                of_phase = found.setdefault(finding["phase"], {})
+                of_phase[finding["severity"], summary.strip()] = fix.strip()
     return found
 
 

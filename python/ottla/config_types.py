@@ -2,8 +2,8 @@
 
 `Client`, `AsyncClient` and `scan` take ``**kwargs`` of `ClientConfig`, producers of
 `ProducerConfig`, consumers of `ConsumerConfig`, `Admin` and `diagnose` of `CommonConfig`.
-docs/reference/configuration.md says what each key means. A text that is known only when the program runs goes
-into the mapping ``config`` instead. Invariant: nothing here is used when a program runs.
+docs/reference/configuration.md says what each key means. A string that is known only at run time
+goes into the mapping ``config`` instead. Invariant: nothing here is used when a program runs.
 
 Made by tools/config_types.py (`make docs`).
 """
