@@ -11,6 +11,7 @@ import pytest
 import ottla
 from ottla import _core, config_types
 from tests.support.jars import REPOSITORY
+from tests.support.snippets import snippets
 
 
 def tool(name: str) -> ModuleType:
@@ -95,3 +96,10 @@ def test_values_of_the_type_of_a_key_are_accepted(name: str, hint: str) -> None:
 def test_the_stub_has_the_docstrings_of_the_binary() -> None:
     stub = REPOSITORY / "python" / "ottla" / "_core.pyi"
     assert stub.read_text() == tool("stub_docstrings").stub(), "run make docs"
+
+
+def test_diagrams_have_no_semicolons() -> None:
+    """A semicolon ends a statement in a diagram, also in the middle of a text."""
+    diagrams = list(snippets("mermaid"))
+    assert len(diagrams) >= 6
+    assert [d.id for d in diagrams if ";" in d.text] == []
