@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos wheel build lint fmt audit requirements bench fuzz docs clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos wheel build lint fmt audit requirements bench fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	$(STEP) 'mypy, stubtest'
 	@$(PY) -m mypy
 	@$(PY) tools/check_stubs.py
+	$(STEP) 'import circles, links of the documentation'
+	@$(PY) tools/import_circles.py
+	@tools/site.sh --check
 
 # Runs before anything is compiled.
 formatted: .venv/dev.stamp
@@ -137,11 +140,15 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: $(QUICK) .venv/dev.stamp ## configuration.md, config_types.py, the stubs' docstrings, crates' docs
+docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the stubs' docstrings, crates' docs
 	@$(PY) tools/config_table.py
 	@$(PY) tools/config_types.py
+	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/stub_docstrings.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
+
+site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site
+	@tools/site.sh
 
 clean: ## remove everything that this Makefile creates
 	@rm -rf .venv .ottla-build target rust/fuzz/target .pytest_cache .mypy_cache .ruff_cache

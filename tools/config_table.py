@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Generates docs/configuration.md from table.rs and other_clients.rs of rust/client/src/config.
+"""Generates docs/reference/configuration.md from the tables of keys in rust/client/src/config.
 
 `make docs` runs it; a test fails if the page is out of date.
 """
@@ -10,12 +10,13 @@ from pathlib import Path
 
 from ottla._core import config_rows, other_client_config_rows
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "configuration.md"
 
 HEAD = """# Configuration
 
-Keys have Kafka's names and, except as noted in [DESIGN.md](../DESIGN.md), the Java client's
-defaults. There are three ways to set them:
+Keys have Kafka's names and, except as noted in
+[DESIGN](https://github.com/ottla/ottla/blob/main/DESIGN.md#decisions), the Java client's defaults.
+There are three ways to set them:
 
 - with dots in a mapping, as the first argument
   (`ottla.Client({"bootstrap.servers": "kafka:9092"})`) or as `config=` after the addresses;
@@ -35,7 +36,7 @@ OTHER_CLIENTS = """
 
 Keys of librdkafka, and so of confluent-kafka, that have an equivalent are aliases of it. Setting
 two names of one key to different values is an error that names both. Every other key below is an
-error that says what to use instead. [migrating.md](migrating.md) describes how to port programs.
+error that says what to use instead. [Compare](../compare/index.md) describes how to port programs.
 
 `auto.offset.reset` also accepts librdkafka's `smallest`, `beginning`, `largest`, `end` and `error`,
 and `ssl.endpoint.identification.algorithm` accepts its `none`.

@@ -1,6 +1,6 @@
-"""Draws the chart of docs/benchmarks.md from the figures that `benches.spark.run --json` records.
+"""Draws the chart of docs/benchmarks/index.md from figures of `benches.spark.run --json`.
 
-python -m benches.spark.chart F.json docs/spark-benchmark.svg
+python -m benches.spark.chart F.json docs/benchmarks/spark-benchmark.svg
 """
 
 from __future__ import annotations

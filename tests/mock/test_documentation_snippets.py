@@ -62,34 +62,42 @@ class Expected:
 
 
 EXPECTED = {
-    ("README.md", 0): Expected(r'RecordMetadata\(topic="orders", partition=0, offset=3'),
-    ("README.md", 1): Expected("None b'three'", endless=True),
-    ("README.md", 3): Expected(r"\d\n\[ConnectionStatus"),
-    ("README.md", 4): Expected("the leader of orders-0 changed", endless=True, nudge=_move_leader),
-    ("docs/consumer.md", 0): Expected("None b'three'", endless=True),
-    ("docs/consumer.md", 1): Expected("^3$"),
-    ("docs/consumer.md", 2): Expected(
+    ("README.md", 0): Expected("None b'three'", endless=True),
+    ("docs/compare/aiokafka.md", 0): Expected("^0 3$"),
+    ("docs/compare/confluent-kafka.md", 0): Expected(r"None b'three'\n\['orders'\] 1"),
+    ("docs/compare/index.md", 0): Expected(
+        '"batch.num.messages", which is librdkafka\'s: use batch.size'
+    ),
+    ("docs/compare/kafka-python.md", 0): Expected("^3$"),
+    ("docs/fix/doctor.md", 0): Expected(r"^True 0\n(?s:.*)verdict"),
+    ("docs/guides/arrow.md", 0): Expected(r"^3\n3$"),
+    ("docs/guides/arrow.md", 1): Expected("^3$"),
+    ("docs/guides/arrow.md", 2): Expected(r"\(0, 3\)"),
+    ("docs/guides/arrow.md", 3): Expected("^3$"),
+    ("docs/guides/asyncio.md", 0): Expected("None b'three'", endless=True),
+    ("docs/guides/asyncio.md", 1): Expected("^3$"),
+    ("docs/guides/asyncio.md", 2): Expected("orders-0 is led by", endless=True, nudge=_move_leader),
+    ("docs/guides/consume.md", 0): Expected("None b'three'", endless=True),
+    ("docs/guides/consume.md", 1): Expected("^3$"),
+    ("docs/guides/consume.md", 2): Expected(
         r"0 {'amount': 3}\n2 {'amount': 4}",
         endless=True,
         values=(b'{"amount": 3}', b"not JSON", b'{"amount": 4}'),
     ),
-    ("docs/consumer.md", 3): Expected(r"None {\('orders', 0\): OffsetAndMetadata\(offset=3"),
-    ("docs/consumer.md", 4): Expected(
+    ("docs/guides/consume.md", 3): Expected(r"None {\('orders', 0\): OffsetAndMetadata\(offset=3"),
+    ("docs/guides/groups.md", 0): Expected(
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),
-    ("docs/consumer.md", 5): Expected("None b'three'", endless=True),
-    ("docs/consumer.md", 6): Expected(r"^\[\('orders', 0\)\]$"),
-    ("docs/doctor.md", 0): Expected(r"^True 0\n(?s:.*)verdict"),
-    ("docs/migrating.md", 0): Expected(
-        '"batch.num.messages", which is librdkafka\'s: use batch.size'
-    ),
-    ("docs/migrating.md", 1): Expected(r"None b'three'\n\['orders'\] 1"),
-    ("docs/migrating.md", 2): Expected("^3$"),
-    ("docs/migrating.md", 3): Expected("^3$"),
-    ("docs/producer.md", 0): Expected("^3$"),
-    ("docs/producer.md", 2): Expected(r"RecordMetadata\(.*\) None"),
-    ("docs/producer.md", 3): Expected("^3 2 2$"),
-    **{("docs/security.md", number): Expected(connects=False) for number in range(8)},
+    ("docs/guides/groups.md", 1): Expected(r"^\[\('orders', 0\)\]$"),
+    ("docs/guides/produce.md", 0): Expected("^3$"),
+    ("docs/guides/produce.md", 2): Expected(r"RecordMetadata\(.*\) None"),
+    ("docs/guides/produce.md", 3): Expected("^3 2 2$"),
+    **{("docs/guides/providers.md", number): Expected(connects=False) for number in range(1, 9)},
+    **{("docs/guides/security.md", number): Expected(connects=False) for number in range(8)},
+    ("docs/start.md", 0): Expected(r"^[012] 0 b'order 0'\n[012] 1 b'order 1'\n[012] 2 b'order 2'$"),
+    ("docs/start.md", 1): Expected("shape: \\(3, 4\\)"),
+    ("docs/understand/cluster.md", 0): Expected(r"^0 is led by broker \d$"),
+    ("docs/understand/connections.md", 0): Expected("^ConnectionStatus"),
 }
 
 PASSWORD = "secret"
@@ -230,7 +238,8 @@ def test_nothing_is_left_out() -> None:
     on_the_mock = {snippet.key for snippet in PYTHON if not snippet.uses_spark}
     assert set(EXPECTED) <= on_the_mock
     secured = [s for s in PYTHON if not EXPECTED.get(s.key, Expected()).connects]
-    assert {snippet.page for snippet in secured} == {"docs/security.md"}
+    pages = {"docs/guides/providers.md", "docs/guides/security.md"}
+    assert {snippet.page for snippet in secured} == pages
     assert len(PYTHON) >= 25
 
 

@@ -41,7 +41,7 @@ def wait_for_progress(query: StreamingQuery) -> None:
 
 def test_the_pages_have_snippets_for_spark() -> None:
     """Also assert that no snippet starts a stream under a name that is not checked below."""
-    assert [snippet.page for snippet in SNIPPETS].count("docs/spark.md") >= 9
+    assert [snippet.page for snippet in SNIPPETS].count("docs/guides/spark.md") >= 9
     assert "README.md" in {snippet.page for snippet in SNIPPETS}
     for snippet in SNIPPETS:
         compile(snippet.text, snippet.page, "exec")

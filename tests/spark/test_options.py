@@ -332,7 +332,7 @@ def test_options_can_be_pickled() -> None:
 
 
 def test_every_option_is_documented() -> None:
-    text = (REPOSITORY / "docs" / "spark.md").read_text()
+    text = (REPOSITORY / "docs" / "guides" / "spark.md").read_text()
     first = {line.split("|")[1] for line in text.splitlines() if line.startswith("| `")}
     named = {name.strip("` ") for cell in first for name in cell.split(",")}
     # Spark's own options, of every sink.

@@ -17,6 +17,7 @@ LANGUAGES = {
     "python": "run on the mock cluster, or in Spark's session",
     "sh": "parsed, and run on the mock cluster where the command ends",
     "text": "nothing to run",
+    "mermaid": "a diagram, drawn by the site",
 }
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import ottla
 from ottla import _core, config_types
 from tests.support.jars import REPOSITORY
+from tests.support.snippets import snippets
 
 
 def tool(name: str) -> ModuleType:
@@ -22,8 +24,19 @@ def tool(name: str) -> ModuleType:
 
 
 def test_the_configuration_page_is_current() -> None:
-    page = REPOSITORY / "docs" / "configuration.md"
+    page = REPOSITORY / "docs" / "reference" / "configuration.md"
     assert page.read_text() == tool("config_table").page(), "run make docs"
+
+
+def test_the_page_of_verdicts_is_current() -> None:
+    page = REPOSITORY / "docs" / "fix" / "verdicts.md"
+    assert page.read_text() == tool("verdicts_page").page(), "run make docs"
+
+
+def test_every_error_class_is_explained() -> None:
+    page = (REPOSITORY / "docs" / "fix" / "errors.md").read_text()
+    explained = set(re.findall(r"^\| `(\w+Error)` \|", page, re.MULTILINE))
+    assert explained == set(ottla.errors.__all__) - {"Attempt", "KafkaError"}
 
 
 def test_the_types_of_keywords_are_current() -> None:
@@ -83,3 +96,10 @@ def test_values_of_the_type_of_a_key_are_accepted(name: str, hint: str) -> None:
 def test_the_stubs_have_the_docstrings_of_the_binary() -> None:
     for path, text in tool("stub_docstrings").documented_stubs().items():
         assert path.read_text() == text, f"{path.name}: run make docs"
+
+
+def test_diagrams_have_no_semicolons() -> None:
+    """A semicolon ends a statement in a diagram, also in the middle of a text."""
+    diagrams = list(snippets("mermaid"))
+    assert len(diagrams) >= 6
+    assert [d.id for d in diagrams if ";" in d.text] == []

@@ -25,7 +25,7 @@ _START_TIMEOUT = 20
 _ADVICE = (
     "set PYSPARK_PYTHON, and PYSPARK_DRIVER_PYTHON if it is set, to one path (or name on PATH) "
     "that is the right Python on the driver and on every executor, before Spark starts "
-    '(docs/spark-cluster.md, "Which Python Spark starts")'
+    '(docs/guides/spark-cluster.md, "Which Python Spark starts")'
 )
 
 

@@ -1,7 +1,7 @@
 //! Keys of other clients (librdkafka, confluent-kafka, kafka-python) and Kafka's own keys that this
 //! client does not have. Each is an alias of a row, or an error that says what to use instead.
 //!
-//! docs/configuration.md prints this table. Invariants: an alias has exactly the effect of its row; no
+//! docs/reference/configuration.md prints this table. Invariants: an alias has exactly the effect of its row; no
 //! name here is a row's; no message contains a value that may be a secret.
 
 use super::value::Value;

@@ -2,7 +2,7 @@
 
 use std::ptr::{self, null, null_mut};
 
-use super::buffer::{LibraryBuffer, borrowed};
+use super::library::buffer::{LibraryBuffer, borrowed};
 use super::types::{CONTINUE_NEEDED, FLAGS, Handle, KERBEROS};
 use super::{Credentials, Library, Name};
 use crate::{Error, Step};

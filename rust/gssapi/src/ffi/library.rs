@@ -1,8 +1,10 @@
 //! [`Library`]: opens the system's GSSAPI library and reports its errors.
 
+pub(in crate::ffi) mod buffer;
+
 use std::ffi::c_int;
 
-use super::buffer::LibraryBuffer;
+use self::buffer::LibraryBuffer;
 use super::types::{
     AcquireFrom, DeleteContext, DisplayStatus, ERRORS, Import, InitContext, KERBEROS, MAJOR, MAX_MESSAGES,
     MINOR, Release, ReleaseBuffer, Unwrap, Wrap,

@@ -6,7 +6,6 @@
 
 #![allow(unsafe_code, reason = "a C library is called; each block states why it is sound")]
 
-mod buffer;
 mod context;
 mod credentials;
 mod library;

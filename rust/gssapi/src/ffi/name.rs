@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use super::Library;
-use super::buffer::borrowed;
+use super::library::buffer::borrowed;
 use super::types::{Handle, Oid, PRINCIPAL, SERVICE};
 use crate::Error;
 

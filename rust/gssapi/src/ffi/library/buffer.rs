@@ -2,21 +2,21 @@
 
 use std::ptr::null_mut;
 
+use super::super::types::Buffer;
 use super::Library;
-use super::types::Buffer;
 
 /// A buffer that the library allocates; released on drop.
-pub(super) struct LibraryBuffer<'a> {
+pub(in crate::ffi) struct LibraryBuffer<'a> {
     library: &'a Library,
-    pub(super) buffer: Buffer,
+    pub(in crate::ffi) buffer: Buffer,
 }
 
 impl<'a> LibraryBuffer<'a> {
-    pub(super) fn new(library: &'a Library) -> Self {
+    pub(in crate::ffi) fn new(library: &'a Library) -> Self {
         Self { library, buffer: Buffer { length: 0, value: null_mut() } }
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(in crate::ffi) fn bytes(&self) -> Vec<u8> {
         if self.buffer.value.is_null() {
             return Vec::new();
         }
@@ -34,6 +34,6 @@ impl Drop for LibraryBuffer<'_> {
 }
 
 /// A buffer that the library only reads; valid as long as `bytes`.
-pub(super) fn borrowed(bytes: &[u8]) -> Buffer {
+pub(in crate::ffi) fn borrowed(bytes: &[u8]) -> Buffer {
     Buffer { length: bytes.len(), value: bytes.as_ptr().cast_mut().cast() }
 }

@@ -1,0 +1,89 @@
+"""What README.md claims is what the code, the tests' clusters and the benchmarks say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import ottla
+from benches import readme_chart
+from tests.support.jars import REPOSITORY
+
+README = (REPOSITORY / "README.md").read_text()
+BENCHMARKS = (REPOSITORY / "docs" / "benchmarks" / "index.md").read_text()
+
+
+def row(name: str) -> tuple[str, str]:
+    """Return what a row of the support matrix says: supported, and tested."""
+    match = re.search(rf"^\| {name} \| (.*) \| (.*) \|$", README, re.MULTILINE)
+    assert match is not None, name
+    return match[1], match[2]
+
+
+def test_the_chart_is_current() -> None:
+    assert readme_chart.TARGET.read_text() == readme_chart.chart(), (
+        "run python -m benches.readme_chart"
+    )
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        # In the tables: per CPU second, thousands per CPU second, CPU seconds per million.
+        (7.484, "7,484,000"),
+        (0.733, "733,000"),
+        (1.664, "1,664"),
+        (0.585, "585"),
+        (1.05, "1.05"),
+        (1.55, "1.55"),
+    ],
+)
+def test_the_figures_of_the_chart_are_measured_ones(figure: float, text: str) -> None:
+    assert figure in [f for _, _, ways in readme_chart.BARS for _, f in ways]
+    assert f"| {text} |" in BENCHMARKS
+
+
+def test_the_versions_of_python() -> None:
+    project = (REPOSITORY / "pyproject.toml").read_text()
+    versions = re.findall(r'Python :: (3\.\d+)"', project)
+    assert row("Python")[0] == f"{versions[0]} to {versions[-1]}"
+    assert f'requires-python = ">={versions[0]}"' in project
+
+
+def test_the_versions_of_kafka() -> None:
+    supported, tested = row("Kafka")
+    jars = (REPOSITORY / "tools" / "jars.sh").read_text()
+    older = re.findall(r"\[kafka-(\d\.\d)\]=\d", jars)
+    current = re.search(
+        r"<kafka\.version>(\d\.\d)", (REPOSITORY / "tests" / "kafka" / "pom.xml").read_text()
+    )
+    assert current is not None
+    assert sorted(tested.split(", ")) == sorted({*older, current[1]})
+    assert supported.split(" to ")[0] == min(older)
+
+
+def test_the_versions_of_spark() -> None:
+    newest = re.search(
+        r"^pyspark==(\d\.\d)", (REPOSITORY / "requirements" / "dev.in").read_text(), re.MULTILINE
+    )
+    assert newest is not None
+    supported, tested = row("Spark")
+    assert tested == newest[1]
+    assert supported.endswith(f" to {newest[1]}")
+
+
+def test_what_is_not_implemented_is_not_there() -> None:
+    assert "Not implemented yet: transactions, share groups, schema registries" in README
+    assert not hasattr(ottla.Producer, "transaction")
+    assert not hasattr(ottla, "ShareConsumer")
+    admin = {name for name in dir(ottla.Admin) if not name.startswith("_")}
+    offsets = {"alter_consumer_group_offsets", "list_consumer_group_offsets"}
+    assert admin == {"close", "create_topic", "delete_topic", *offsets}
+
+
+def test_what_it_does_is_there() -> None:
+    for name in ("Producer", "AsyncProducer", "Consumer", "AsyncConsumer", "scan", "diagnose"):
+        assert hasattr(ottla, name)
+    assert hasattr(ottla.Consumer, "poll_arrow")
+    assert hasattr(ottla.testing, "MockCluster")
