@@ -41,7 +41,7 @@ class Mutation:
 MUTATIONS = [
     Mutation(
         "not-leader-after-append-counts-as-rejected",
-        f"{_PRODUCER}/refusal.rs",
+        f"{_PRODUCER}/rejection.rs",
         "| E::FencedLeaderEpoch => acks != Acks::All,",
         "| E::FencedLeaderEpoch => true || acks != Acks::All,",
     ),
@@ -169,7 +169,7 @@ MUTATIONS = [
     ),
     Mutation(
         "spark-ranges-skip-an-offset",
-        "python/ottla/spark/ranges.py",
+        "python/ottla/spark/planning/range_splitting.py",
         "        start = end\n",
         "        start = end + 1\n",
     ),

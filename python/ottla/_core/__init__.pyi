@@ -9,7 +9,7 @@ from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Broker, Cluster, Partition, Topic
-from ottla._core.config import config_row_of, config_rows, foreign_config_rows
+from ottla._core.config import config_row_of, config_rows, other_client_config_rows
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer import Consumer
 from ottla._core.consumer_base import ConsumerBase
@@ -68,7 +68,7 @@ __all__ = [
     "config_row_of",
     "config_rows",
     "examine",
-    "foreign_config_rows",
+    "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",
 ]

@@ -20,30 +20,31 @@ from ottla.metrics import ProducerMetrics, TopicMetrics
 
 @final
 class AsyncProducer:
-    """A producer for asyncio; it mirrors ``Producer``.
+    """A Kafka producer for asyncio; it mirrors ``Producer``.
 
-    Methods that block there return a native future of the running loop here, without a thread that
-    waits. The futures of a batch complete together, so thousands of ``send`` at once cost little.
-    One producer may be used from several loops.
+    Methods that block there return a future of the running loop here, and no thread waits
+    for it. The futures of a batch complete together, so thousands of concurrent ``send``
+    calls are cheap. A producer may be used from several loops.
 
-    Making a producer does not connect: ``async with`` does, or ``connect()``, or the first record.
-    At the end of an ``async with`` block it is closed, and the first failure of a record that
-    nothing has awaited is raised.
+    Creating a producer does not connect: ``async with``, ``connect()`` or the first
+    record does. At its end, an ``async with`` block closes the producer, and raises the
+    first failure of a record that was not awaited.
 
     Args:
-        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections
-            it shares.
-        config: configuration by Kafka's dotted names; keyword arguments are the same names with
-            underscores, and win. See ``Client``.
-        timeout: seconds in which ``connect()`` must find the cluster; until then, servers that fail
-            are tried again. Default: ``default.api.timeout.ms``, 60 s.
+        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose
+            connections it shares.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same
+            names with underscores, and take precedence. See ``Client``.
+        timeout: seconds in which ``connect()`` must find the cluster; until then it
+            retries servers that fail. Default: ``default.api.timeout.ms``, 60 s.
         key_serializer: as for ``Producer``; called on the loop's thread.
         value_serializer: as for ``Producer``; called on the loop's thread.
         interceptors: as for ``Producer``; called on the loop's thread.
         partitioner: as for ``Producer``; called on the loop's thread.
 
     Raises:
-        ConfigError: a key or a value is wrong, or a client was given together with configuration.
+        ConfigError: a key or a value is invalid, or both a client and configuration were
+            passed.
     """
 
     def __new__(
@@ -61,8 +62,9 @@ class AsyncProducer:
         """Find the cluster, unless it was found before.
 
         Raises:
-            AuthenticationError: the credentials, or the certificate of either side, were rejected.
-            BootstrapError: no bootstrap server could be used; the message lists each with its
+            AuthenticationError: the credentials, or the certificate of either side, were
+                rejected.
+            BootstrapError: no bootstrap server was usable; the message lists each with its
                 cause.
         """
 
@@ -79,27 +81,27 @@ class AsyncProducer:
     ) -> Future[RecordMetadata]:
         """Send a record; the future completes when it is acknowledged or failed.
 
-        The record is in its batch when the call returns, unless its topic must be looked up or the
-        buffer is full. Then it waits for that for up to ``max.block.ms``, and later records of its
-        topic stay behind it. Cancelling the future concerns this record alone: a record that waits
-        is not sent, a record in a batch may still be written.
+        The record is in its batch when the call returns, unless its topic has to be looked up
+        or the buffer is full. In that case it waits for up to ``max.block.ms``, and later
+        records of the topic wait behind it. Cancelling the future affects this record alone:
+        a waiting record is not sent, but a record in a batch may still be written.
 
         Args:
             topic: the topic.
-            value: bytes, text (sent as UTF-8), or None for a tombstone; or what the serializer
-                takes.
-            key: bytes, text or None; or what the serializer takes.
+            value: bytes, text (sent as UTF-8), or None for a tombstone; or what the
+                serializer accepts.
+            key: bytes, text or None; or what the serializer accepts.
             headers: pairs of a name and a value, or a mapping.
             timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
             partition: the partition. Default: the partitioner chooses.
-            on_delivery: called once with an error or None, and the record's metadata, on the loop's
-                thread. It is called for a record that fails while it waits, too (``partition`` is
-                -1 if none was chosen), but not for one that is cancelled while it waits. An
-                exception in it goes to the loop's exception handler. With it, the future need not
-                be awaited.
+            on_delivery: called once with an error or None and the record's metadata, on the
+                loop's thread. It is also called for a record that fails while it waits
+                (``partition`` is -1 if none was chosen), but not for one that is cancelled
+                while it waits. Its exception goes to the loop's exception handler. With it,
+                the future need not be awaited.
 
         Returns:
-            A future of where the record was written.
+            A future of the record's metadata.
 
         Raises:
             TypeError: the key, the value or a header has a wrong type; nothing is sent.
@@ -109,7 +111,8 @@ class AsyncProducer:
                 acknowledged within ``delivery.timeout.ms``.
             RecordTooLargeError: the record is larger than ``max.request.size`` or the topic's
                 ``max.message.bytes``.
-            KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
+            KafkaError: the record failed; ``maybe_done`` says whether it may have been
+                written.
         """
 
     def send_batch(
@@ -122,17 +125,17 @@ class AsyncProducer:
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
     ) -> Future[AsyncBatchDelivery]:
-        """Put many records into their batches; the future completes when all are there.
+        """Add many records to their batches; the future completes when all are there.
 
-        Rows are encoded outside the loop's thread. Await a call before the next one, and before
-        ``send``, if the order of their records matters. Cancelling the future ends the call between
-        two rows.
+        Rows are encoded outside the loop's thread. If the order of records matters, await
+        each call before the next one, and before ``send``. Cancelling the future ends the
+        call between two rows.
 
         Args:
             topic: the topic.
             values: a list, or Arrow data, as for ``Producer.send_batch``.
             keys: a list, or an Arrow array, as long as the values.
-            headers: headers of each record of a list.
+            headers: the headers of each record of a list.
             timestamps: the timestamp of each record of a list.
             partitions: the partition of each record of a list.
 
@@ -140,19 +143,21 @@ class AsyncProducer:
             A future of an ``AsyncBatchDelivery``.
 
         Raises:
-            KafkaError: the call ended before its last record, as with ``Producer.send_batch``.
+            KafkaError: the call ended before its last record, as with
+                ``Producer.send_batch``.
         """
 
     def flush(self, timeout: float | None = None) -> Future[None]:
         """Send all buffered records; the future completes when all are acknowledged or failed.
 
-        Failures are not raised here, but by each record's future.
+        Failures are raised by each record's future and not here.
 
         Args:
-            timeout: seconds. Default: ``max.block.ms`` plus ``delivery.timeout.ms``, plus 5 s.
+            timeout: seconds to wait. Default: ``max.block.ms`` plus ``delivery.timeout.ms``
+                plus 5 s.
 
         Raises:
-            TimeoutError: records are still under way after ``timeout`` seconds.
+            TimeoutError: records are still pending after ``timeout`` seconds.
         """
 
     def partitions_for(
@@ -161,31 +166,32 @@ class AsyncProducer:
         """Return the partitions of a topic by index.
 
         Args:
-            topic: the topic's name. It is not made if it does not exist.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
+            topic: the topic's name. The topic is not created if it does not exist.
+            timeout: seconds to wait. Default: ``default.api.timeout.ms``.
 
         Returns:
-            A dict whose keys are the partitions' numbers, from 0 on.
+            A dict with the partition indexes, from 0 on, as keys.
 
         Raises:
-            UnknownTopicError: the topic does not exist; known within 5 s.
-            TimeoutError: no broker has answered in time.
+            UnknownTopicError: the topic does not exist; reported within 5 s.
+            TimeoutError: no broker has responded within ``timeout`` seconds.
         """
 
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker, without waiting.
 
-        On a shared client, those of its other users are included.
+        The connections of a shared client include those of its other users.
         """
 
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Return the changes of the cluster and of the connections, from now on.
+        """Return an iterator of changes to the cluster and the connections, from now on.
 
         Args:
-            all_topics: whether to include all topics, instead of those that this producer uses.
-            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+            all_topics: whether to include all topics, and not only those that this producer
+                uses.
+            timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
 
         See ``AsyncClient.events``.
         """
@@ -193,27 +199,27 @@ class AsyncProducer:
     def metrics(self) -> ProducerMetrics:
         """Return the metrics of this producer and its client, by the Java client's names.
 
-        See ``ottla.ProducerMetrics`` for their meaning.
+        ``ottla.ProducerMetrics`` describes them.
         """
 
     def topic_metrics(self) -> dict[str, TopicMetrics]:
-        """Return the metrics of each topic that records were sent to, by topic.
+        """Return the metrics of each topic that this producer has sent to, by topic.
 
-        See ``ottla.TopicMetrics`` for their meaning.
+        ``ottla.TopicMetrics`` describes them.
         """
 
     @property
     def buffered_bytes(self) -> int:
-        """The bytes of ``buffer.memory`` that hold records without an acknowledgement."""
+        """The bytes of ``buffer.memory`` that hold unacknowledged records."""
 
     def close(self, timeout: float | None = None) -> Future[None]:
         """Send all buffered records, wait until they are acknowledged, and close the producer.
 
-        Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the future
-        ends the wait, not the closing.
+        Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the
+        future ends the wait, but the producer still closes.
 
         Args:
-            timeout: seconds. Default: 60.
+            timeout: seconds to wait. Default: 60.
 
         Raises:
             TimeoutError: records were not acknowledged within ``timeout`` seconds.

@@ -1,10 +1,12 @@
 """The tables of configuration keys."""
 
 def config_row_of(name: str) -> str | None:
-    """Return the configuration key that a name sets, whichever client's name it is, or None."""
+    """Return the configuration key that a name of any client sets, or None."""
 
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
-    """Return every key of the configuration: name, type, default, bounds and meaning."""
+    """Return all configuration keys: name, type, default, bounds and meaning of each."""
 
-def foreign_config_rows() -> list[tuple[str, str, str | None, str]]:
-    """Return the keys of other clients, with what each means here, for the table in the docs."""
+def other_client_config_rows() -> list[tuple[str, str, str | None, str]]:
+    """Return the known keys of other clients: name, client, the key that each sets, and its
+    mapping as Markdown.
+    """

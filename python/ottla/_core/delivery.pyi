@@ -14,7 +14,7 @@ class RecordMetadata:
     Args:
         topic: the topic.
         partition: the partition; -1 if none was chosen.
-        offset: the offset; None if it is not known, as with ``acks=0``.
+        offset: the offset; None if it is unknown, as with ``acks=0``.
         timestamp: milliseconds since 1970.
     """
 
@@ -40,14 +40,14 @@ class RecordMetadata:
 
 @final
 class Delivery:
-    """A future of one record, acknowledged or failed. ``Producer.send`` returns it."""
+    """A future of one record's metadata. ``Producer.send`` returns it."""
 
     @property
     def topic(self) -> str:
-        """The topic that the record was sent to."""
+        """The record's topic."""
     @property
     def partition(self) -> int:
-        """The partition that was chosen for the record."""
+        """The partition chosen for the record."""
     def done(self) -> bool:
         """Return whether the record is acknowledged or failed, without waiting."""
 
@@ -55,39 +55,42 @@ class Delivery:
         """Wait until the record is acknowledged, and return where it was written.
 
         Args:
-            timeout: seconds to wait. Default: without limit; the record itself ends within
+            timeout: seconds to wait. Default: no limit; the record itself completes within
                 ``delivery.timeout.ms``.
 
         Raises:
-            TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
-            KafkaError: the record failed; ``maybe_done`` says whether it may have been written.
+            TimeoutError: the result is not known within ``timeout`` seconds; the record is
+                still pending.
+            KafkaError: the record failed; ``maybe_done`` says whether it may have been
+                written.
         """
 
     def exception(self, timeout: float | None = None) -> KafkaError | None:
-        """Wait until the record is acknowledged or failed, and return why it failed.
+        """Wait until the record is acknowledged or failed, and return its error.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
             The error, or None if the record was written.
 
         Raises:
-            TimeoutError: it is not known within ``timeout`` seconds; the record is still under way.
+            TimeoutError: the result is not known within ``timeout`` seconds; the record is
+                still pending.
         """
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]: ...
     def add_done_callback(self, callback: Callable[[Delivery], object], /) -> None:
-        """Call a function with this delivery when it is done; at once if it is.
+        """Call a function with this delivery when it is done, or at once if it already is.
 
         As with ``concurrent.futures.Future``, the function is called once: on the producer's
-        delivery thread, which calls ``on_delivery`` too, or, if the delivery is done, on this one.
-        ``flush()`` and ``close()`` wait for it. What it raises is logged as an error of
-        ``ottla.producer``. A failure that it does not ask for, with ``exception()`` or
-        ``result()``, counts as unseen.
+        delivery thread, which also calls ``on_delivery``, or on the calling thread if the
+        delivery is done. ``flush()`` and ``close()`` wait for it. Its exceptions are logged
+        as errors of ``ottla.producer``. A failure counts as unobserved unless the function
+        calls ``exception()`` or ``result()``.
 
         Args:
-            callback: the function; it is called with the delivery.
+            callback: the function to call with the delivery.
 
         Raises:
             TypeError: the callback is not callable.
@@ -95,7 +98,9 @@ class Delivery:
 
 @final
 class BatchDelivery:
-    """A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their number."""
+    """A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their
+    number.
+    """
 
     def __len__(self) -> int: ...
     def done(self) -> bool:
@@ -105,11 +110,12 @@ class BatchDelivery:
         """Wait until all records are acknowledged, and return their number.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
-            KafkaError: the first failure; its message says how many records failed, and
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
+            KafkaError: the first failure; its message has the number of failed records, and
                 ``context["index"]`` is the index of the first.
         """
 
@@ -117,14 +123,15 @@ class BatchDelivery:
         """Wait until every record is acknowledged or failed, and return the failures.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
-            ``(index of the first record, number of records, error)`` for each run of records that
-            failed together. The error has the index in ``context["index"]``, too.
+            ``(index of the first record, number of records, error)`` for each run of records
+            that failed together. The error also has the index in ``context["index"]``.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
         """
 
     def partitions(self) -> Array:
@@ -137,29 +144,31 @@ class BatchDelivery:
         """Wait until every record is acknowledged or failed, and return the offset of each.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
-            An Arrow array of int64; null for a record that failed, and where the broker did not
+            An Arrow array of int64; null for a record that failed, and if the broker did not
             report the offset, as with ``acks=0``.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
         """
 
     def written(self, timeout: float | None = None) -> list[tuple[int, int | None, int]]:
         """Wait until all records are acknowledged, and return where they were written.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
-            ``(partition, offset of the first record, number of records)`` for each run of records
-            with consecutive offsets; the offset is None if the broker did not report it, as with
-            ``acks=0``.
+            ``(partition, offset of the first record, number of records)`` for each run of
+            records with consecutive offsets. The offset is None if the broker did not report
+            it, as with ``acks=0``.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
             KafkaError: the first failure, as from ``result``.
         """
 
@@ -178,10 +187,11 @@ class AsyncBatchDelivery:
         """Wait until all records are acknowledged, and return their number.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
             KafkaError: the first failure, as from ``BatchDelivery.result``.
         """
 
@@ -189,14 +199,15 @@ class AsyncBatchDelivery:
         """Wait until every record is acknowledged or failed, and return the failures.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
-            ``(index of the first record, number of records, error)`` for each run of records that
-            failed together.
+            ``(index of the first record, number of records, error)`` for each run of records
+            that failed together.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
         """
 
     def partitions(self) -> Array:
@@ -209,37 +220,40 @@ class AsyncBatchDelivery:
         """Wait until every record is acknowledged or failed, and return the offset of each.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
-            An Arrow array of int64; null for a record that failed, and where the broker did not
+            An Arrow array of int64; null for a record that failed, and if the broker did not
             report the offset, as with ``acks=0``.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
         """
 
     def written(self, timeout: float | None = None) -> Future[list[tuple[int, int | None, int]]]:
         """Wait until all records are acknowledged, and return where they were written.
 
         Args:
-            timeout: seconds to wait. Default: without limit.
+            timeout: seconds to wait. Default: no limit.
 
         Returns:
-            ``(partition, offset of the first record, number of records)`` for each run of records
-            with consecutive offsets; the offset is None if the broker did not report it, as with
-            ``acks=0``.
+            ``(partition, offset of the first record, number of records)`` for each run of
+            records with consecutive offsets. The offset is None if the broker did not report
+            it, as with ``acks=0``.
 
         Raises:
-            TimeoutError: not all are known within ``timeout`` seconds; they are still under way.
+            TimeoutError: not all results are known within ``timeout`` seconds; the records
+                are still pending.
             KafkaError: the first failure, as from ``result``.
         """
 
 @final
 class DeliveryReports:
-    """The queue of completed records that have a callback, for the thread that calls it.
+    """The queue of completed records with a callback, for the thread that calls them.
 
-    Iterating waits for the next one: callback, its arguments, and whether it is a done callback.
+    Iterating waits for the next callback: the function, its arguments, and whether it is
+    a done callback.
     """
 
     def __iter__(self) -> DeliveryReports: ...
@@ -247,4 +261,4 @@ class DeliveryReports:
         self,
     ) -> tuple[Callable[..., object], tuple[Any, ...], bool]: ...
     def raised(self, error: BaseException) -> bool:
-        """Keep an exception of a callback for ``flush``; return False if one is kept already."""
+        """Keep a callback's exception for ``flush``; return False if there already is one."""

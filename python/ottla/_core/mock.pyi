@@ -5,7 +5,7 @@ from typing import final
 
 @final
 class MockCluster:
-    """The cluster behind ``ottla.testing.MockCluster``, which describes its methods."""
+    """The cluster behind ``ottla.testing.MockCluster``, which documents its methods."""
 
     def __new__(
         cls,
@@ -26,7 +26,7 @@ class MockCluster:
         """Set a user's password, or remove the user."""
     @property
     def bootstrap(self) -> str:
-        """The brokers' addresses, as ``bootstrap.servers`` takes them."""
+        """The brokers' addresses, as a value of ``bootstrap.servers``."""
     @property
     def brokers(self) -> dict[int, str]:
         """The address of each broker, by id."""
@@ -75,7 +75,7 @@ class MockCluster:
         ]
         | None
     ):
-        """Return a group as plain values, or None."""
+        """Return a group as plain values, or None if it does not exist."""
     def expire_member(self, group: str, member_id: str) -> None:
         """End a member's session."""
     def committed(self, group: str) -> dict[tuple[str, int], int]:
@@ -91,7 +91,7 @@ class MockCluster:
     def start_broker(self, broker: int) -> None:
         """Start a stopped broker at its old address."""
     def connections(self, broker: int) -> int:
-        """Return the number of a broker's connections."""
+        """Return the number of a broker's open connections."""
     def request_count(self, api: str, broker: int | None = None) -> int:
         """Return the number of requests of an API, at one broker or at all."""
     def inject(
@@ -105,9 +105,9 @@ class MockCluster:
         skip: int = 0,
         times: int | None = None,
     ) -> int:
-        """Inject a fault, a dict with one key, and return its number."""
+        """Inject a fault, a dict with one key, and return its id."""
     def fault_hits(self, fault: int) -> int:
-        """Return how many requests a fault has hit."""
+        """Return the number of requests that a fault has hit."""
     def clear_faults(self) -> None:
         """Remove all faults."""
     def close(self) -> None:

@@ -6,9 +6,10 @@ from ottla._core.aliases import BytesLike
 
 @final
 class Array:
-    """An Arrow array that any Arrow library takes over without a copy: ``pyarrow.array(array)``.
+    """An Arrow array that any Arrow library reads without a copy: ``pyarrow.array(array)``.
 
-    It implements Arrow's PyCapsule interface (``__arrow_c_array__``); ``len()`` is its length.
+    It implements Arrow's PyCapsule interface (``__arrow_c_array__``); ``len()`` is its
+    length.
     """
 
     def __len__(self) -> int: ...

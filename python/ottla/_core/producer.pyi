@@ -19,28 +19,33 @@ from ottla.metrics import ProducerMetrics, TopicMetrics
 
 @final
 class Producer:
-    """A producer. Use it in a ``with`` block, or ``close()`` it, so that every record is written.
+    """A Kafka producer. Use it in a ``with`` block, or call ``close()``, to write every
+    record.
 
-    At the end of a ``with`` block, the first failure of a record whose result nothing has asked for
-    is raised. Any thread may use the producer.
+    At its end, a ``with`` block raises the first failure of a record whose result was not
+    checked. A producer is safe to use from any thread.
 
     Args:
-        bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
-        config: configuration by Kafka's dotted names; keyword arguments are the same names with
-            underscores, and win. See ``Client``.
+        bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it
+            shares.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same
+            names with underscores, and take precedence. See ``Client``.
         timeout: seconds in which the cluster must be found, as for ``Client``.
-        key_serializer: turns keys that are not None into bytes: see ``ottla.serializers``. Arrow
-            columns are sent as they are.
+        key_serializer: converts keys other than None to bytes; see ``ottla.serializers``.
+            Arrow columns are sent unchanged.
         value_serializer: the same for values.
-        interceptors: see each record before it is sent, and what became of it: see
-            ``ottla.interceptors``. With them, ``send_batch`` takes only lists.
-        partitioner: the name of a partitioner (``partitioner.class``), or an object: see
+        interceptors: see each record before it is sent, and its result; see
+            ``ottla.interceptors``. With interceptors, ``send_batch`` accepts only lists.
+        partitioner: the name of a partitioner (``partitioner.class``), or an object; see
             ``ottla.partitioners``.
 
     Raises:
-        AuthenticationError: the credentials, or the certificate of either side, were rejected.
-        BootstrapError: no bootstrap server could be used; the message lists each with its cause.
-        ConfigError: a key or a value is wrong, or a client was given together with configuration.
+        AuthenticationError: the credentials, or the certificate of either side, were
+            rejected.
+        BootstrapError: no bootstrap server was usable; the message lists each with its
+            cause.
+        ConfigError: a key or a value is invalid, or both a client and configuration were
+            passed.
     """
 
     def __new__(
@@ -65,31 +70,32 @@ class Producer:
         partition: int | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> Delivery:
-        """Put a record into its partition's batch; returns at once unless the buffer is full.
+        """Add a record to its partition's batch; returns at once unless the buffer is full.
 
         Args:
             topic: the topic.
-            value: bytes, text (sent as UTF-8), or None for a tombstone; or what the serializer
-                takes.
-            key: bytes, text or None; or what the serializer takes. Records with the same key go to
-                the same partition.
-            headers: pairs of a name and a value, or a mapping; a name may occur more than once.
+            value: bytes, text (sent as UTF-8), or None for a tombstone; or what the
+                serializer accepts.
+            key: bytes, text or None; or what the serializer accepts. Records with the same
+                key go to the same partition.
+            headers: pairs of a name and a value, or a mapping; a name may occur more than
+                once.
             timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
             partition: the partition. Default: the partitioner chooses.
-            on_delivery: called once with an error or None, and the record's metadata, when it is
-                acknowledged or failed: on a thread of the producer, one record after the other. An
-                exception in it is raised by ``flush`` or ``close``. It is not called if this call
-                raises.
+            on_delivery: called once with an error or None and the record's metadata, when the
+                record is acknowledged or failed. Calls come from a thread of the producer,
+                one at a time. ``flush`` or ``close`` raises its exception. It is not called
+                if ``send`` raises.
 
         Returns:
-            A future of where the record was written.
+            A future of the record's metadata.
 
         Raises:
             TypeError: the key, the value or a header has a wrong type; nothing is sent.
             SerializationError: a serializer failed; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
-            TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for space in
-                the buffer, and for callbacks to keep up.
+            TimeoutError: the call waited for ``max.block.ms`` in total: for the topic, for
+                buffer memory, and for slow callbacks.
             RecordTooLargeError: the record is larger than ``max.request.size``.
         """
 
@@ -103,71 +109,73 @@ class Producer:
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
     ) -> BatchDelivery:
-        """Put many records into their batches.
+        """Add many records to their batches.
 
-        While the buffer is full it waits, up to ``max.block.ms`` a record.
+        While the buffer is full, the call waits for up to ``max.block.ms`` per record.
 
         Args:
             topic: the topic.
-            values: a list of bytes, text or None; or Arrow data: an array of values, or a batch or
-                table with the column ``value`` and optionally ``key``, ``headers``, ``timestamp``
-                and ``partition``.
+            values: a list of bytes, text or None; or Arrow data: an array of values, or a
+                batch or table with the column ``value`` and optionally ``key``, ``headers``,
+                ``timestamp`` and ``partition``.
             keys: a list, or an Arrow array, as long as the values.
-            headers: headers of each record of a list.
+            headers: the headers of each record of a list.
             timestamps: the timestamp of each record of a list.
             partitions: the partition of each record of a list.
 
         Returns:
-            A future of all records. Records that are too large fail there.
+            A future of all records. It reports records that are too large as failed.
 
         Raises:
             TypeError: a value or a key has a wrong type; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the buffer stayed full for ``max.block.ms``.
-            KafkaError: if the call ended before its last record, ``delivery`` has the accepted
-                records and ``context["index"]`` is the index of the first record to send again.
+            KafkaError: if the call ends before its last record, ``delivery`` holds the
+                accepted records, and ``context["index"]`` is the index of the first record to
+                send again.
         """
 
     def flush(self, timeout: float | None = None) -> None:
         """Send all buffered records, and wait until they are acknowledged or failed.
 
-        It waits for their ``on_delivery`` calls, too, and raises what one of them has raised.
-        Failures of records are not raised here, but by ``Delivery.result()``.
+        It also waits for their ``on_delivery`` callbacks, and raises an exception of one of
+        them. Failures of records are raised by ``Delivery.result()`` and not here.
 
         Args:
-            timeout: seconds. Default: ``delivery.timeout.ms`` plus 5 s.
+            timeout: seconds to wait. Default: ``delivery.timeout.ms`` plus 5 s.
 
         Raises:
-            TimeoutError: records are still under way after ``timeout`` seconds.
+            TimeoutError: records are still pending after ``timeout`` seconds.
         """
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
         """Return the partitions of a topic by index.
 
         Args:
-            topic: the topic's name. It is not made if it does not exist.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
+            topic: the topic's name. The topic is not created if it does not exist.
+            timeout: seconds to wait. Default: ``default.api.timeout.ms``.
 
         Returns:
-            A dict whose keys are the partitions' numbers, from 0 on.
+            A dict with the partition indexes, from 0 on, as keys.
 
         Raises:
-            UnknownTopicError: the topic does not exist; known within 5 s.
-            TimeoutError: no broker has answered in time.
+            UnknownTopicError: the topic does not exist; reported within 5 s.
+            TimeoutError: no broker has responded within ``timeout`` seconds.
         """
 
     def connections(self) -> list[ConnectionStatus]:
         """Return the state of each connection, by broker, without waiting.
 
-        On a shared client, those of its other users are included.
+        The connections of a shared client include those of its other users.
         """
 
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Return the changes of the cluster and of the connections, from now on.
+        """Return an iterator of changes to the cluster and the connections, from now on.
 
         Args:
-            all_topics: whether to include all topics, instead of those that this producer uses.
-            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+            all_topics: whether to include all topics, and not only those that this producer
+                uses.
+            timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
 
         See ``Client.events``.
         """
@@ -175,18 +183,18 @@ class Producer:
     def metrics(self) -> ProducerMetrics:
         """Return the metrics of this producer and its client, by the Java client's names.
 
-        See ``ottla.ProducerMetrics`` for their meaning.
+        ``ottla.ProducerMetrics`` describes them.
         """
 
     def topic_metrics(self) -> dict[str, TopicMetrics]:
-        """Return the metrics of each topic that records were sent to, by topic.
+        """Return the metrics of each topic that this producer has sent to, by topic.
 
-        See ``ottla.TopicMetrics`` for their meaning.
+        ``ottla.TopicMetrics`` describes them.
         """
 
     @property
     def buffered_bytes(self) -> int:
-        """The bytes of ``buffer.memory`` that hold records without an acknowledgement."""
+        """The bytes of ``buffer.memory`` that hold unacknowledged records."""
 
     def close(self, timeout: float | None = None) -> None:
         """Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -194,7 +202,7 @@ class Producer:
         Records that are not acknowledged within ``timeout`` seconds fail.
 
         Args:
-            timeout: seconds. Default: 60.
+            timeout: seconds to wait. Default: 60.
 
         Raises:
             TimeoutError: records were not acknowledged within ``timeout`` seconds.
