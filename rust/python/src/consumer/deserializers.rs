@@ -101,7 +101,7 @@ impl Deserializer {
             // Ctrl-C or SystemExit.
             return Ok(cause);
         }
-        let new_error = ERROR.import(py, "ottla.errors", "_not_deserialized")?;
+        let new_error = ERROR.import(py, "ottla.errors", "_deserialization_error")?;
         let arguments = (context.topic, context.partition, context.offset, self.field, cause.value(py));
         let error = new_error.call1(arguments)?;
         Ok(PyErr::from_value(error))

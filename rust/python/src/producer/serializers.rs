@@ -123,7 +123,7 @@ impl Serializer {
             // Ctrl-C or interpreter exit.
             return Ok(cause);
         }
-        let make = ERROR.import(py, "ottla.errors", "_not_serialized")?;
+        let make = ERROR.import(py, "ottla.errors", "_serialization_error")?;
         let error = make.call1((context.topic, self.field, context.index, cause.value(py)))?;
         Ok(PyErr::from_value(error))
     }
