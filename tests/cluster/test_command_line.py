@@ -13,7 +13,7 @@ from tests.support.kafka_cluster import KafkaCluster
 pytestmark = pytest.mark.cluster
 
 
-def test_once_around(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+def test_produce_consume_and_topology(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
     topic = kafka_topic(partitions=3)
     lines = sorted(b"key-%d:value %d" % (i, i) for i in range(500))
     done = ottla(

@@ -73,7 +73,9 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_group_goes_on_where_it_stopped(brokers: Brokers, kind: Any, protocol: str) -> None:
+def test_a_group_resumes_from_its_committed_offsets(
+    brokers: Brokers, kind: Any, protocol: str
+) -> None:
     topic = brokers.create_topic(partitions=3)
     fill(brokers, topic, 100)
     config = {
@@ -99,7 +101,7 @@ def test_a_group_goes_on_where_it_stopped(brokers: Brokers, kind: Any, protocol:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_members_come_and_go(brokers: Brokers, kind: Any, protocol: str) -> None:
+def test_members_join_and_leave(brokers: Brokers, kind: Any, protocol: str) -> None:
     topic = brokers.create_topic(partitions=3)
     config = {
         "group_id": f"group-of-{topic}",

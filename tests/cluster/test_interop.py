@@ -33,7 +33,7 @@ RECORDS: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]]
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_librdkafka_reads_what_ottla_writes(
+def test_librdkafka_reads_ottla_records(
     kafka: KafkaCluster, kafka_topic: TopicFactory, codec: str
 ) -> None:
     topic = kafka_topic(partitions=3, config={"max.message.bytes": "3000000", **KEEP})
@@ -55,7 +55,7 @@ def test_librdkafka_reads_what_ottla_writes(
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_ottla_reads_what_librdkafka_writes(
+def test_ottla_reads_librdkafka_records(
     kafka: KafkaCluster, kafka_topic: TopicFactory, codec: str
 ) -> None:
     topic = kafka_topic(partitions=3, config={"max.message.bytes": "3000000", **KEEP})
@@ -74,7 +74,7 @@ def test_ottla_reads_what_librdkafka_writes(
         assert [(h["key"], h["value"]) for h in row["headers"] or []] == headers
 
 
-def test_partitions_of_keys_agree(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+def test_key_partitions_match_librdkafka(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
     topic = kafka_topic(partitions=7)
     writer = confluent.producer(kafka.bootstrap, partitioner="murmur2")
     keys = [f"key-{i}".encode() for i in range(500)]
@@ -87,7 +87,9 @@ def test_partitions_of_keys_agree(kafka: KafkaCluster, kafka_topic: TopicFactory
 
 
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
-def test_offsets_for_times_agree(kafka: KafkaCluster, kafka_topic: TopicFactory, kind: str) -> None:
+def test_offsets_for_times_match_librdkafka(
+    kafka: KafkaCluster, kafka_topic: TopicFactory, kind: str
+) -> None:
     topic = kafka_topic(partitions=2, config={"message.timestamp.type": kind, **KEEP})
     with ottla.Client(kafka.bootstrap) as client:
         with ottla.Producer(client) as producer:

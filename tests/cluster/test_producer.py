@@ -42,7 +42,7 @@ class Counting(ProducerInterceptor):
         self.heard.add((metadata.partition, metadata.offset))
 
 
-def test_callbacks_tell_each_record_in_order(brokers: Brokers) -> None:
+def test_callbacks_report_each_record_in_order(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=3)
     called: list[tuple[int, int, int | None]] = []
 
@@ -79,7 +79,7 @@ def test_callbacks_tell_each_record_in_order(brokers: Brokers) -> None:
     assert metrics["record-error-total"] == 0
 
 
-def test_offsets_of_rows_are_where_they_are(brokers: Brokers) -> None:
+def test_reported_row_offsets_match_the_log(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=4)
     with ottla.Producer(brokers.bootstrap, batch_size=3000, linger_ms=1) as producer:
         values = pa.array([f"value {number}" for number in range(5000)])
@@ -92,7 +92,7 @@ def test_offsets_of_rows_are_where_they_are(brokers: Brokers) -> None:
     assert all(found[where, offset] == value.encode() for where, offset, value in told)
 
 
-def test_a_program_that_ends_without_close_has_written_all(brokers: Brokers) -> None:
+def test_exit_without_close_writes_everything(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=2)
     ended = run_child(
         f"""
@@ -108,7 +108,7 @@ sys.exit(17)
 
 
 @pytest.mark.cluster
-def test_java_reads_what_serializers_write(
+def test_java_reads_serialized_records(
     kafka: KafkaCluster, kafka_topic: Callable[..., str]
 ) -> None:
     topic = kafka_topic(partitions=1)

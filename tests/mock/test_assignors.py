@@ -64,7 +64,7 @@ def settle(consumers: list[Any], wanted: list[list[int]]) -> None:
             consumer.poll(timeout=0.05)
 
 
-def test_a_program_s_own_assignor_is_asked(
+def test_custom_assignor_assigns_partitions(
     kind: Any, mock_cluster: MockCluster, topic: str
 ) -> None:
     even, odd = EvenAndOdd(b"even"), EvenAndOdd(None)
@@ -112,7 +112,7 @@ def test_a_program_s_own_assignor_is_asked(
         ({"": "orders"}, "assign"),
     ],
 )
-def test_an_assignor_s_mistake_is_an_error_of_the_poll(
+def test_invalid_assignment_raises_from_poll(
     kind: Any, mock_cluster: MockCluster, topic: str, answer: Any, words: str
 ) -> None:
     class Wrong:
@@ -140,7 +140,7 @@ def poll_until_it_raises(consumer: Any) -> None:
         consumer.poll(timeout=0.1)
 
 
-def test_what_is_no_assignor_is_refused(kind: Any) -> None:
+def test_invalid_assignors_are_rejected(kind: Any) -> None:
     for wrong, words in [
         ([object()], "of type object is no assignor"),
         (3, "of type int is no assignor"),
@@ -150,7 +150,7 @@ def test_what_is_no_assignor_is_refused(kind: Any) -> None:
             kind("localhost:1", partition_assignment_strategy=wrong, **CONFIG)
 
 
-def test_members_on_one_client_do_not_hold_up_each_other(
+def test_members_on_a_shared_client_do_not_block_each_other(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     """A broker works off one request of a connection at a time: the heartbeat of the first member

@@ -29,7 +29,7 @@ async def hit(cluster: MockCluster, fault: int) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_the_same_answers_as_the_sync_client(mock_cluster: MockCluster, topic: str) -> None:
+def test_results_match_the_sync_client(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             with ottla.Client(mock_cluster.bootstrap) as twin:
@@ -52,7 +52,7 @@ def test_the_same_answers_as_the_sync_client(mock_cluster: MockCluster, topic: s
     run(work())
 
 
-def test_the_methods_are_those_of_the_sync_client() -> None:
+def test_methods_match_the_sync_client() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in vars(cls) if not name.startswith("_")}
 
@@ -62,7 +62,7 @@ def test_the_methods_are_those_of_the_sync_client() -> None:
     assert public(AsyncEvents) == public(ottla.Events)
 
 
-def test_connecting_is_awaited_and_fails_with_the_typed_error() -> None:
+def test_connect_is_awaitable_and_raises_typed_errors() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         closed = f"127.0.0.1:{listener.getsockname()[1]}"
@@ -82,13 +82,13 @@ def test_connecting_is_awaited_and_fails_with_the_typed_error() -> None:
     run(work())
 
 
-def test_without_a_running_loop_it_says_so(mock_cluster: MockCluster) -> None:
+def test_calls_without_a_running_loop_raise(mock_cluster: MockCluster) -> None:
     client = AsyncClient(mock_cluster.bootstrap)
     with pytest.raises(RuntimeError, match="no running event loop"):
         client.cluster()
 
 
-def test_many_at_once_and_from_loops_of_several_threads(
+def test_concurrent_calls_from_loops_in_several_threads(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     client = AsyncClient(mock_cluster.bootstrap)
@@ -113,9 +113,7 @@ def test_many_at_once_and_from_loops_of_several_threads(
     assert client.connections()
 
 
-def test_the_loop_goes_on_while_something_is_waited_for(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_waiting_does_not_block_the_loop(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             await client.cluster([topic])
@@ -131,9 +129,7 @@ def test_the_loop_goes_on_while_something_is_waited_for(
     run(work())
 
 
-def test_a_cancelled_call_ends_and_the_client_goes_on(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_client_is_usable_after_a_cancelled_call(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             await client.cluster([topic])
@@ -150,7 +146,7 @@ def test_a_cancelled_call_ends_and_the_client_goes_on(
     run(work())
 
 
-def test_closing_ends_what_waits(mock_cluster: MockCluster, topic: str) -> None:
+def test_close_ends_pending_calls(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         client = AsyncClient(mock_cluster.bootstrap)
         await client.cluster([topic])
@@ -168,7 +164,7 @@ def descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_loops_and_clients_leave_nothing_behind(mock_cluster: MockCluster) -> None:
+def test_loops_and_clients_do_not_leak(mock_cluster: MockCluster) -> None:
     loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
 
     async def work() -> None:
@@ -200,7 +196,7 @@ cluster.inject(Fault.silence(), api="ListOffsets")
 """
 
 
-def test_ctrl_c_ends_the_wait() -> None:
+def test_ctrl_c_interrupts_the_wait() -> None:
     program = f"""{SETUP}
 async def main():
     async with ottla.AsyncClient(cluster.bootstrap) as client:
@@ -216,7 +212,7 @@ except KeyboardInterrupt:
     quickest_reaction(program, 0.5, code=7)
 
 
-def test_exit_while_something_waits() -> None:
+def test_exit_with_a_pending_call() -> None:
     program = f"""{SETUP}
 async def main():
     client = ottla.AsyncClient(cluster.bootstrap)
@@ -233,7 +229,7 @@ asyncio.run(main())
     assert ended.seconds < 60
 
 
-def test_after_a_fork_the_old_refuses_and_a_new_one_works() -> None:
+def test_after_fork_the_old_object_raises_and_a_new_one_works() -> None:
     program = f"""{SETUP}
 bootstrap = cluster.bootstrap
 client = ottla.AsyncClient(bootstrap)

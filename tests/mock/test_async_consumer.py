@@ -33,7 +33,7 @@ def by_partition(seen: list[tuple[int, int]]) -> dict[int, list[int]]:
     return {p: [offset for at, offset in seen if at == p] for p in range(3)}
 
 
-def test_the_methods_are_those_of_the_sync_consumer() -> None:
+def test_methods_match_the_sync_consumer() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in dir(cls) if not name.startswith("_")}
 
@@ -91,7 +91,7 @@ def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str, see
     assert by_partition(run(work())) == {p: list(range(2000)) for p in range(3)}
 
 
-def test_callbacks_may_be_coroutines_and_cancelling_a_poll_does_not_cut_them(
+def test_coroutine_callbacks_survive_a_cancelled_poll(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     fill(mock_cluster, 1)
@@ -135,7 +135,7 @@ def test_callbacks_may_be_coroutines_and_cancelling_a_poll_does_not_cut_them(
     assert diary[-1] == ("revoked", ALL, ALL)
 
 
-def test_an_exception_of_a_callback_reaches_a_poll(mock_cluster: MockCluster, topic: str) -> None:
+def test_a_callback_exception_is_raised_from_poll(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async def fail(consumer: AsyncConsumer, partitions: list[tuple[str, int]]) -> None:
             await asyncio.sleep(0)
@@ -150,9 +150,7 @@ def test_an_exception_of_a_callback_reaches_a_poll(mock_cluster: MockCluster, to
     run(work())
 
 
-def test_one_task_polls_at_a_time_and_others_can_end_it(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_only_one_task_polls_and_others_can_wake_it(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncConsumer(mock_cluster.bootstrap) as consumer:
             consumer.assign(ALL)
@@ -181,7 +179,7 @@ def test_one_task_polls_at_a_time_and_others_can_end_it(
     run(work())
 
 
-def test_a_commit_that_is_not_awaited_is_of_what_was_handed_out_then(
+def test_a_commit_covers_records_returned_before_the_call(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     fill(mock_cluster, 100)
@@ -204,7 +202,7 @@ def test_a_commit_that_is_not_awaited_is_of_what_was_handed_out_then(
     run(work())
 
 
-def test_two_hundred_consumers_need_no_more_threads(mock_cluster: MockCluster) -> None:
+def test_two_hundred_consumers_share_the_threads(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("wide", partitions=200)
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         for partition in range(200):
@@ -240,7 +238,7 @@ def test_two_hundred_consumers_need_no_more_threads(mock_cluster: MockCluster) -
 
 
 @pytest.mark.deep
-def test_polling_holds_up_nobody(mock_cluster: MockCluster, topic: str) -> None:
+def test_polling_does_not_block_the_loop(mock_cluster: MockCluster, topic: str) -> None:
     fill(mock_cluster, 5000)
 
     async def work() -> float:
@@ -269,7 +267,7 @@ def test_polling_holds_up_nobody(mock_cluster: MockCluster, topic: str) -> None:
     assert threading.active_count() < 50
 
 
-def test_ctrl_c_ends_a_poll() -> None:
+def test_ctrl_c_interrupts_poll() -> None:
     quickest_reaction(
         """
         import asyncio

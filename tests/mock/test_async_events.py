@@ -41,7 +41,7 @@ def test_events_as_they_happen(mock_cluster: MockCluster, topic: str) -> None:
     run(work())
 
 
-def test_topics_that_nobody_uses_are_told_of(mock_cluster: MockCluster, topic: str) -> None:
+def test_events_of_all_topics_include_unused_ones(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap, metadata_max_age_ms=200) as client:
             events = await client.events(all_topics=True)
@@ -73,7 +73,7 @@ def test_iterating_ends_with_the_client(mock_cluster: MockCluster) -> None:
     run(work())
 
 
-def test_a_wait_that_is_cancelled_loses_no_event(mock_cluster: MockCluster) -> None:
+def test_a_cancelled_wait_loses_no_event(mock_cluster: MockCluster) -> None:
     """Each topic is told of once, although waits end at every moment."""
     names = [f"t{number:03}" for number in range(100)]
 
@@ -126,7 +126,7 @@ def test_two_readers_share_the_events(mock_cluster: MockCluster) -> None:
     run(work())
 
 
-def test_no_event_in_time_is_none(mock_cluster: MockCluster) -> None:
+def test_timeout_without_events_returns_none(mock_cluster: MockCluster) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             events = await client.events()

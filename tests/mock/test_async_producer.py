@@ -14,7 +14,7 @@ from tests.support.arrow import read_rows, values
 from tests.support.loops import run
 
 
-def test_the_methods_are_those_of_the_sync_producer() -> None:
+def test_methods_match_the_sync_producer() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in vars(cls) if not name.startswith("_")}
 
@@ -22,7 +22,7 @@ def test_the_methods_are_those_of_the_sync_producer() -> None:
     assert public(ottla.AsyncBatchDelivery) == public(ottla.BatchDelivery)
 
 
-def test_a_record_is_where_its_metadata_says(mock_cluster: MockCluster, topic: str) -> None:
+def test_records_are_at_the_reported_offsets(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> list[ottla.RecordMetadata]:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
             assert repr(producer).startswith("AsyncProducer(bootstrap=")
@@ -41,9 +41,7 @@ def test_a_record_is_where_its_metadata_says(mock_cluster: MockCluster, topic: s
     assert found[second.partition, second.offset] == b"v1"
 
 
-def test_without_async_with_the_first_record_connects(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_the_first_record_connects(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         producer = AsyncProducer(mock_cluster.bootstrap)
         assert (await producer.send(topic, b"v", partition=0)).offset == 0
@@ -54,7 +52,9 @@ def test_without_async_with_the_first_record_connects(
     run(work())
 
 
-def test_on_a_client_it_takes_its_connections(mock_cluster: MockCluster, topic: str) -> None:
+def test_producer_on_a_shared_client_uses_its_connections(
+    mock_cluster: MockCluster, topic: str
+) -> None:
     async def work() -> None:
         async with ottla.AsyncClient(mock_cluster.bootstrap) as client:
             async with AsyncProducer(client) as producer:
@@ -69,9 +69,7 @@ def test_on_a_client_it_takes_its_connections(mock_cluster: MockCluster, topic: 
     run(work())
 
 
-def test_what_is_wrong_with_a_record_concerns_it_alone(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_an_invalid_record_fails_alone(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, max_request_size=10_000) as producer:
             await producer.send(single, b"first")
@@ -87,9 +85,7 @@ def test_what_is_wrong_with_a_record_concerns_it_alone(
     run(work())
 
 
-def test_a_refused_record_raises_what_the_broker_said(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_a_rejected_record_raises_the_broker_error(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
             await producer.send(single, b"before")
@@ -128,7 +124,7 @@ def test_batches(mock_cluster: MockCluster, single: str, kind: str) -> None:
     assert values(ottla.scan(single, mock_cluster.bootstrap)) == many
 
 
-def test_a_batch_tells_which_rows_failed(mock_cluster: MockCluster, single: str) -> None:
+def test_a_batch_reports_failed_rows(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, max_request_size=10_000) as producer:
             sent = await producer.send_batch(single, [b"a", b"x" * 10_001, b"c"])

@@ -25,7 +25,7 @@ def threads() -> int:
     return len(list(Path("/proc/self/task").iterdir()))
 
 
-def test_ten_thousand_at_once(mock_cluster: MockCluster, topic: str) -> None:
+def test_ten_thousand_concurrent_sends(mock_cluster: MockCluster, topic: str) -> None:
     mock_cluster.create_topic("another")
 
     async def work() -> None:
@@ -61,9 +61,7 @@ class OwnFutures(asyncio.SelectorEventLoop):
         return super().create_future()
 
 
-def test_a_loop_that_makes_its_own_futures_is_asked_for_them(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_futures_come_from_the_loops_create_future(mock_cluster: MockCluster, topic: str) -> None:
     own = OwnFutures()
 
     async def work() -> int:
@@ -81,9 +79,7 @@ def test_a_loop_that_makes_its_own_futures_is_asked_for_them(
         own.close()
 
 
-def test_one_producer_serves_loops_one_after_the_other(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_one_producer_serves_consecutive_loops(mock_cluster: MockCluster, single: str) -> None:
     async def first() -> AsyncProducer:
         producer = AsyncProducer(mock_cluster.bootstrap)
         await producer.send(single, b"0")
@@ -104,7 +100,7 @@ def test_one_producer_serves_loops_one_after_the_other(
     run(last())
 
 
-def test_a_loop_that_nobody_closed_is_collected(mock_cluster: MockCluster, topic: str) -> None:
+def test_an_unclosed_loop_is_garbage_collected(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
             await producer.send(topic, b"v")
@@ -123,7 +119,7 @@ def test_a_loop_that_nobody_closed_is_collected(mock_cluster: MockCluster, topic
         assert collected()
 
 
-def test_loops_of_several_threads_share_one(mock_cluster: MockCluster, topic: str) -> None:
+def test_loops_in_several_threads_share_a_producer(mock_cluster: MockCluster, topic: str) -> None:
     producer = AsyncProducer(mock_cluster.bootstrap)
     offsets: dict[int, list[tuple[int, int | None]]] = {}
 
@@ -150,9 +146,7 @@ async def _close(producer: AsyncProducer) -> None:
     await producer.close()
 
 
-def test_a_loop_that_is_gone_leaves_the_others_alone(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_a_closed_loop_does_not_affect_the_others(mock_cluster: MockCluster, single: str) -> None:
     producer = AsyncProducer(mock_cluster.bootstrap)
     mock_cluster.inject(Fault.delay(0.2), api="Produce", times=1)
 
@@ -176,7 +170,7 @@ cluster.create_topic("t")
 """
 
 
-def test_ctrl_c_ends_the_wait() -> None:
+def test_ctrl_c_interrupts_the_wait() -> None:
     program = f"""{SETUP}
 cluster.inject(Fault.silence(), api="Produce")
 async def main():
@@ -195,7 +189,7 @@ except KeyboardInterrupt:
     assert seconds < 25
 
 
-def test_exit_with_records_under_way_keeps_the_exit_code() -> None:
+def test_exit_with_records_in_flight_keeps_the_exit_code() -> None:
     program = f"""{SETUP}
 cluster.inject(Fault.silence(), api="Produce")
 async def main():
@@ -210,7 +204,7 @@ asyncio.run(main())
     assert ended.seconds < 60
 
 
-def test_after_a_fork_the_old_refuses_and_a_new_one_works() -> None:
+def test_after_fork_the_old_object_raises_and_a_new_one_works() -> None:
     program = f"""{SETUP}
 bootstrap = cluster.bootstrap
 producer = ottla.AsyncProducer(bootstrap)

@@ -43,7 +43,7 @@ async def hit(cluster: MockCluster, fault: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_of_ten_thousand_may_be_cancelled(
+def test_cancel_some_of_ten_thousand_sends(
     mock_cluster: MockCluster, topic: str, seed: int
 ) -> None:
     """Some while they wait for room, some while they are on their way."""
@@ -83,7 +83,7 @@ def test_any_of_ten_thousand_may_be_cancelled(
     run(work())
 
 
-def test_a_full_buffer_holds_back_in_order(mock_cluster: MockCluster, single: str) -> None:
+def test_a_full_buffer_blocks_senders_in_order(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, **SMALL) as producer:
             await producer.send(single, b"")
@@ -101,9 +101,7 @@ def test_a_full_buffer_holds_back_in_order(mock_cluster: MockCluster, single: st
     assert numbers(mock_cluster, single) == list(range(200))
 
 
-def test_a_record_that_waits_and_is_cancelled_is_not_sent(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_a_send_cancelled_while_waiting_is_not_sent(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, **SMALL) as producer:
             await producer.send(single, b"")
@@ -120,7 +118,7 @@ def test_a_record_that_waits_and_is_cancelled_is_not_sent(
     assert numbers(mock_cluster, single) == list(range(30))
 
 
-def test_a_buffer_that_stays_full_is_a_time_out(mock_cluster: MockCluster, single: str) -> None:
+def test_a_buffer_that_stays_full_times_out(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         client = ottla.AsyncClient(mock_cluster.bootstrap, max_block_ms=300, **SMALL)
         # Or the first would have no more time to be looked up in.
@@ -150,7 +148,7 @@ def test_a_buffer_that_stays_full_is_a_time_out(mock_cluster: MockCluster, singl
     run(work())
 
 
-def test_a_topic_that_is_missing_holds_up_no_other() -> None:
+def test_a_missing_topic_does_not_block_other_topics() -> None:
     async def work() -> None:
         with MockCluster(auto_create_topics=False) as cluster:
             cluster.create_topic("there")
@@ -164,7 +162,7 @@ def test_a_topic_that_is_missing_holds_up_no_other() -> None:
     run(work())
 
 
-def test_a_missing_topic_costs_no_other_record_its_time() -> None:
+def test_a_missing_topic_does_not_use_up_the_close_timeout() -> None:
     """Regression: it took all the time that ``close`` was given; what lingered was then told that
     it was not written, and the record of the missing topic was open when ``close`` had returned."""
 
@@ -189,7 +187,9 @@ def test_a_missing_topic_costs_no_other_record_its_time() -> None:
     run(work())
 
 
-def test_flush_waits_also_for_what_waits_for_room(mock_cluster: MockCluster, single: str) -> None:
+def test_flush_covers_sends_waiting_for_buffer_space(
+    mock_cluster: MockCluster, single: str
+) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, **SMALL) as producer:
             first = producer.send(single, b"")
@@ -204,7 +204,7 @@ def test_flush_waits_also_for_what_waits_for_room(mock_cluster: MockCluster, sin
     run(work())
 
 
-def test_close_sends_what_waits_and_is_not_undone_by_cancelling(
+def test_close_sends_waiting_records_even_if_cancelled(
     mock_cluster: MockCluster, single: str
 ) -> None:
     async def work() -> None:

@@ -107,7 +107,7 @@ def test_wrong_host() -> None:
     assert error.context["phase"] == "DNS"
 
 
-def test_each_of_several_is_listed() -> None:
+def test_errors_list_every_bootstrap_server() -> None:
     addresses = [closed_port(), "no-such-host.invalid:9092"]
     error = fails(
         lambda: ottla.Client(addresses, timeout=PATIENT),
@@ -120,7 +120,7 @@ def test_each_of_several_is_listed() -> None:
     assert all(address in str(error) for address in addresses)
 
 
-def test_one_good_server_is_enough(mock_cluster: MockCluster) -> None:
+def test_one_reachable_server_is_enough(mock_cluster: MockCluster) -> None:
     for _ in range(5):
         with ottla.Client(
             [closed_port(), mock_cluster.bootstrap.split(",")[0]], timeout=PATIENT
@@ -177,7 +177,7 @@ def test_servers_that_are_not_kafka(what: str) -> None:
         assert address in str(error)
 
 
-def test_a_server_that_hangs_up() -> None:
+def test_server_that_closes_the_connection() -> None:
     with serving(lambda connection: connection.close()) as address:
         error = fails(
             lambda: ottla.Client(address, timeout=PATIENT),
@@ -188,7 +188,7 @@ def test_a_server_that_hangs_up() -> None:
         assert error.context["phase"] == "ApiVersions"
 
 
-def test_half_a_frame_and_silence(caplog: pytest.LogCaptureFixture) -> None:
+def test_half_a_frame_then_silence(caplog: pytest.LogCaptureFixture) -> None:
     config = {"socket.connection.setup.timeout.ms": 400}
     with serving(read_and_send(b"\0\0\0\x20half")) as address:
         error = fails(
@@ -242,7 +242,7 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
     fails(lambda: make(None), errors.ConfigError, "bootstrap.servers is empty", 0)
 
 
-def test_unknown_topic_within_the_time(mock_cluster: MockCluster) -> None:
+def test_unknown_topic_fails_within_the_timeout(mock_cluster: MockCluster) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
         calls: tuple[Callable[[], object], ...] = (
             lambda: client.cluster(["nowhere"], timeout=3),
@@ -259,7 +259,7 @@ def test_unknown_topic_within_the_time(mock_cluster: MockCluster) -> None:
                 assert error.context["topic"] == "nowhere"
 
 
-def test_a_cluster_that_went_away(mock_cluster: MockCluster, topic: str) -> None:
+def test_cluster_that_shuts_down(mock_cluster: MockCluster, topic: str) -> None:
     client = ottla.Client(mock_cluster.bootstrap)
     client.cluster([topic])
     producer = ottla.Producer(client)

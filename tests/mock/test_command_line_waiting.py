@@ -20,14 +20,14 @@ def first_line(process: subprocess.Popen[bytes]) -> str:
     return line
 
 
-def test_a_bootstrap_server_that_does_not_answer() -> None:
+def test_bootstrap_server_that_does_not_respond() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = f"127.0.0.1:{silent.getsockname()[1]}"
         with running("topology", server) as process:
             assert first_line(process) == f"ottla: waiting for an answer from {server}"
 
 
-def test_a_leader_that_cannot_be_reached(mock_cluster: MockCluster, single: str) -> None:
+def test_unreachable_leader(mock_cluster: MockCluster, single: str) -> None:
     leader = mock_cluster.leader(single, 0)
     assert leader is not None
     [closed] = free_ports(1)
@@ -40,7 +40,7 @@ def test_a_leader_that_cannot_be_reached(mock_cluster: MockCluster, single: str)
     assert "refused" in line
 
 
-def test_records_that_are_not_acknowledged(mock_cluster: MockCluster, single: str) -> None:
+def test_unacknowledged_records(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.delay(30), api="Produce")
     with running("produce", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdin is not None
@@ -50,14 +50,14 @@ def test_records_that_are_not_acknowledged(mock_cluster: MockCluster, single: st
         assert first_line(process) == "ottla: waiting for 1 record to be acknowledged"
 
 
-def test_what_does_not_wait_says_nothing(mock_cluster: MockCluster, single: str) -> None:
+def test_commands_that_do_not_wait_are_silent(mock_cluster: MockCluster, single: str) -> None:
     done = ottla("produce", mock_cluster.bootstrap, "-t", single, "-v", stdin=b"one\n")
     assert (done.code, done.err) == (0, "ottla: 1 record written, 0 failed\n")
     done = ottla("consume", mock_cluster.bootstrap, "-t", single, "-e")
     assert (done.code, done.out, done.err) == (0, b"one\n", "")
 
 
-def test_following_a_quiet_topic_is_no_news(mock_cluster: MockCluster, single: str) -> None:
+def test_following_a_quiet_topic_is_silent(mock_cluster: MockCluster, single: str) -> None:
     """At the end of a topic nothing is wrong; only a person at a terminal is told."""
     mock_cluster.append(single, 0, [b"one"])
     with running("consume", mock_cluster.bootstrap, "-t", single) as process:
@@ -70,7 +70,7 @@ def test_following_a_quiet_topic_is_no_news(mock_cluster: MockCluster, single: s
         assert process.stderr.read() == b""
 
 
-def test_an_argument_that_is_no_pair_is_not_shown(mock_cluster: MockCluster) -> None:
+def test_a_malformed_option_is_not_echoed(mock_cluster: MockCluster) -> None:
     """It may be a password."""
     wrong = ["-X", "linger.ms=5", "-X", "sasl.password:secret-word"]
     done = ottla("topology", mock_cluster.bootstrap, *wrong)

@@ -9,7 +9,7 @@ from tests.support.command import ottla
 
 
 @pytest.mark.parametrize("ends", [["-e"], ["-c", "2"]])
-def test_records_that_are_gone_are_skipped_with_a_warning(
+def test_deleted_records_are_skipped_with_a_warning(
     mock_cluster: MockCluster, single: str, ends: list[str]
 ) -> None:
     mock_cluster.append(single, 0, [b"%d" % i for i in range(5)])

@@ -38,7 +38,7 @@ def batch_size(cluster: MockCluster, topic: str, **config: Any) -> float:
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("zstd", 1, 19)])
-def test_a_higher_level_takes_less_room(
+def test_a_higher_level_compresses_better(
     mock_cluster: MockCluster, codec: str, low: int, high: int
 ) -> None:
     def size(topic: str, **level: int) -> float:
@@ -55,7 +55,7 @@ def test_a_higher_level_takes_less_room(
     assert thorough <= default <= quick
 
 
-def test_lz4s_default_level_is_the_fast_one_and_the_others_search(
+def test_lz4_default_level_is_fast_and_higher_ones_are_smaller(
     mock_cluster: MockCluster,
 ) -> None:
     sizes = {
@@ -71,7 +71,7 @@ def test_lz4s_default_level_is_the_fast_one_and_the_others_search(
 @pytest.mark.parametrize(
     ("codec", "levels"), [("gzip", (0, 10)), ("lz4", (0, 18)), ("zstd", (-131_073, 23))]
 )
-def test_a_level_that_a_codec_has_not_is_refused(
+def test_levels_out_of_range_are_rejected(
     mock_cluster: MockCluster, codec: str, levels: tuple[int, int]
 ) -> None:
     for level in levels:

@@ -62,7 +62,7 @@ def rows(batch: ottla.RecordBatch) -> list[tuple[int, int]]:
     return list(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
 
 
-def test_a_record_has_all_that_was_sent(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_a_record_has_every_field_that_was_sent(mock_cluster: MockCluster, consumer: Any) -> None:
     headers = [("h", b"1"), ("h", None), ("ö", b"")]
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         producer.send(T, b"value", b"key", headers=headers, timestamp=17, partition=1)
@@ -87,7 +87,7 @@ def test_a_record_has_all_that_was_sent(mock_cluster: MockCluster, consumer: Any
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_polls_hand_out_all_once_and_in_order(
+def test_polls_return_each_record_once_and_in_order(
     mock_cluster: MockCluster, consumer: Any, codec: str
 ) -> None:
     fill(mock_cluster, 200, compression_type=codec)
@@ -143,7 +143,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
     assert consumer.poll(timeout=0.2) == []
 
 
-def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_arrow_batches_hold_the_same_records(mock_cluster: MockCluster, consumer: Any) -> None:
     fill(mock_cluster, 500)
     seen: list[tuple[int, int]] = []
     deadline = time.monotonic() + SOON
@@ -169,7 +169,9 @@ def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer
             consumer.poll_arrow(columns=wrong)
 
 
-def test_ways_of_reading_can_be_mixed(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_poll_poll_arrow_and_iteration_can_be_mixed(
+    mock_cluster: MockCluster, consumer: Any
+) -> None:
     fill(mock_cluster, 400)
     seen: list[tuple[int, int]] = []
     deadline = time.monotonic() + SOON
@@ -194,9 +196,7 @@ class Upper:
         return f"{topic}/{data.decode().upper()}/{len(headers)}"
 
 
-def test_deserializers_make_objects_but_of_null(
-    kind: Any, mock_cluster: MockCluster, topic: str
-) -> None:
+def test_deserializers_skip_null(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         producer.send(topic, json.dumps({"n": 1}), "key", headers=[("h", b"")], partition=0)
         producer.send(topic, None, None, partition=0)
@@ -219,14 +219,14 @@ def test_deserializers_make_objects_but_of_null(
 
 
 @pytest.mark.parametrize("generic", [ottla.Record, ottla.Consumer, ottla.AsyncConsumer])
-def test_records_and_consumers_have_type_arguments(generic: Any) -> None:
+def test_records_and_consumers_are_generic(generic: Any) -> None:
     assert get_args(generic[str, int]) == (str, int)
     assert get_origin(generic[str, int]) is generic
     made = ottla.Record[str, int]("t", 0, 5, key="a", value=5)
     assert type(made) is ottla.Record
 
 
-def test_what_cannot_be_deserialized_stays_the_next_record(
+def test_a_deserialization_error_does_not_move_the_position(
     kind: Any, mock_cluster: MockCluster, topic: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
@@ -249,7 +249,7 @@ def test_what_cannot_be_deserialized_stays_the_next_record(
         assert [record.value for record in read(consumer, 1)] == ["3"]
 
 
-def test_offsets_can_be_asked_for(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_offset_queries(mock_cluster: MockCluster, consumer: Any) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         for n in range(10):
             producer.send(T, b"v", timestamp=1000 + n, partition=0)
@@ -261,9 +261,7 @@ def test_offsets_can_be_asked_for(mock_cluster: MockCluster, consumer: Any) -> N
     assert found[T, 1] is None
 
 
-def test_without_a_position_and_a_policy_the_program_is_asked(
-    kind: Any, mock_cluster: MockCluster, topic: str
-) -> None:
+def test_auto_offset_reset_none_raises(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
     fill(mock_cluster, 10, 1)
     with kind(mock_cluster.bootstrap, auto_offset_reset="none") as consumer:
         consumer.assign([(topic, 0)])
@@ -278,9 +276,7 @@ def test_without_a_position_and_a_policy_the_program_is_asked(
             consumer.poll(timeout=SOON)
 
 
-def test_calls_that_do_not_fit_are_refused(
-    kind: Any, mock_cluster: MockCluster, consumer: Any
-) -> None:
+def test_invalid_calls_raise(kind: Any, mock_cluster: MockCluster, consumer: Any) -> None:
     call: Callable[[], object]
     for call in (
         lambda: consumer.seek("other", 0, 5),
@@ -328,7 +324,7 @@ def test_calls_that_do_not_fit_are_refused(
             other.subscribe([T])
 
 
-def test_assigning_anew_keeps_what_stays(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_reassigning_keeps_positions(mock_cluster: MockCluster, consumer: Any) -> None:
     fill(mock_cluster, 10)
     read(consumer, 30)
     consumer.assign([(T, 1)])
@@ -340,7 +336,7 @@ def test_assigning_anew_keeps_what_stays(mock_cluster: MockCluster, consumer: An
     assert consumer.assignment() == []
 
 
-def test_damage_on_the_way_is_fetched_again(
+def test_corrupt_batches_are_fetched_again(
     kind: Any, mock_cluster: MockCluster, topic: str
 ) -> None:
     fill(mock_cluster, 100, 1)
@@ -362,7 +358,7 @@ def test_a_client_can_be_shared(kind: Any, mock_cluster: MockCluster, topic: str
             kind(client, group_id="g")
 
 
-def test_closed_is_closed(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
+def test_closed_consumer_raises(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
     consumer = kind(mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest")
     consumer.assign([(topic, 0)])
     assert not consumer.closed
@@ -394,7 +390,7 @@ def test_closed_is_closed(kind: Any, mock_cluster: MockCluster, topic: str) -> N
         time.sleep(0.01)
 
 
-def test_dropping_without_close_leaves_nothing(mock_cluster: MockCluster, topic: str) -> None:
+def test_dropping_without_close_does_not_leak(mock_cluster: MockCluster, topic: str) -> None:
     fill(mock_cluster, 100)
     before = threading.active_count()
     for _ in range(20):
@@ -437,7 +433,7 @@ def until_refused(consumer: Any) -> errors.StateError:
     raise AssertionError("it was not refused")
 
 
-def test_one_thread_polls_at_a_time_and_others_can_wake_it(
+def test_only_one_thread_polls_and_others_can_wake_it(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     with ottla.Consumer(mock_cluster.bootstrap) as consumer:
@@ -458,7 +454,7 @@ def test_one_thread_polls_at_a_time_and_others_can_wake_it(
             consumer.poll(timeout=0)
 
 
-def test_closing_ends_the_poll_of_another_thread(mock_cluster: MockCluster, topic: str) -> None:
+def test_close_ends_a_poll_in_another_thread(mock_cluster: MockCluster, topic: str) -> None:
     consumer = ottla.Consumer(mock_cluster.bootstrap)
     consumer.assign([(topic, 0)])
     outcome: list[BaseException] = []

@@ -23,7 +23,7 @@ def read(consumer: ottla.Consumer, count: int) -> int:
     return found
 
 
-def test_twelve_leaders_take_one_connection_each_and_one_for_the_coordinator() -> None:
+def test_one_connection_per_leader_and_one_for_the_coordinator() -> None:
     with MockCluster(brokers=12) as cluster:
         cluster.create_topic("t", 12)
         for partition in range(12):
@@ -46,7 +46,7 @@ def test_twelve_leaders_take_one_connection_each_and_one_for_the_coordinator() -
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_heartbeats_are_on_time_while_answers_are_huge_and_the_gil_is_held(protocol: str) -> None:
+def test_heartbeats_are_on_time_during_large_responses_and_gil_stalls(protocol: str) -> None:
     api = {"classic": "Heartbeat", "consumer": "ConsumerGroupHeartbeat"}[protocol]
     config: dict[str, Any] = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 100}
     with MockCluster(brokers=1, group_session_timeout=6) as cluster:

@@ -73,7 +73,7 @@ def until(condition: Any, *consumers: Any) -> None:
             consumer.poll(timeout=0.02)
 
 
-def test_members_share_and_hand_over(mock_cluster: MockCluster, member: Any) -> None:
+def test_members_share_and_hand_over_partitions(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 10)
     diary, other = Diary(), Diary()
     with member() as first:
@@ -100,7 +100,7 @@ def test_members_share_and_hand_over(mock_cluster: MockCluster, member: Any) -> 
     assert diary.consumers <= {ottla.Consumer, ottla.AsyncConsumer}
 
 
-def test_closing_commits_just_what_was_handed_out(mock_cluster: MockCluster, member: Any) -> None:
+def test_close_commits_exactly_the_returned_records(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 100)
     with member(topics=["orders"]) as consumer:
         seen = places([next(consumer) for _ in range(77)])
@@ -138,7 +138,7 @@ def test_an_exception_in_the_with_block_commits_nothing(
     assert committed == {ALL[0]: ottla.OffsetAndMetadata(1), ALL[1]: None, ALL[2]: None}
 
 
-def test_an_exception_in_the_with_block_is_raised_even_if_closing_fails(
+def test_an_exception_in_the_with_block_wins_over_a_close_failure(
     mock_cluster: MockCluster, member: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(mock_cluster, 1)
@@ -160,7 +160,9 @@ def test_an_exception_in_the_with_block_is_raised_even_if_closing_fails(
     until(lambda: "in the callback" in caplog.text)
 
 
-def test_without_auto_commit_only_commits_count(mock_cluster: MockCluster, member: Any) -> None:
+def test_without_auto_commit_only_explicit_commits_count(
+    mock_cluster: MockCluster, member: Any
+) -> None:
     fill(mock_cluster, 10)
     with member(topics=["orders"], enable_auto_commit=False) as consumer:
         read(consumer, 30)
@@ -183,7 +185,9 @@ def test_without_auto_commit_only_commits_count(mock_cluster: MockCluster, membe
         assert {c.offset for c in consumer.committed().values()} == {10}
 
 
-def test_what_a_callback_raises_reaches_the_poll(mock_cluster: MockCluster, member: Any) -> None:
+def test_a_rebalance_callback_exception_is_raised_from_poll(
+    mock_cluster: MockCluster, member: Any
+) -> None:
     fill(mock_cluster, 10)
 
     def fail(consumer: Any, partitions: list[tuple[str, int]]) -> None:
@@ -220,7 +224,7 @@ def test_callbacks_may_seek_and_pause_but_not_poll(mock_cluster: MockCluster, me
         assert places(read(consumer, 2)) == [(0, 8), (0, 9)]
 
 
-def test_a_pattern_finds_topics_that_come_later(mock_cluster: MockCluster, member: Any) -> None:
+def test_a_pattern_matches_topics_created_later(mock_cluster: MockCluster, member: Any) -> None:
     with member(metadata_max_age_ms=200) as consumer:
         consumer.subscribe(pattern="ord.*|late-.*")
         assert consumer.subscription() == "ord.*|late-.*"
@@ -230,7 +234,7 @@ def test_a_pattern_finds_topics_that_come_later(mock_cluster: MockCluster, membe
         until(lambda: consumer.assignment() == [("late-one", 0), *ALL], consumer)
 
 
-def test_a_wrong_pattern_is_told_at_once(mock_cluster: MockCluster) -> None:
+def test_an_invalid_pattern_raises_at_once(mock_cluster: MockCluster) -> None:
     with (
         ottla.Consumer(mock_cluster.bootstrap, group_id="g") as consumer,
         pytest.raises(errors.ConfigError),
@@ -238,7 +242,7 @@ def test_a_wrong_pattern_is_told_at_once(mock_cluster: MockCluster) -> None:
         consumer.subscribe(pattern="(")
 
 
-def test_unsubscribing_calls_back_and_leaves(mock_cluster: MockCluster, member: Any) -> None:
+def test_unsubscribe_calls_on_revoked_and_leaves(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 1)
     diary = Diary()
     with member() as consumer:
@@ -251,7 +255,7 @@ def test_unsubscribing_calls_back_and_leaves(mock_cluster: MockCluster, member: 
         until(lambda: consumer.assignment() == ALL, consumer)
 
 
-def test_lost_partitions_are_told_as_lost(mock_cluster: MockCluster, member: Any) -> None:
+def test_lost_partitions_call_on_lost(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 1)
     for given in ("on_lost", "on_revoked"):
         lost: list[tuple[str, int]] = []
@@ -265,7 +269,7 @@ def test_lost_partitions_are_told_as_lost(mock_cluster: MockCluster, member: Any
             until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
 
 
-def test_a_commit_that_is_refused_raises(mock_cluster: MockCluster, member: Any) -> None:
+def test_a_rejected_commit_raises(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 1)
     with member(topics=["orders"], enable_auto_commit=False) as consumer:
         read(consumer, 3)
@@ -275,7 +279,7 @@ def test_a_commit_that_is_refused_raises(mock_cluster: MockCluster, member: Any)
         assert raised.value.name == "UNKNOWN_MEMBER_ID"
 
 
-def test_commits_of_a_callback_go_out_before_the_next_reader_begins(
+def test_commits_in_on_revoked_precede_the_next_owner(
     mock_cluster: MockCluster, member: Any
 ) -> None:
     # Regression: what was queued was not waited for, so the next reader began before it, and was
@@ -300,7 +304,7 @@ def test_commits_of_a_callback_go_out_before_the_next_reader_begins(
     assert set(told) == {None}
 
 
-def test_async_commits_are_told_in_order_by_a_later_call(
+def test_commit_callbacks_run_in_order_in_a_later_call(
     mock_cluster: MockCluster, topic: str, kind: Any
 ) -> None:
     with kind(mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest") as consumer:
@@ -329,7 +333,7 @@ def test_async_commits_are_told_in_order_by_a_later_call(
             until(lambda: False, consumer)
 
 
-def test_closing_waits_for_async_commits_and_tells(
+def test_close_waits_for_async_commits_and_calls_back(
     mock_cluster: MockCluster, topic: str, kind: Any
 ) -> None:
     mock_cluster.inject(Fault.delay(0.3), api="OffsetCommit")
@@ -347,7 +351,7 @@ def test_closing_waits_for_async_commits_and_tells(
     assert mock_cluster.committed("g") == {(topic, 0): 2}
 
 
-def test_a_coroutine_may_be_told_of_a_commit(mock_cluster: MockCluster, topic: str) -> None:
+def test_a_commit_callback_may_be_a_coroutine(mock_cluster: MockCluster, topic: str) -> None:
     told: list[tuple[str, Any]] = []
 
     async def run() -> None:

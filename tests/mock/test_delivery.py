@@ -78,7 +78,7 @@ def test_a_cancelled_wait_does_not_cancel_the_record(
     assert mock_cluster.end_offset(single, 0) == 1
 
 
-def test_a_delivery_is_awaited_in_several_loops(mock_cluster: MockCluster, single: str) -> None:
+def test_a_delivery_can_be_awaited_in_several_loops(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.delay(0.3), api="Produce", times=1)
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
         delivery = producer.send(single, "v")
@@ -108,7 +108,7 @@ def test_an_awaited_failure_is_raised_and_counts_as_seen(
     assert warnings(caplog) == []
 
 
-def test_a_failure_whose_wait_was_cancelled_is_not_silent(
+def test_a_failure_after_a_cancelled_wait_is_reported(
     mock_cluster: MockCluster, single: str
 ) -> None:
     mock_cluster.inject(Fault.delay(0.3), api="Produce", times=1)
@@ -151,7 +151,7 @@ def test_a_done_callback_is_called_once_on_the_delivery_thread(
         assert called[501:] == [(deliveries[7], threading.current_thread().name)], "at once"
 
 
-def test_a_done_callback_that_raises_concerns_nobody_else(
+def test_a_done_callback_exception_does_not_affect_others(
     mock_cluster: MockCluster, single: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     mock_cluster.inject(Fault.delay(0.2), api="Produce", times=1)
@@ -178,7 +178,7 @@ def test_a_done_callback_that_raises_concerns_nobody_else(
 
 
 @pytest.mark.parametrize("asks", [False, True])
-def test_a_failure_counts_as_seen_if_the_done_callback_asks(
+def test_a_done_callback_that_reads_the_failure_marks_it_seen(
     mock_cluster: MockCluster, single: str, asks: bool
 ) -> None:
     mock_cluster.inject(Fault.delay(0.2), api="Produce", times=1)
@@ -233,7 +233,7 @@ def test_a_done_callback_may_send(mock_cluster: MockCluster, single: str) -> Non
     assert mock_cluster.end_offset(single, 0) == 6
 
 
-def test_waiters_of_all_kinds_at_once(mock_cluster: MockCluster, single: str) -> None:
+def test_all_kinds_of_waiters_at_once(mock_cluster: MockCluster, single: str) -> None:
     """Callbacks, awaits, threads and flushes of one producer, and none waits for another."""
     called: list[int] = []
 

@@ -24,7 +24,7 @@ def until(events: Events, kind: str) -> Event:
             return event
 
 
-def test_a_leader_that_moves_and_a_broker_that_goes() -> None:
+def test_leader_changes_and_broker_losses() -> None:
     with MockCluster(brokers=3) as cluster:
         cluster.create_topic("orders", partitions=3)
         with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
@@ -49,7 +49,7 @@ def test_a_leader_that_moves_and_a_broker_that_goes() -> None:
             assert until(events, "topic_gone").topic == "orders"
 
 
-def test_topics_that_nobody_uses_come_and_go() -> None:
+def test_unused_topics_appear_and_disappear() -> None:
     with MockCluster(brokers=3) as cluster:
         cluster.create_topic("old")
         with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
@@ -66,7 +66,7 @@ def test_topics_that_nobody_uses_come_and_go() -> None:
             assert list(client.cluster(refresh=True).topics) == []
 
 
-def test_connections_come_and_go_with_their_cause() -> None:
+def test_connection_events_carry_their_cause() -> None:
     with (
         MockCluster(brokers=1) as cluster,
         ottla.Client(cluster.bootstrap, connect=False) as client,
@@ -100,6 +100,6 @@ def test_iterating_ends_with_the_client() -> None:
             client.events()
 
 
-def test_no_event_in_time_is_none() -> None:
+def test_timeout_without_events_returns_none() -> None:
     with MockCluster(brokers=1) as cluster, ottla.Client(cluster.bootstrap) as client:
         assert client.events().next(timeout=0.05) is None

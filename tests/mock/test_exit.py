@@ -34,7 +34,7 @@ asyncio.run(work())
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", MAKE)
-def test_what_is_unsent_is_written(
+def test_unsent_records_are_written_at_exit(
     mock_cluster: MockCluster, single: str, kind: str, way: str
 ) -> None:
     program, code = WAYS[way]
@@ -44,7 +44,7 @@ def test_what_is_unsent_is_written(
     assert ended.seconds < 50, "linger.ms is a minute"
 
 
-def test_callbacks_are_called_at_the_end(mock_cluster: MockCluster, single: str) -> None:
+def test_callbacks_run_at_exit(mock_cluster: MockCluster, single: str) -> None:
     ended = run_child(
         f"""
 producer = ottla.Producer({mock_cluster.bootstrap!r}, linger_ms=60_000)
@@ -57,7 +57,7 @@ say("ready")
 
 
 @pytest.mark.parametrize("kind", MAKE)
-def test_what_cannot_be_written_is_told_within_a_bound(
+def test_lost_records_are_reported_within_a_bound(
     mock_cluster: MockCluster, single: str, kind: str
 ) -> None:
     mock_cluster.inject(Fault.silence(), api="Produce")
@@ -70,7 +70,7 @@ def test_what_cannot_be_written_is_told_within_a_bound(
     assert mock_cluster.end_offset(single, 0) == 0
 
 
-def test_ctrl_c_ends_the_wait(mock_cluster: MockCluster, single: str) -> None:
+def test_ctrl_c_interrupts_the_wait(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.silence(), api="Produce")
     program = f"""
 {MAKE["sync"].format(bootstrap=mock_cluster.bootstrap)}
@@ -84,7 +84,7 @@ sys.exit(21)
     assert ended.seconds < 8
 
 
-def test_a_producer_that_was_closed_holds_up_nothing_and_a_dropped_one_is_written(
+def test_closed_producers_do_not_delay_exit_and_dropped_ones_are_written(
     mock_cluster: MockCluster, single: str
 ) -> None:
     ended = run_child(

@@ -40,7 +40,7 @@ PASSING: dict[str, Callable[[], Fault]] = {
 
 
 @pytest.mark.parametrize("kind", PASSING)
-def test_a_scan_gets_over_it(mock_cluster: MockCluster, written: str, kind: str) -> None:
+def test_a_scan_recovers(mock_cluster: MockCluster, written: str, kind: str) -> None:
     fault = mock_cluster.inject(PASSING[kind](), api="Fetch", times=2)
     assert values(ottla.scan(written, mock_cluster.bootstrap, timeout=60)) == HUNDRED
     assert mock_cluster.fault_hits(fault) >= 1
@@ -59,7 +59,7 @@ WITHOUT_DUPLICATES = {
 
 
 @pytest.mark.parametrize("kind", PASSING)
-def test_a_producer_gets_over_it(mock_cluster: MockCluster, single: str, kind: str) -> None:
+def test_a_producer_recovers(mock_cluster: MockCluster, single: str, kind: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
         fault = mock_cluster.inject(PASSING[kind](), api="Produce", times=2)
         offsets = [producer.send(single, value).result(60).offset for value in HUNDRED[:5]]
@@ -72,7 +72,7 @@ def test_a_producer_gets_over_it(mock_cluster: MockCluster, single: str, kind: s
         assert read == HUNDRED[:5]
 
 
-def test_silence_times_out_and_passes(mock_cluster: MockCluster, written: str) -> None:
+def test_a_silent_broker_times_out_and_is_retried(mock_cluster: MockCluster, written: str) -> None:
     with ottla.Client(
         mock_cluster.bootstrap, request_timeout_ms=300, fetch_max_wait_ms=100
     ) as client:
@@ -83,7 +83,7 @@ def test_silence_times_out_and_passes(mock_cluster: MockCluster, written: str) -
         assert 0.3 <= time.monotonic() - started < 20
 
 
-def test_silence_for_ever_is_a_time_out(mock_cluster: MockCluster, written: str) -> None:
+def test_a_permanently_silent_broker_times_out(mock_cluster: MockCluster, written: str) -> None:
     with ottla.Client(
         mock_cluster.bootstrap, request_timeout_ms=200, fetch_max_wait_ms=50
     ) as client:
@@ -97,7 +97,7 @@ def test_silence_for_ever_is_a_time_out(mock_cluster: MockCluster, written: str)
         assert 0.9 <= time.monotonic() - started < 20
 
 
-def test_corruption_for_ever_names_the_place(mock_cluster: MockCluster, written: str) -> None:
+def test_permanent_corruption_names_the_offset(mock_cluster: MockCluster, written: str) -> None:
     mock_cluster.inject(Fault.corrupt_records(), api="Fetch")
     with pytest.raises(errors.ProtocolError, match="damaged") as raised:
         list(ottla.scan(written, mock_cluster.bootstrap, timeout=30))
@@ -105,14 +105,14 @@ def test_corruption_for_ever_names_the_place(mock_cluster: MockCluster, written:
     assert raised.value.context["partition"] == 0
 
 
-def test_an_error_that_does_not_pass(mock_cluster: MockCluster, written: str) -> None:
+def test_permanent_error(mock_cluster: MockCluster, written: str) -> None:
     mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Fetch")
     with pytest.raises(errors.AuthorizationError) as raised:
         list(ottla.scan(written, mock_cluster.bootstrap, timeout=30))
     assert (raised.value.name, raised.value.retriable) == ("TOPIC_AUTHORIZATION_FAILED", False)
 
 
-def test_a_lost_answer_says_maybe(mock_cluster: MockCluster, single: str) -> None:
+def test_a_lost_response_sets_maybe_done(mock_cluster: MockCluster, single: str) -> None:
     config = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2500, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
         producer.send(single, "first").result(30)
@@ -171,7 +171,7 @@ def test_a_stopped_broker_comes_back(mock_cluster: MockCluster, topic: str) -> N
         (lambda: Fault.delay(-1), "delay"),
     ],
 )
-def test_wrong_faults_are_told(
+def test_invalid_faults_raise(
     mock_cluster: MockCluster, fault: Callable[[], Fault], words: str
 ) -> None:
     with pytest.raises(errors.ConfigError, match=words):
@@ -180,7 +180,7 @@ def test_wrong_faults_are_told(
         mock_cluster.inject(Fault.silence(), api="Produced")
 
 
-def test_faults_are_shown() -> None:
+def test_fault_repr() -> None:
     assert repr(Fault.error("CORRUPT_MESSAGE")) == "Fault.error('CORRUPT_MESSAGE')"
     assert repr(Fault.delay(1)) == "Fault.delay(1.0)"
     assert repr(Fault.bytes(b"x")) == "Fault.bytes(b'x')"

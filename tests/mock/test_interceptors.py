@@ -72,7 +72,7 @@ def listening() -> Listening:
     return Listening("first")
 
 
-def test_each_gets_what_the_one_before_it_made(
+def test_interceptors_run_in_order(
     mock_cluster: MockCluster, single: str, listening: Listening
 ) -> None:
     second = Listening("second")
@@ -106,7 +106,7 @@ def test_each_gets_what_the_one_before_it_made(
     assert names(row) == [b"first", b"second"]
 
 
-def test_one_may_send_a_record_elsewhere(mock_cluster: MockCluster, topic: str) -> None:
+def test_an_interceptor_may_redirect_a_record(mock_cluster: MockCluster, topic: str) -> None:
     class Elsewhere(ProducerInterceptor):
         def on_send(self, record: ProducerRecord) -> ProducerRecord:
             return ProducerRecord(topic, b"other", b"key", partition=2)
@@ -117,7 +117,7 @@ def test_one_may_send_a_record_elsewhere(mock_cluster: MockCluster, topic: str) 
     assert [row["value"] for row in rows(mock_cluster, topic)] == [b"other"]
 
 
-def test_what_they_raise_is_logged_and_breaks_nothing(
+def test_interceptor_exceptions_are_logged_and_ignored(
     mock_cluster: MockCluster,
     single: str,
     listening: Listening,
@@ -140,7 +140,7 @@ def test_what_they_raise_is_logged_and_breaks_nothing(
     assert len(rows(mock_cluster, single)) == 3
 
 
-def test_a_record_that_send_refuses_is_told_at_once(
+def test_a_record_rejected_by_send_is_reported_at_once(
     mock_cluster: MockCluster, topic: str, listening: Listening
 ) -> None:
     called: list[object] = []
@@ -156,7 +156,7 @@ def test_a_record_that_send_refuses_is_told_at_once(
     assert not called, "whoever calls send has the exception"
 
 
-def test_each_record_of_a_batch_is_told_of_once(
+def test_each_record_of_a_batch_is_reported_once(
     mock_cluster: MockCluster, topic: str, listening: Listening
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
@@ -181,7 +181,9 @@ def test_each_record_of_a_batch_is_told_of_once(
     assert [names(row) for row in rows(mock_cluster, topic)] == [[b"first"], [b"first"]]
 
 
-def test_a_failure_is_told(mock_cluster: MockCluster, single: str, listening: Listening) -> None:
+def test_a_failure_is_reported(
+    mock_cluster: MockCluster, single: str, listening: Listening
+) -> None:
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
         producer.send(single, b"v").result(30)
         mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
@@ -216,7 +218,7 @@ def test_with_asyncio(mock_cluster: MockCluster, topic: str, listening: Listenin
 
 
 @pytest.mark.parametrize("kind", [ottla.Producer, ottla.AsyncProducer])
-def test_they_hear_of_a_close_that_was_in_vain(
+def test_close_runs_after_a_close_timeout(
     mock_cluster: MockCluster, single: str, listening: Listening, kind: Any
 ) -> None:
     """And of the records that it has failed, before."""
@@ -243,6 +245,6 @@ def test_they_hear_of_a_close_that_was_in_vain(
     assert [error is None for _, error in listening.heard] == [True, False]
 
 
-def test_what_is_no_interceptor_is_refused(mock_cluster: MockCluster) -> None:
+def test_invalid_interceptors_are_rejected(mock_cluster: MockCluster) -> None:
     with pytest.raises(errors.ConfigError, match="an object of type int has no on_send"):
         ottla.Producer(mock_cluster.bootstrap, interceptors=[5])  # type: ignore[list-item]

@@ -88,7 +88,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_ctrl_c_ends_the_wait(wait: str) -> None:
+def test_ctrl_c_interrupts_the_wait(wait: str) -> None:
     waiting = "\n".join("    " + line for line in WAITS[wait].splitlines())
     told = "except KeyboardInterrupt:\n    say('interrupted')\n    os._exit(7)"
     program = f"{SETUP}\ntry:\n{waiting}\n{told}"
@@ -223,7 +223,7 @@ def test_ctrl_c_unhandled_ends_the_program() -> None:
     assert reacted < 20
 
 
-def test_a_handler_that_does_not_raise_lets_the_wait_go_on() -> None:
+def test_a_handler_that_does_not_raise_resumes_the_wait() -> None:
     program = (
         SETUP
         + """

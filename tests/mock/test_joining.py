@@ -43,7 +43,7 @@ def traces(cluster: MockCluster) -> int:
     return sum(cluster.request_count(api) for api in OF_MEMBERS)
 
 
-def test_who_only_subscribes_holds_up_nobody(
+def test_a_consumer_that_never_polls_does_not_delay_the_group(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
 ) -> None:
     with (
@@ -63,7 +63,7 @@ def test_who_only_subscribes_holds_up_nobody(
 
 
 @pytest.mark.parametrize("how", ["poll", "poll_arrow", "iterate"])
-def test_each_way_to_poll_joins(
+def test_every_kind_of_poll_joins(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any], how: str
 ) -> None:
     mock_cluster.append(topic, 0, [b"v"])
@@ -84,7 +84,7 @@ def test_each_way_to_poll_joins(
         assert len(mock_cluster.members("g")) == 1
 
 
-def test_who_ends_before_the_first_poll_leaves_no_trace(
+def test_closing_before_the_first_poll_never_contacts_the_group(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
 ) -> None:
     with kind(mock_cluster.bootstrap, topics=[topic], **config):

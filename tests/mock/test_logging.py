@@ -28,7 +28,7 @@ def names(caplog: pytest.LogCaptureFixture) -> set[str]:
     return {record.name for record in caplog.records}
 
 
-def test_events_go_to_the_logger_of_their_name(caplog: pytest.LogCaptureFixture) -> None:
+def test_events_reach_the_logger_of_their_name(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "ottla"), MockCluster(brokers=1) as cluster:
         with ottla.Client(cluster.bootstrap) as client:
             # Levels are copied when a call comes by, once a second.
@@ -47,7 +47,7 @@ def test_events_go_to_the_logger_of_their_name(caplog: pytest.LogCaptureFixture)
     assert record.lineno > 0
 
 
-def test_below_its_level_a_logger_hears_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_loggers_filter_by_level(caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level(logging.WARNING, "ottla"),
         caplog.at_level(logging.DEBUG, "ottla.metadata"),
@@ -68,7 +68,7 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_program_that_does_not_care_sees_nothing() -> None:
+def test_without_logging_configuration_nothing_is_printed() -> None:
     ended = run(
         """
         import ottla
@@ -81,7 +81,7 @@ def test_a_program_that_does_not_care_sees_nothing() -> None:
     assert (ended.stdout, ended.stderr) == ("", "")
 
 
-def test_the_last_events_come_before_the_interpreter_ends() -> None:
+def test_last_events_are_logged_before_the_interpreter_exits() -> None:
     ended = run(
         """
         import logging
@@ -95,7 +95,7 @@ def test_the_last_events_come_before_the_interpreter_ends() -> None:
     assert "ottla.metadata refreshed generation=1" in ended.stderr
 
 
-def test_a_forked_child_logs_by_itself() -> None:
+def test_a_forked_child_logs() -> None:
     ended = run(
         """
         import logging, os, sys
@@ -117,7 +117,7 @@ def test_a_forked_child_logs_by_itself() -> None:
     assert f"{child} ottla.metadata refreshed generation=1" in ended.stderr
 
 
-def test_a_handler_that_blocks_holds_nobody_up() -> None:
+def test_a_blocking_handler_does_not_block_the_client() -> None:
     ended = run(
         """
         import logging, threading, time
@@ -153,7 +153,7 @@ def test_a_handler_that_blocks_holds_nobody_up() -> None:
         ("localhost:9092", "SASL_PLAINTEXT", "PLAIN", False),
     ],
 )
-def test_a_password_over_plaintext_is_warned_about(
+def test_sending_a_password_over_plaintext_warns(
     caplog: pytest.LogCaptureFixture, server: str, protocol: str, mechanism: str, warned: bool
 ) -> None:
     config = {

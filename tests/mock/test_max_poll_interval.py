@@ -50,7 +50,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("how", ["poll", "iterate"])
-def test_who_polls_too_seldom_is_told_and_goes_on(
+def test_exceeding_the_interval_raises_and_the_next_poll_rejoins(
     mock_cluster: MockCluster, kind: Any, config: dict[str, Any], how: str
 ) -> None:
     def take(count: int) -> list[tuple[int, int]]:
@@ -78,7 +78,7 @@ def test_who_polls_too_seldom_is_told_and_goes_on(
     assert sorted(mock_cluster.committed("g").values()) == [10, 10, 10]
 
 
-def test_what_is_at_hand_is_not_handed_out_by_who_has_left(
+def test_buffered_records_are_dropped_after_leaving(
     mock_cluster: MockCluster, kind: Any, config: dict[str, Any]
 ) -> None:
     """It may be another member's by now: it is read again from what the group has committed."""
@@ -90,7 +90,7 @@ def test_what_is_at_hand_is_not_handed_out_by_who_has_left(
         assert sorted(again) == ALL, f"{seen} were handed out, and {committed} committed"
 
 
-def test_the_log_says_so(
+def test_exceeding_the_interval_is_logged(
     mock_cluster: MockCluster, config: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who commits by itself raises nothing: its records come again."""
@@ -99,7 +99,7 @@ def test_the_log_says_so(
         until(lambda: "has not polled for max.poll.interval.ms (2500 ms)" in caplog.text)
 
 
-def test_a_task_that_waits_polls_and_one_that_works_does_not(
+def test_iterating_counts_as_polling_but_processing_does_not(
     mock_cluster: MockCluster, config: dict[str, Any]
 ) -> None:
     async def run() -> None:

@@ -27,7 +27,7 @@ def test_the_fixture_comes_with_the_package(pytestconfig: pytest.Config) -> None
 
 
 @pytest.mark.parametrize(("brokers", "racks"), [(1, None), (5, ["x", "y"]), (2, [])])
-def test_shapes(brokers: int, racks: list[str] | None) -> None:
+def test_cluster_sizes(brokers: int, racks: list[str] | None) -> None:
     with MockCluster(brokers, racks=racks, default_partitions=4) as cluster:
         cluster.create_topic("t")
         with ottla.Client(cluster.bootstrap) as client:
@@ -42,7 +42,7 @@ def test_shapes(brokers: int, racks: list[str] | None) -> None:
 
 
 @pytest.mark.parametrize("brokers", [0, 1001])
-def test_impossible_shapes_are_told(brokers: int) -> None:
+def test_invalid_cluster_sizes_raise(brokers: int) -> None:
     with pytest.raises(errors.ConfigError, match="brokers is"):
         MockCluster(brokers)
 

@@ -162,7 +162,7 @@ def test_java_consumers_share_a_topic(cluster: MockCluster, protocol: str) -> No
 @pytest.mark.deep
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_static_java_consumer_comes_back(cluster: MockCluster, protocol: str) -> None:
+def test_a_static_java_consumer_rejoins(cluster: MockCluster, protocol: str) -> None:
     with java_consumer(cluster, protocol, "a"):
         with java_consumer(cluster, protocol, "b"):
             await_members(cluster, 3, 3)

@@ -88,7 +88,7 @@ def given(take: Callable[[str, datetime], Any], servers: str, when: datetime) ->
 
 
 @pytest.mark.parametrize("take", TAKES)
-def test_a_naive_datetime_is_refused(
+def test_naive_datetimes_are_rejected(
     take: Callable[[str, datetime], Any], mock_cluster: MockCluster, topic: str
 ) -> None:
     with pytest.raises(errors.ConfigError, match=WORDS) as raised:
@@ -98,7 +98,7 @@ def test_a_naive_datetime_is_refused(
     given(take, mock_cluster.bootstrap, AWARE)
 
 
-def test_a_datetime_is_the_moment_that_it_names(mock_cluster: MockCluster, single: str) -> None:
+def test_aware_datetimes_are_converted_to_utc(mock_cluster: MockCluster, single: str) -> None:
     elsewhere = AWARE.astimezone(timezone(timedelta(hours=-5)))
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         for when in (MILLIS - 1, MILLIS, MILLIS + 1):

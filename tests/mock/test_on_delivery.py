@@ -28,7 +28,7 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_each_is_called_once_in_order(producer: ottla.Producer, single: str) -> None:
+def test_callbacks_run_once_and_in_order(producer: ottla.Producer, single: str) -> None:
     called: list[tuple[int, Called, str]] = []
 
     def callback(number: int, error: errors.KafkaError | None, where: ottla.RecordMetadata) -> None:
@@ -49,9 +49,7 @@ def test_each_is_called_once_in_order(producer: ottla.Producer, single: str) -> 
     assert places == [(single, 0, number, number) for number in range(5000)]
 
 
-def test_each_is_told_once_whatever_happens_to_the_connection(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_callbacks_run_once_despite_faults(mock_cluster: MockCluster, topic: str) -> None:
     """Answers and requests that are lost, leaders that say no, batches that are refused."""
     told: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
 
@@ -88,7 +86,7 @@ def test_each_is_told_once_whatever_happens_to_the_connection(
         assert mock_cluster.end_offset(topic, partition) == written
 
 
-def test_a_failure_is_told_with_what_is_known(
+def test_a_failure_carries_topic_and_partition(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     producer.send(single, b"before").result(10)
@@ -104,7 +102,7 @@ def test_a_failure_is_told_with_what_is_known(
     assert (where.topic, where.partition, where.offset, where.timestamp) == (single, 0, None, 7)
 
 
-def test_what_is_unsent_at_the_end_is_told_too(mock_cluster: MockCluster, single: str) -> None:
+def test_unsent_records_call_back_on_close(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap)
     producer.send(single, b"before").result(10)
     mock_cluster.inject(Fault.silence(), api="Produce")
@@ -117,7 +115,7 @@ def test_what_is_unsent_at_the_end_is_told_too(mock_cluster: MockCluster, single
     assert all(isinstance(error, errors.KafkaError) for error, _ in called)
 
 
-def test_what_a_callback_raises_is_raised_once(producer: ottla.Producer, single: str) -> None:
+def test_a_callback_exception_is_raised_once(producer: ottla.Producer, single: str) -> None:
     called = []
 
     def callback(error: object, where: ottla.RecordMetadata) -> None:
@@ -133,7 +131,7 @@ def test_what_a_callback_raises_is_raised_once(producer: ottla.Producer, single:
     producer.flush()
 
 
-def test_close_raises_it_too(mock_cluster: MockCluster, single: str) -> None:
+def test_close_raises_callback_exceptions(mock_cluster: MockCluster, single: str) -> None:
     def callback(error: object, where: object) -> None:
         raise ZeroDivisionError("mine")
 
@@ -144,7 +142,7 @@ def test_close_raises_it_too(mock_cluster: MockCluster, single: str) -> None:
         producer.send(single, b"v", on_delivery=callback)
 
 
-def test_a_second_one_is_logged(
+def test_further_callback_exceptions_are_logged(
     producer: ottla.Producer, single: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def callback(error: object, where: ottla.RecordMetadata) -> None:
@@ -171,9 +169,7 @@ def test_a_callback_may_send(producer: ottla.Producer, single: str) -> None:
     assert called == [1]
 
 
-def test_a_callback_that_blocks_holds_up_flush_and_nothing_else(
-    producer: ottla.Producer, single: str
-) -> None:
+def test_a_blocking_callback_delays_only_flush(producer: ottla.Producer, single: str) -> None:
     free = threading.Event()
     producer.send(single, b"v", on_delivery=lambda error, where: free.wait(60))
     assert producer.send(single, b"v").result(20).offset is not None
@@ -183,7 +179,7 @@ def test_a_callback_that_blocks_holds_up_flush_and_nothing_else(
     producer.flush()
 
 
-def test_what_is_no_callable_is_refused(producer: ottla.Producer, single: str) -> None:
+def test_on_delivery_must_be_callable(producer: ottla.Producer, single: str) -> None:
     with pytest.raises(TypeError, match="on_delivery is of type int"):
         producer.send(single, b"v", on_delivery=1)  # type: ignore[arg-type]
 
@@ -212,9 +208,7 @@ def test_the_thread_ends_with_the_producer(mock_cluster: MockCluster, single: st
     until(lambda: not delivery_threads() - before)
 
 
-def test_batches_of_a_partition_are_told_in_their_order(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_batches_of_a_partition_call_back_in_order(mock_cluster: MockCluster, topic: str) -> None:
     """Whatever the order in which their answers are worked off: five requests on their way."""
     called: list[tuple[int, int | None]] = []
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0, batch_size=100) as producer:
@@ -231,7 +225,7 @@ def test_batches_of_a_partition_are_told_in_their_order(
         assert told == list(range(1000))
 
 
-def test_with_asyncio_it_is_called_on_the_loops_thread(
+def test_with_asyncio_callbacks_run_on_the_loops_thread(
     mock_cluster: MockCluster, single: str
 ) -> None:
     called: list[tuple[Called, threading.Thread]] = []
@@ -266,7 +260,7 @@ def test_with_asyncio_it_is_called_on_the_loops_thread(
     loops.run(work(), 60)
 
 
-def test_with_asyncio_a_record_that_waits_in_vain_is_told() -> None:
+def test_with_asyncio_a_record_that_times_out_waiting_calls_back() -> None:
     called: list[Called] = []
 
     async def work() -> None:
@@ -320,7 +314,7 @@ sys.exit(21)
     assert ended.seconds < 50
 
 
-def test_after_a_fork_the_old_refuses_and_a_new_one_calls() -> None:
+def test_after_fork_the_old_producer_raises_and_a_new_one_calls_back() -> None:
     program = f"""{SETUP}
 producer.send("t", b"v", on_delivery=lambda error, where: None)
 producer.flush()

@@ -61,7 +61,7 @@ class ByColumn:
         return self.answer([count - 1 if key is None else int(key) % count for key in numbers])
 
 
-def test_a_callable_chooses_where_the_record_names_no_partition(
+def test_a_callable_partitions_records_without_a_partition(
     mock_cluster: MockCluster, wide: str
 ) -> None:
     with producing(mock_cluster, by_value) as producer:
@@ -88,7 +88,7 @@ def test_a_callable_chooses_where_the_record_names_no_partition(
     ],
     ids=["list", "int32", "int64"],
 )
-def test_an_object_chooses_for_whole_columns(
+def test_an_object_partitions_whole_columns(
     mock_cluster: MockCluster, wide: str, answer: Callable[[list[int]], Any]
 ) -> None:
     chooser = ByColumn(answer)
@@ -119,7 +119,7 @@ def test_an_object_chooses_for_whole_columns(
         (1.0, "type float"),
     ],
 )
-def test_what_is_no_partition_is_an_error_and_nothing_is_sent(
+def test_invalid_partitions_raise_and_nothing_is_sent(
     mock_cluster: MockCluster, wide: str, returned: object, words: str
 ) -> None:
     with producing(mock_cluster, lambda *_: returned) as producer:
@@ -158,7 +158,7 @@ def test_too_few_or_null_partitions_are_errors(mock_cluster: MockCluster, wide: 
     assert partitions(mock_cluster, wide) == {}
 
 
-def test_what_it_raises_reaches_the_caller(mock_cluster: MockCluster, wide: str) -> None:
+def test_partitioner_exceptions_reach_the_caller(mock_cluster: MockCluster, wide: str) -> None:
     def failing(*_: object) -> int:
         raise LookupError("no such region")
 
@@ -171,14 +171,14 @@ def test_what_it_raises_reaches_the_caller(mock_cluster: MockCluster, wide: str)
     assert list(partitions(mock_cluster, wide)) == [b"v"]
 
 
-def test_what_is_no_batch_is_told_as_ever(mock_cluster: MockCluster, wide: str) -> None:
+def test_invalid_batches_raise_the_usual_error(mock_cluster: MockCluster, wide: str) -> None:
     with producing(mock_cluster, by_value) as producer:
         for values in ("text", b"bytes", 5, (n for n in [b"v"])):
             with pytest.raises(TypeError, match="values is of type"):
                 producer.send_batch(wide, values)
 
 
-def test_what_is_no_partitioner_is_told(mock_cluster: MockCluster) -> None:
+def test_invalid_partitioners_are_rejected(mock_cluster: MockCluster) -> None:
     with pytest.raises(errors.ConfigError, match="partitioner is of type int; expected a name"):
         ottla.Producer(mock_cluster.bootstrap, partitioner=5)  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match="did you mean consistent_random"):
@@ -186,7 +186,7 @@ def test_what_is_no_partitioner_is_told(mock_cluster: MockCluster) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()])
-def test_partitions_of_a_column_are_those_of_its_keys(kind: pa.DataType) -> None:
+def test_partitions_for_a_column_match_partition_for_key(kind: pa.DataType) -> None:
     made = random.Random(3)
     keys = [None if row % 7 == 0 else made.randbytes(row % 40) for row in range(2_000)]
     column = pa.chunked_array([pa.array(keys[:900], kind), pa.array(keys[900:], kind)])
@@ -200,7 +200,7 @@ def test_partitions_of_a_column_are_those_of_its_keys(kind: pa.DataType) -> None
     )
 
 
-def test_partitions_of_what_are_no_keys_are_errors() -> None:
+def test_partitions_for_invalid_keys_raise() -> None:
     with pytest.raises(errors.ConfigError, match="partitions is 0"):
         ottla.partitions_for_keys(pa.array([b"k"]), 0)
     with pytest.raises(errors.ConfigError):
@@ -238,7 +238,7 @@ def test_with_asyncio(mock_cluster: MockCluster, wide: str, form: Any) -> None:
         assert found[str(value).encode()] == value % PARTITIONS
 
 
-def test_with_asyncio_what_it_raises_reaches_the_caller(
+def test_with_asyncio_partitioner_exceptions_reach_the_caller(
     mock_cluster: MockCluster, wide: str
 ) -> None:
     def choose(topic: str, key: bytes | None, value: bytes | None, count: int) -> int:

@@ -47,7 +47,7 @@ def poll_until_warned(consumer: ottla.Consumer, warnings: Callable[[], list[str]
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_missing_topic_that_is_subscribed_to(
+def test_subscribing_to_a_missing_topic_warns(
     cluster: MockCluster, warnings: Callable[[], list[str]], protocol: str
 ) -> None:
     with ottla.Consumer(
@@ -62,7 +62,7 @@ def test_a_missing_topic_that_is_subscribed_to(
     assert "the cluster has no topic of this name: create it, or correct the name" in warning
 
 
-def test_a_missing_topic_that_is_assigned_is_an_error_in_the_end(
+def test_assigning_a_missing_topic_warns_then_raises(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     with ottla.Consumer(cluster.bootstrap, default_api_timeout_ms=4_000) as consumer:
@@ -93,7 +93,7 @@ def poll_for_records(consumer: ottla.Consumer) -> list[ottla.Record]:
     pytest.fail("no records")
 
 
-def test_a_missing_partition_names_those_that_exist(
+def test_a_missing_partition_warning_names_the_existing_ones(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     with ottla.Consumer(cluster.bootstrap, default_api_timeout_ms=3_000) as consumer:
@@ -115,7 +115,7 @@ def leader_and_another(cluster: MockCluster) -> tuple[int, str]:
     return leader, next(server for broker, server in cluster.brokers.items() if broker != leader)
 
 
-def test_an_advertised_address_that_nothing_listens_on(
+def test_advertised_address_without_a_listener(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     address = f"127.0.0.1:{free_ports(1)[0]}"
@@ -135,7 +135,7 @@ def test_an_advertised_address_that_nothing_listens_on(
     assert len(warnings()) == 1, "the fetcher and the metadata suffer from the same cause"
 
 
-def test_a_broker_that_accepts_connections_and_says_nothing_is_reported_before_its_time_out(
+def test_a_silent_broker_is_reported_before_its_timeout(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     leader, bootstrap = leader_and_another(cluster)
@@ -148,7 +148,7 @@ def test_a_broker_that_accepts_connections_and_says_nothing_is_reported_before_i
     assert "phase ApiVersions" in warning
 
 
-def test_a_producer_that_waits_for_a_missing_topic(
+def test_producer_waiting_for_a_missing_topic(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     with ottla.Producer(cluster.bootstrap, max_block_ms=5_000) as producer:
@@ -158,7 +158,7 @@ def test_a_producer_that_waits_for_a_missing_topic(
     assert any("looking up new has been failing for" in warning for warning in warnings())
 
 
-def test_a_full_buffer_names_the_cause(cluster: MockCluster) -> None:
+def test_a_full_buffer_error_names_the_cause(cluster: MockCluster) -> None:
     cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce")
     with ottla.Producer(cluster.bootstrap, buffer_memory=100_000, max_block_ms=2_000) as producer:
         full = r"buffer\.memory .* stayed full .*: NOT_LEADER_OR_FOLLOWER"
@@ -174,7 +174,7 @@ def send_until_full(producer: ottla.Producer) -> None:
         producer.send("orders", bytes(20_000), partition=0)
 
 
-def test_a_failure_that_passes_at_once_is_no_warning(
+def test_transient_failures_do_not_warn(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Fetch", times=1)
@@ -188,7 +188,7 @@ def test_a_failure_that_passes_at_once_is_no_warning(
 
 
 @pytest.mark.parametrize("call", ["cluster", "list_offsets", "scan"])
-def test_calls_that_create_no_topics_suggest_similar_names(cluster: MockCluster, call: str) -> None:
+def test_unknown_topic_errors_suggest_similar_names(cluster: MockCluster, call: str) -> None:
     calls: dict[str, Callable[[ottla.Client], object]] = {
         "cluster": lambda client: client.cluster(["ordres"]),
         "list_offsets": lambda client: client.list_offsets({("ordres", 0): "latest"}),
@@ -214,7 +214,7 @@ def test_events_of_consumers_and_producers(cluster: MockCluster) -> None:
             assert any(event.topic == topic for event in events)
 
 
-def test_events_of_the_asyncio_twins(cluster: MockCluster) -> None:
+def test_events_of_asyncio_consumers_and_producers(cluster: MockCluster) -> None:
     async def is_told(user: ottla.AsyncConsumer | ottla.AsyncProducer) -> bool:
         events = await user.events(all_topics=True)
         topic = f"new-{type(user).__name__}"
@@ -237,9 +237,7 @@ def test_events_of_the_asyncio_twins(cluster: MockCluster) -> None:
     asyncio.run(main())
 
 
-def test_a_response_that_does_not_come(
-    cluster: MockCluster, warnings: Callable[[], list[str]]
-) -> None:
+def test_an_overdue_response_warns(cluster: MockCluster, warnings: Callable[[], list[str]]) -> None:
     """Regression: nothing was said until request.timeout.ms, 30 s later."""
     cluster.inject(Fault.delay(8), api="Produce", times=1)
     with ottla.Producer(cluster.bootstrap) as producer:
@@ -255,7 +253,7 @@ def test_a_response_that_does_not_come(
         assert sent.result().offset == 0
 
 
-def test_the_broker_may_wait_as_long_as_it_was_allowed_to(
+def test_a_long_poll_is_not_overdue(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     """A fetch at the end of a log waits for records; that is no late response."""

@@ -297,7 +297,7 @@ os._exit(0)
     assert ended.code == 0, ended.output
 
 
-def test_a_hundred_cycles_leak_nothing() -> None:
+def test_a_hundred_cycles_do_not_leak() -> None:
     ended = run_child(
         """
 import gc

@@ -48,7 +48,7 @@ def test_values_and_keys(
     assert (second["key"], second["value"]) == (None, written)
 
 
-def test_a_buffer_may_change_after_sending(
+def test_buffers_are_copied_by_send(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     value = bytearray(b"before")
@@ -116,7 +116,7 @@ def test_timestamps(mock_cluster: MockCluster, producer: ottla.Producer, single:
         ("partition", "0", TypeError, "partition"),
     ],
 )
-def test_wrong_arguments_are_told(
+def test_invalid_arguments_raise(
     producer: ottla.Producer, topic: str, field: str, wrong: Any, kind: type, words: str
 ) -> None:
     with pytest.raises(kind, match=words):
@@ -139,13 +139,13 @@ def test_keys_choose_the_partition(producer: ottla.Producer, topic: str) -> None
         sent.result(30)
 
 
-def test_without_key_records_spread(producer: ottla.Producer, topic: str) -> None:
+def test_records_without_keys_are_spread(producer: ottla.Producer, topic: str) -> None:
     used = {producer.send(topic, b"x" * 5000).partition for _ in range(200)}
     producer.flush(60)
     assert used == {0, 1, 2}
 
 
-def test_promise_before_and_after(mock_cluster: MockCluster, single: str) -> None:
+def test_delivery_before_and_after_completion(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000) as producer:
         sent = producer.send(single, "v")
         assert not sent.done()
@@ -163,7 +163,7 @@ def test_promise_before_and_after(mock_cluster: MockCluster, single: str) -> Non
         assert sent.result(0).offset == 0
 
 
-def test_failure_is_told_by_result_and_exception(
+def test_failures_are_raised_by_result_and_returned_by_exception(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce")
@@ -183,7 +183,7 @@ def test_failure_is_told_by_result_and_exception(
     assert sent.done()
 
 
-def test_acks_0_tells_no_offset(mock_cluster: MockCluster, single: str) -> None:
+def test_acks_0_has_no_offset(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, linger_ms=0) as producer:
         assert producer.send(single, "v").result(30).offset is None
         # Nobody says when it arrives.
@@ -207,7 +207,7 @@ def test_flush_close_and_with_block(mock_cluster: MockCluster, topic: str) -> No
         producer.send(topic, "late")
 
 
-def test_close_fails_what_is_unsent(mock_cluster: MockCluster, single: str) -> None:
+def test_close_timeout_fails_unsent_records(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
     producer.send(single, "first").result(30)
     mock_cluster.inject(Fault.silence(), api="Produce")
@@ -235,7 +235,7 @@ def test_flush_times_out(mock_cluster: MockCluster, single: str) -> None:
         producer.close(0)
 
 
-def test_full_buffer_holds_back_and_goes_on(mock_cluster: MockCluster, single: str) -> None:
+def test_full_buffer_blocks_until_space_is_free(mock_cluster: MockCluster, single: str) -> None:
     config = {"buffer.memory": 20_000, "batch.size": 5_000, "max.block.ms": 60_000, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
         mock_cluster.inject(Fault.delay(0.05), api="Produce")

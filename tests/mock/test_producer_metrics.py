@@ -13,7 +13,7 @@ from ottla import errors
 from ottla.testing import Fault, MockCluster
 
 
-def test_the_names_are_those_of_the_types(producer: ottla.Producer, topic: str) -> None:
+def test_metric_names_match_the_types(producer: ottla.Producer, topic: str) -> None:
     producer.send(topic, b"v").result(30)
     names = set(producer.metrics())
     assert names == set(get_type_hints(ottla.ProducerMetrics))
@@ -80,7 +80,7 @@ def test_retries_and_failures_are_counted_once_a_record(
         assert counted["record-send-total"] == 5
 
 
-def test_time_that_is_over_is_one_failure(mock_cluster: MockCluster, single: str) -> None:
+def test_an_expired_record_counts_as_one_failure(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=3000, request_timeout_ms=2500
     ) as producer:
@@ -93,7 +93,7 @@ def test_time_that_is_over_is_one_failure(mock_cluster: MockCluster, single: str
         assert producer.metrics()["record-error-total"] == 3
 
 
-def test_a_wait_for_room_is_measured(mock_cluster: MockCluster, single: str) -> None:
+def test_waits_for_buffer_space_are_measured(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Client(
         mock_cluster.bootstrap, linger_ms=0, buffer_memory=2000, max_block_ms=300
     ) as client:

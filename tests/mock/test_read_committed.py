@@ -44,7 +44,7 @@ def columns(consumer: Any, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("how", ["poll", "poll_arrow", "iterate"])
-def test_what_was_aborted_is_not_handed_out(
+def test_aborted_records_are_not_returned(
     mock_cluster: MockCluster, kind: Any, log: str, how: str
 ) -> None:
     def take(count: int) -> list[int]:
@@ -77,7 +77,7 @@ def test_what_was_aborted_is_not_handed_out(
     assert mock_cluster.committed("g") == {(log, 0): 10}
 
 
-def test_without_it_everything_is_handed_out(
+def test_read_uncommitted_returns_everything(
     mock_cluster: MockCluster, kind: Any, log: str
 ) -> None:
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:

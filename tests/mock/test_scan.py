@@ -62,7 +62,7 @@ def test_schema_is_exact(client: ottla.Client, filled: str) -> None:
     assert pa.record_batch(batch).schema == SCHEMA
 
 
-def test_rows_are_those_that_were_sent(client: ottla.Client, filled: str) -> None:
+def test_rows_match_the_records_sent(client: ottla.Client, filled: str) -> None:
     rows = read_rows(ottla.scan(filled, client))
     assert [row["value"] for row in rows] == expected(ALL)
     assert [row["offset"] for row in rows] == list(range(10)) * 3
@@ -168,7 +168,7 @@ def test_several_topics(
     assert values(ottla.scan([single, single], client)) == [b"other"]
 
 
-def test_what_comes_later_is_not_read(
+def test_records_written_after_the_start_are_not_read(
     client: ottla.Client, producer: ottla.Producer, filled: str
 ) -> None:
     scan = ottla.scan(filled, client)
@@ -219,7 +219,7 @@ def test_close_midway(mock_cluster: MockCluster, client: ottla.Client, filled: s
     assert read_table(ottla.scan(filled, client)).num_rows == 30
 
 
-def test_closing_the_client_ends_a_scan(mock_cluster: MockCluster, filled: str) -> None:
+def test_closing_the_client_fails_a_scan(mock_cluster: MockCluster, filled: str) -> None:
     client = ottla.Client(mock_cluster.bootstrap)
     client.cluster([filled])
     mock_cluster.inject(Fault.silence(), api="Fetch")
@@ -333,7 +333,7 @@ WRONG: list[tuple[dict[str, Any], type, str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "kind", "words"), WRONG)
-def test_wrong_arguments_are_told(
+def test_invalid_arguments_raise(
     client: ottla.Client, filled: str, arguments: dict[str, Any], kind: type, words: str
 ) -> None:
     with pytest.raises(kind, match=words):

@@ -132,7 +132,7 @@ def test_timestamps_of_every_unit(
     assert read_rows(ottla.scan(single, mock_cluster.bootstrap))[0]["timestamp"] == when
 
 
-def test_a_scan_can_be_sent(
+def test_a_scan_can_be_passed_to_send_batch(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     producer.send_batch(topic, ["a", "b"], ["k", "l"], headers=[[("h", b"1")], None]).result(30)
@@ -172,7 +172,7 @@ def test_lists_with_everything(
     assert rows[b"c"]["headers"] == [{"key": "y", "value": None}, {"key": "y", "value": b"2"}]
 
 
-def test_nothing_to_send(producer: ottla.Producer, single: str) -> None:
+def test_empty_batches(producer: ottla.Producer, single: str) -> None:
     nothing: Any
     for nothing in ([], pa.array([], pa.binary()), pa.table({"value": pa.array([], pa.string())})):
         sent = producer.send_batch(single, nothing)
@@ -198,7 +198,7 @@ def test_a_hundred_thousand_rows(
     assert sorted(read["value"].cast(pa.string()).to_pylist()) == sorted(table["value"].to_pylist())
 
 
-def test_what_was_read_can_be_sent_as_it_is(
+def test_batches_that_were_read_can_be_sent_unchanged(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     producer.send_batch(single, VALUES, KEYS).result(30)

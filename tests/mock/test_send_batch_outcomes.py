@@ -79,7 +79,7 @@ def test_a_partition_that_was_just_added_is_written_to(
     assert mock_cluster.end_offset(single, 2) == 1
 
 
-def test_where_the_rows_were_written(
+def test_written_reports_partition_ranges(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     producer.send_batch(topic, ["x"] * 7, partitions=[0, 0, 0, 1, 1, 2, 2]).result(30)
@@ -93,9 +93,7 @@ def test_where_the_rows_were_written(
     assert sorted(told) == [(0, None, 1), (1, None, 2)]
 
 
-def test_where_the_rows_were_written_is_not_told_if_some_were_not(
-    producer: ottla.Producer, single: str
-) -> None:
+def test_written_raises_if_some_rows_failed(producer: ottla.Producer, single: str) -> None:
     sent = producer.send_batch(single, ["a", "x" * 2_000_000, "b"])
     with pytest.raises(
         errors.RecordTooLargeError, match="1 of 3 records failed, the first at index 1"
@@ -103,7 +101,7 @@ def test_where_the_rows_were_written_is_not_told_if_some_were_not(
         sent.written(10)
 
 
-def test_partial_failure_tells_the_indices(
+def test_partial_failure_reports_indices(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", topic=topic, partition=1)
@@ -138,7 +136,7 @@ def test_partitions_and_offsets_of_rows(producer: ottla.Producer, topic: str) ->
     assert told.value.context["index"] == 3
 
 
-def test_rows_that_take_turns_find_their_offsets_and_their_failures(
+def test_rows_alternating_between_partitions_keep_offsets_and_failures(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, batch_size=2000, linger_ms=20) as producer:
@@ -159,7 +157,7 @@ def test_rows_that_take_turns_find_their_offsets_and_their_failures(
         assert there.get(value, (None, None)) == (partition, offset)
 
 
-def test_offsets_that_nobody_knows_are_null(mock_cluster: MockCluster, single: str) -> None:
+def test_unknown_offsets_are_null(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as producer:
         sent = producer.send_batch(single, ["x"] * 3)
         assert pa.array(sent.offsets(10)).to_pylist() == [None] * 3
@@ -167,7 +165,7 @@ def test_offsets_that_nobody_knows_are_null(mock_cluster: MockCluster, single: s
 
 
 @pytest.mark.parametrize("delivered", [True, False])
-def test_an_error_tells_what_the_broker_said_last_and_whether_it_may_be_written(
+def test_errors_carry_the_last_broker_error_and_maybe_done(
     mock_cluster: MockCluster, topic: str, delivered: bool
 ) -> None:
     """Partition, index, the last broker error, and whether the records may be in the log."""
@@ -195,7 +193,7 @@ def test_an_error_tells_what_the_broker_said_last_and_whether_it_may_be_written(
 
 
 @pytest.mark.parametrize("arrow", [False, True])
-def test_full_buffer_holds_back_and_goes_on(
+def test_full_buffer_blocks_until_space_is_free(
     mock_cluster: MockCluster, single: str, arrow: bool
 ) -> None:
     config = {"buffer.memory": 50_000, "batch.size": 10_000, "linger.ms": 0}
@@ -227,7 +225,7 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
 
 
 @pytest.mark.parametrize("kind", ["lists", "arrow", "serializer", "interceptors", "asyncio"])
-def test_a_batch_that_times_out_half_way_can_be_gone_on_with(
+def test_a_batch_that_times_out_half_way_can_be_resumed(
     mock_cluster: MockCluster, single: str, kind: str
 ) -> None:
     """Regression: the promise of the rows before was lost, and the error invited to repeat them."""

@@ -40,7 +40,7 @@ def test_callables_and_objects(mock_cluster: MockCluster, single: str) -> None:
     ]
 
 
-def test_the_built_in_ones(mock_cluster: MockCluster, single: str) -> None:
+def test_built_in_serializers(mock_cluster: MockCluster, single: str) -> None:
     value = {"ä": [1, None, 2.5]}
     with ottla.Producer(
         mock_cluster.bootstrap,
@@ -71,7 +71,7 @@ def test_the_built_in_ones(mock_cluster: MockCluster, single: str) -> None:
     ],
 )
 @pytest.mark.parametrize("field", ["key", "value"])
-def test_a_failure_names_topic_and_field(
+def test_a_serialization_error_names_topic_and_field(
     mock_cluster: MockCluster, single: str, serializer: Any, value: Any, cause: str, field: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, **{f"{field}_serializer": serializer}) as producer:
@@ -94,7 +94,7 @@ def test_lists_are_serialized_before_anything_is_sent(
     assert written(mock_cluster, single) == [(b"a", b"1"), (b"b", b"[2]"), (b"c", None)]
 
 
-def test_a_partitioner_of_ones_own_sees_what_was_serialized(
+def test_custom_partitioners_receive_serialized_bytes(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     def choose(topic: str, key: bytes | None, value: bytes | None, count: int) -> int:
@@ -127,7 +127,7 @@ def test_with_asyncio(mock_cluster: MockCluster, single: str) -> None:
     assert [value for _, value in written(mock_cluster, single)] == [b'{"a":1}', b"[1]", b"[2]"]
 
 
-def test_what_is_no_serializer_is_refused(mock_cluster: MockCluster) -> None:
+def test_invalid_serializers_are_rejected(mock_cluster: MockCluster) -> None:
     with pytest.raises(
         errors.ConfigError, match="value_serializer is of type str: expected a callable"
     ):

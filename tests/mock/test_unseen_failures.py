@@ -43,7 +43,7 @@ def refusing(mock_cluster: MockCluster, single: str) -> MockCluster:
     return mock_cluster
 
 
-def test_flush_logs_failures_once_for_each_place_and_cause(
+def test_flush_logs_failures_once_per_partition_and_cause(
     refusing: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Regression: thousands of records failed, ``flush`` and the block ended well."""
@@ -76,7 +76,7 @@ def test_leaving_a_with_block_raises_the_first_failure(refusing: MockCluster) ->
 
 
 @pytest.mark.parametrize("how", ["result", "exception", "on_delivery", "batch", "errors"])
-def test_what_was_asked_about_is_not_told_again(
+def test_retrieved_failures_are_not_reported_again(
     refusing: MockCluster, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     seen: list[Any] = []
@@ -97,7 +97,7 @@ def test_what_was_asked_about_is_not_told_again(
     assert warnings(caplog) == []
 
 
-def test_done_and_repr_are_no_questions(
+def test_done_and_repr_do_not_retrieve_failures(
     refusing: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     producer = ottla.Producer(refusing.bootstrap)
@@ -122,7 +122,7 @@ def test_an_exception_in_the_block_is_not_replaced(
     assert len(warnings(caplog, 1)) == 1
 
 
-def test_rows_that_were_refused_alone_count(mock_cluster: MockCluster, single: str) -> None:
+def test_rejected_rows_count_as_unseen(mock_cluster: MockCluster, single: str) -> None:
     values = ["fits", "x" * 5000, "fits"]
     with (
         pytest.raises(
@@ -134,7 +134,7 @@ def test_rows_that_were_refused_alone_count(mock_cluster: MockCluster, single: s
     assert mock_cluster.end_offset(single, 0) == 2
 
 
-def test_what_closing_gives_up_counts(mock_cluster: MockCluster, single: str) -> None:
+def test_records_abandoned_by_close_count_as_unseen(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.silence(), api="Produce")
     producer = ottla.Producer(mock_cluster.bootstrap)
     sent = producer.send(single, "v")
@@ -144,9 +144,7 @@ def test_what_closing_gives_up_counts(mock_cluster: MockCluster, single: str) ->
         sent.result(0)
 
 
-def test_a_producer_that_is_dropped_writes_what_was_sent(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_a_dropped_producer_writes_sent_records(mock_cluster: MockCluster, single: str) -> None:
     """Regression: a producer that went out of scope failed records whose promise was still held."""
     sent = ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000).send(single, "v")
     gc.collect()
@@ -160,7 +158,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(bounded())
 
 
-def test_asyncio_logs_and_raises_them_too(
+def test_asyncio_logs_and_raises_unseen_failures(
     refusing: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work() -> None:
@@ -178,7 +176,7 @@ def test_asyncio_logs_and_raises_them_too(
     assert not any("never retrieved" in record.getMessage() for record in caplog.records)
 
 
-def test_asyncio_says_nothing_of_what_was_awaited(
+def test_asyncio_does_not_report_awaited_failures(
     refusing: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work() -> None:
@@ -195,7 +193,7 @@ def test_asyncio_says_nothing_of_what_was_awaited(
     assert warnings(caplog) == []
 
 
-def test_asyncio_counts_records_that_never_got_into_the_buffer() -> None:
+def test_asyncio_counts_records_that_never_entered_the_buffer() -> None:
     async def work() -> None:
         async with ottla.AsyncProducer(cluster.bootstrap, max_block_ms=200) as producer:
             await asyncio.wait([producer.send("absent", "v")])
@@ -207,7 +205,7 @@ def test_asyncio_counts_records_that_never_got_into_the_buffer() -> None:
         run(work)
 
 
-def test_an_async_producer_that_is_dropped_writes_what_was_sent(
+def test_a_dropped_async_producer_writes_sent_records(
     mock_cluster: MockCluster, single: str
 ) -> None:
     async def work() -> None:

@@ -36,7 +36,7 @@ def test_properties(text: str, pairs: list[tuple[str, str]]) -> None:
     assert list(read_properties(text)) == pairs
 
 
-def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+def test_a_binary_properties_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "bad.properties").write_bytes(b"\xff\xfe")
     (tmp_path / "bad.toml").write_text("= 1")
     for name in ("bad.properties", "bad.toml", "missing"):
@@ -77,7 +77,7 @@ class Dribbling(io.BytesIO):
 
 
 @pytest.mark.parametrize("delimiter", [b"\n", b"--", b"\x00"])
-def test_streams_are_cut_wherever_reads_end(delimiter: bytes) -> None:
+def test_streams_split_across_reads(delimiter: bytes) -> None:
     parts = [b"one", b"", b"-three-", b"four"]
     for step in range(1, 9):
         stream = Dribbling(delimiter.join(parts))

@@ -21,7 +21,7 @@ def refused(*servers: Endpoint) -> dict[str, object]:
     return Report(facts, judge(facts)).to_dict()
 
 
-def test_what_was_different_stays_different() -> None:
+def test_different_ports_stay_different() -> None:
     step = Step("TCP", 0.2, "refused", "connection refused by 10.9.8.1")
     told = refused(server("10.9.8.1", 41234, step), server("10.9.8.2", 41235, step))
     shown = picture(told, Same({41234: 9092, 41235: 9093}, {"10.9.8.": "10.0.0."}))
@@ -32,21 +32,21 @@ def test_what_was_different_stays_different() -> None:
     assert "4123" not in shown
 
 
-def test_two_are_not_shown_as_one() -> None:
+def test_two_servers_are_not_merged() -> None:
     with pytest.raises(AssertionError, match="two are shown as one"):
         Same({1: 9092, 2: 9092})
     with pytest.raises(AssertionError, match="two are shown as one"):
         Same(texts={"10.0.1.5": "broker", "10.0.1.6": "broker"})
 
 
-def test_a_change_of_the_verdict_is_refused() -> None:
+def test_a_changed_verdict_is_rejected() -> None:
     told = refused(server("10.9.8.1", 9092, Step("TCP", 0.2, "refused", "refused")))
     told["findings"] = []
     with pytest.raises(AssertionError):
         picture(told, Same())
 
 
-def test_dates_move_together() -> None:
+def test_dates_shift_together() -> None:
     tls = Tls("TLSv1.3", subject="CN=broker", not_after=1_780_000_000.0)  # 2026-05-28
     ended = Step("TLS", 0.1, "certificate", "the certificate expired on 2026-05-28")
     told = refused(server("10.9.8.1", 9092, Step("TCP", 0.1), ended, tls=tls))

@@ -17,18 +17,18 @@ from ottla import errors
     ("key", "positive"),
     [(b"", 275646681), (b"\xf8", 1556773120), (b"\x17\x5f", 987247775)],
 )
-def test_keys_go_where_java_sends_them(key: bytes, positive: int) -> None:
+def test_keys_hash_as_in_java(key: bytes, positive: int) -> None:
     for partitions in (1, 2, 3, 6, 7, 12, 100, 1000):
         assert ottla.partition_for_key(key, partitions) == positive % partitions
 
 
-def test_forms_of_a_key_agree() -> None:
+def test_string_and_bytes_keys_agree() -> None:
     assert {
         ottla.partition_for_key(k, 1000) for k in ("ä", "ä".encode(), bytearray("ä".encode()))
     } == {ottla.partition_for_key(memoryview("ä".encode()), 1000)}
 
 
-def test_wrong_arguments_are_told() -> None:
+def test_invalid_arguments_raise() -> None:
     with pytest.raises(errors.ConfigError, match="partitions is 0"):
         ottla.partition_for_key("k", 0)
     with pytest.raises(errors.ConfigError, match="key is None"):
