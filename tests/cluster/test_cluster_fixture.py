@@ -1,4 +1,4 @@
-"""The real cluster keeps its promises: tests of faults stand on these."""
+"""The real cluster fixture behaves as documented: the fault tests rely on it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_heal_gives_up_on_unrecoverable_clusters() -> None:
             with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
                 cluster.heal()
         cluster.nodes[1].properties["log.dirs"] = usual
-        # Once more would do, but a suite that waits for each of its tests does not end in time.
+        # Another attempt would succeed, but waiting in every test would make the suite time out.
         started = time.monotonic()
         with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
             cluster.heal()
@@ -119,7 +119,7 @@ def test_missing_jars_error_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> No
 _OWNER = """
 import signal, time
 from tests.support.kafka_cluster import KafkaCluster
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by default in background jobs
 kafka = KafkaCluster(brokers=1).start()
 print(kafka.nodes[1].pid, kafka.directory, flush=True)
 time.sleep(300)

@@ -1,5 +1,5 @@
-"""What a consumer does first, of both kinds and with both group protocols, the same on the mock and
-on Apache Kafka."""
+"""The basic consumer scenarios, blocking and asyncio, with both group protocols, on the mock and on
+Apache Kafka."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.consumers import KINDS, SOON, places, read
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
@@ -93,7 +93,7 @@ def test_a_group_resumes_from_its_committed_offsets(
         assert consumer.group_metadata().generation > 0
         seen += places(read(consumer, 50))
     assert sorted(revoked) == [(topic, partition) for partition in range(3)]
-    # What was handed out after the commit was committed by closing.
+    # Closing committed the records returned after the explicit commit.
     with kind(brokers.bootstrap, topics=[topic], **config) as consumer:
         seen += places(read(consumer, 300 - len(seen)))
         assert consumer.poll(timeout=0.5) == []

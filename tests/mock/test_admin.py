@@ -1,4 +1,4 @@
-"""Admin makes and deletes topics, and says what is wrong with one."""
+"""Admin creates and deletes topics and raises typed errors."""
 
 from __future__ import annotations
 

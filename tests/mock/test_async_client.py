@@ -1,4 +1,4 @@
-"""The asyncio twin of ``Client``: the same answers as native futures, and no event lost."""
+"""``AsyncClient`` returns the results of ``Client`` as native futures."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.support.loops import run
 SOON = 60.0
 
 
-async def hit(cluster: MockCluster, fault: int) -> None:
-    """Wait until a request has met a fault."""
+async def until_fault_hit(cluster: MockCluster, fault: int) -> None:
+    """Wait until a request hits the fault."""
     deadline = time.monotonic() + SOON
     for _ in iter(lambda: cluster.fault_hits(fault), 1):
         assert time.monotonic() < deadline
@@ -56,8 +56,8 @@ def test_methods_match_the_sync_client() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in vars(cls) if not name.startswith("_")}
 
-    # A scan is read by threads; connecting takes a call of its own, since making an object cannot
-    # be awaited.
+    # Scans are read by threads. Connecting is a separate call, since a constructor cannot be
+    # awaited.
     assert public(AsyncClient) == public(ottla.Client) - {"scan"} | {"connect"}
     assert public(AsyncEvents) == public(ottla.Events)
 
@@ -75,7 +75,7 @@ def test_connect_is_awaitable_and_raises_typed_errors() -> None:
         assert [(a.address, a.phase) for a in raised.value.attempts] == [(closed, "TCP")]
         with pytest.raises(errors.BootstrapError):
             async with client:
-                raise AssertionError("it connected")
+                raise AssertionError("the client connected")
         with pytest.raises(errors.ConfigError):
             AsyncClient(closed, no_such_key=1)  # type: ignore[call-arg]
 
@@ -108,7 +108,7 @@ def test_concurrent_calls_from_loops_in_several_threads(
     for thread in threads:
         thread.join(60)
     assert len(most) == 20
-    # No thread is made to wait in.
+    # Waiting starts no threads.
     assert max(most) <= before + len(threads) + 1
     assert client.connections()
 
@@ -121,7 +121,7 @@ def test_waiting_does_not_block_the_loop(mock_cluster: MockCluster, topic: str) 
             listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
             for _ in range(100):
                 await asyncio.sleep(0.01)
-            # A second at least, and nothing near the request's time.
+            # At least a second, far less than the request's timeout.
             assert not listing.done()
             listing.cancel()
             assert (await client.list_offsets({(topic, 1): "latest"}))[topic, 1].offset == 0
@@ -135,7 +135,7 @@ def test_client_is_usable_after_a_cancelled_call(mock_cluster: MockCluster, topi
             await client.cluster([topic])
             fault = mock_cluster.inject(Fault.silence(), api="ListOffsets")
             listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
-            await hit(mock_cluster, fault)
+            await until_fault_hit(mock_cluster, fault)
             listing.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await listing
@@ -152,7 +152,7 @@ def test_close_ends_pending_calls(mock_cluster: MockCluster, topic: str) -> None
         await client.cluster([topic])
         fault = mock_cluster.inject(Fault.silence(), api="ListOffsets")
         listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
-        await hit(mock_cluster, fault)
+        await until_fault_hit(mock_cluster, fault)
         await client.close()
         with pytest.raises(errors.ClosedError):
             await listing

@@ -1,5 +1,5 @@
-"""What is asyncio's own in ``AsyncConsumer``: cancelling loses nothing, callbacks may be
-coroutines, many in one process need no more threads."""
+"""The asyncio side of ``AsyncConsumer``: cancelling a poll loses no record, callbacks may be
+coroutines, and many consumers share the threads."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_methods_match_the_sync_consumer() -> None:
 
 @pytest.mark.parametrize("seed", range(5, 11))
 def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str, seed: int) -> None:
-    """Regression: a cancelled poll still took records while the next call began, once in 60 runs.
+    """Regression: a cancelled poll took records while the next call started, once in 60 runs.
 
-    That call's records came from behind them, and the position moved past.
+    The next call then returned later records, and the position moved past the lost ones.
     """
     fill(mock_cluster, 2000)
     chance = random.Random(seed)
@@ -66,11 +66,11 @@ def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str, see
         async def one_by_one() -> None:
             async for record in consumer:
                 seen.append((record.partition, record.offset))
-                # After the last one it would wait for more.
+                # After the last record, iterating would wait for more.
                 if len(seen) == 6000 or chance.random() < 0.02:
                     return
 
-        # Who changes from records to columns waits for the fetch that is under way.
+        # Switching from records to columns waits for the fetch in flight.
         config: dict[str, Any] = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 10}
         async with AsyncConsumer(mock_cluster.bootstrap, **config) as consumer:
             consumer.assign(ALL)
@@ -95,44 +95,44 @@ def test_coroutine_callbacks_survive_a_cancelled_poll(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     fill(mock_cluster, 1)
-    diary: list[Any] = []
+    calls: list[Any] = []
 
     async def work() -> None:
-        may_go_on = asyncio.Event()
+        resume = asyncio.Event()
 
         async def assigned(consumer: AsyncConsumer, partitions: list[tuple[str, int]]) -> None:
-            diary.append(("begins", partitions))
-            for refused in (consumer.poll, consumer.poll_arrow, consumer.close):
+            calls.append(("begins", partitions))
+            for call in (consumer.poll, consumer.poll_arrow, consumer.close):
                 with pytest.raises(errors.StateError):
-                    await refused()
-            await may_go_on.wait()
+                    await call()
+            await resume.wait()
             await consumer.commit({("orders", 0): 1})
-            diary.append("ends")
+            calls.append("ends")
 
         async def revoked(consumer: AsyncConsumer, partitions: list[tuple[str, int]]) -> None:
             await asyncio.sleep(0.01)
-            diary.append(("revoked", partitions, consumer.assignment()))
+            calls.append(("revoked", partitions, consumer.assignment()))
 
         async with AsyncConsumer(
             mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest"
         ) as consumer:
             consumer.subscribe([topic], on_assigned=assigned, on_revoked=revoked)
-            while not diary:
+            while not calls:
                 task = asyncio.ensure_future(consumer.poll(5))
                 await asyncio.sleep(0.2)
                 task.cancel()
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(consumer.poll(5), 0.1)
-            assert diary == [("begins", ALL)]
-            may_go_on.set()
-            # The partitions are looked up once they are there; one is committed at its end by now.
+            assert calls == [("begins", ALL)]
+            resume.set()
+            # Positions resolve after the assignment; by now one is committed at its end.
             found: list[ottla.Record] = []
             while len(found) < 3:
                 found += await consumer.poll(5)
-            assert diary == [("begins", ALL), "ends"]
+            assert calls == [("begins", ALL), "ends"]
 
     run(work())
-    assert diary[-1] == ("revoked", ALL, ALL)
+    assert calls[-1] == ("revoked", ALL, ALL)
 
 
 def test_a_callback_exception_is_raised_from_poll(mock_cluster: MockCluster, topic: str) -> None:
@@ -156,9 +156,9 @@ def test_only_one_task_polls_and_others_can_wake_it(mock_cluster: MockCluster, t
             consumer.assign(ALL)
             task = asyncio.ensure_future(consumer.poll(30))
             await asyncio.sleep(0.05)
-            for refused in (consumer.poll, consumer.poll_arrow):
+            for call in (consumer.poll, consumer.poll_arrow):
                 with pytest.raises(errors.StateError, match="another task"):
-                    await refused()
+                    await call()
             with pytest.raises(errors.StateError, match="another task"):
                 await consumer.__anext__()
             consumer.wakeup()

@@ -1,4 +1,4 @@
-"""``AsyncEvents``: what changes, awaited; a wait that is cancelled loses none."""
+"""``AsyncEvents``: awaitable cluster events; a cancelled wait loses none."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SOON = 60.0
 
 
 async def until(events: AsyncEvents, kind: str) -> Event:
-    """The next event of this kind."""
+    """Return the next event of this kind."""
     deadline = time.monotonic() + SOON
     while True:
         event = await events.next(timeout=max(0.0, deadline - time.monotonic()))
-        assert event is not None, f"no {kind} in time"
+        assert event is not None, f"no {kind} event within the timeout"
         if event.kind == kind:
             return event
 
@@ -74,33 +74,33 @@ def test_iterating_ends_with_the_client(mock_cluster: MockCluster) -> None:
 
 
 def test_a_cancelled_wait_loses_no_event(mock_cluster: MockCluster) -> None:
-    """Each topic is told of once, although waits end at every moment."""
+    """Each topic is reported once, although waits are cancelled at arbitrary moments."""
     names = [f"t{number:03}" for number in range(100)]
 
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             events = await client.events(all_topics=True)
-            told: list[str | None] = []
+            seen: list[str | None] = []
 
             async def read() -> None:
                 pause = 0.0
-                while len(told) < len(names):
+                while len(seen) < len(names):
                     pause = (pause + 0.000_17) % 0.003
                     waiting = asyncio.ensure_future(events.next())
                     await asyncio.sleep(pause)
-                    # Sometimes nothing has come, or it has and was not handed out, or it was.
+                    # The event may not have arrived, may be queued, or may have been returned.
                     if not waiting.cancel():
                         event = waiting.result()
                         assert event is not None
                         if event.kind == "topic_appeared":
-                            told.append(event.topic)
+                            seen.append(event.topic)
 
             reader = asyncio.ensure_future(read())
             for name in names:
                 mock_cluster.create_topic(name)
                 await client.cluster(refresh=True)
             await reader
-            assert told == names
+            assert seen == names
 
     run(work())
 
@@ -121,7 +121,7 @@ def test_two_readers_share_the_events(mock_cluster: MockCluster) -> None:
         await client.cluster(refresh=True)
         await client.close()
         both = await asyncio.gather(*readers)
-        assert sorted(topic for told in both for topic in told if topic) == sorted(names)
+        assert sorted(topic for seen in both for topic in seen if topic) == sorted(names)
 
     run(work())
 

@@ -1,4 +1,4 @@
-"""The asyncio twin of ``Producer``: the same promises of records and batches, as native futures."""
+"""``AsyncProducer`` returns the deliveries of ``Producer`` as native futures."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_producer_on_a_shared_client_uses_its_connections(
         async with ottla.AsyncClient(mock_cluster.bootstrap) as client:
             async with AsyncProducer(client) as producer:
                 await producer.send(topic, b"v", partition=0)
-            assert await client.list_topics() == [topic], "the client is not closed with it"
+            assert await client.list_topics() == [topic], "closing the producer closed the client"
             with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
                 AsyncProducer(client, linger_ms=0)
         with ottla.Client(mock_cluster.bootstrap) as twin:
@@ -93,7 +93,7 @@ def test_a_rejected_record_raises_the_broker_error(mock_cluster: MockCluster, si
             sent = [producer.send(single, b"%d" % n) for n in range(3)]
             results = await asyncio.gather(*sent, return_exceptions=True)
             assert {type(result) for result in results} == {errors.BrokerError}
-            assert len({id(result) for result in results}) == 3, "each has an exception of its own"
+            assert len({id(result) for result in results}) == 3, "deliveries share an exception"
             first = results[0]
             assert isinstance(first, errors.BrokerError)
             assert (first.name, first.maybe_done) == ("INVALID_RECORD", False)
@@ -105,14 +105,14 @@ def test_a_rejected_record_raises_the_broker_error(mock_cluster: MockCluster, si
 @pytest.mark.parametrize("kind", ["lists", "arrow"])
 def test_batches(mock_cluster: MockCluster, single: str, kind: str) -> None:
     many = [b"%d" % number for number in range(5000)]
-    given = pa.table({"value": many, "key": many}) if kind == "arrow" else many
+    data = pa.table({"value": many, "key": many}) if kind == "arrow" else many
 
     async def work() -> None:
-        # Room for far fewer than there are.
+        # The buffer holds only a fraction of the records.
         async with AsyncProducer(
             mock_cluster.bootstrap, buffer_memory=20_000, batch_size=4000, linger_ms=0
         ) as producer:
-            sent = await producer.send_batch(single, given)
+            sent = await producer.send_batch(single, data)
             assert len(sent) == 5000
             assert await sent.result() == 5000
             assert sent.done()

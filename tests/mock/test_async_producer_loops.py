@@ -1,5 +1,5 @@
-"""The tasks, loops, threads and processes that use an ``AsyncProducer``: thousands at once, and how
-it is when a loop ends, with Ctrl-C, exit and fork."""
+"""``AsyncProducer`` across tasks, loops, threads and processes: thousands of concurrent sends,
+closed loops, Ctrl-C, exit and fork."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.loops import run
 
 
 def threads() -> int:
-    """Of the process: Python's and the engine's."""
+    """Return the number of threads of the process, Python's and the engine's."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 
@@ -38,7 +38,7 @@ def test_ten_thousand_concurrent_sends(mock_cluster: MockCluster, topic: str) ->
             before = threads()
             tasks = [asyncio.create_task(one(number)) for number in range(10_000)]
             await asyncio.sleep(0)
-            assert threads() <= before, "no thread waits for them"
+            assert threads() <= before, "waiting sends started threads"
             written = await asyncio.gather(*tasks)
             assert threads() <= before
         rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
@@ -51,8 +51,8 @@ def test_ten_thousand_concurrent_sends(mock_cluster: MockCluster, topic: str) ->
     run(work())
 
 
-class OwnFutures(asyncio.SelectorEventLoop):
-    """A loop that makes its futures in a way of its own."""
+class CustomFutureLoop(asyncio.SelectorEventLoop):
+    """A loop that overrides `create_future`."""
 
     made = 0
 
@@ -62,7 +62,7 @@ class OwnFutures(asyncio.SelectorEventLoop):
 
 
 def test_futures_come_from_the_loops_create_future(mock_cluster: MockCluster, topic: str) -> None:
-    own = OwnFutures()
+    own = CustomFutureLoop()
 
     async def work() -> int:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
@@ -184,7 +184,7 @@ except KeyboardInterrupt:
     say("interrupted")
 """
     ended, seconds = interrupt_child(program)
-    # The record is not given up before the program ends.
+    # The record must not fail before the program ends.
     assert "interrupted\nottla.errors.TimeoutError: flush: " in ended.output, ended.output
     assert seconds < 25
 

@@ -1,4 +1,4 @@
-"""Bad input gives one clear, typed error within the time that was said, and nothing hangs."""
+"""Bad input raises one clear, typed error within the timeout, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ottla import errors
 from ottla.testing import MockCluster
 from tests.support.kafka_admin import wait_until
 
-# What a time-out may be exceeded by on a loaded machine, and far less than what is waited for
-# where nothing is said of time: half a minute, or a minute.
+# The excess over a timeout in seconds, allowed for loaded machines: far below the default timeouts
+# of half a minute and a minute.
 SLACK = 10.0
-# Of a call that has an answer: so much that an answer in time shows.
+# A timeout in seconds that is long enough to show that a call ends before it.
 PATIENT = 45.0
 
 
 @contextlib.contextmanager
-def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server on loopback that treats each connection in its own way."""
+def serving(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Run a loopback server that passes each connection to `handle`."""
     server = socket.create_server(("127.0.0.1", 0))
     ended = threading.Event()
     kept: list[socket.socket] = []
@@ -38,7 +38,7 @@ def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 connection, _ = server.accept()
                 kept.append(connection)
-                answer(connection)
+                handle(connection)
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -57,19 +57,19 @@ def closed_port() -> str:
 
 
 def read_and_send(data: bytes) -> Callable[[socket.socket], None]:
-    def answer(connection: socket.socket) -> None:
+    def handle(connection: socket.socket) -> None:
         connection.settimeout(30)
         connection.recv(4096)
         connection.sendall(data)
 
-    return answer
+    return handle
 
 
 def fails(
-    call: Callable[[], Any], kind: type[errors.KafkaError], words: str, within: float
+    call: Callable[[], Any], kind: type[errors.KafkaError], message: str, within: float
 ) -> errors.KafkaError:
     started = time.monotonic()
-    with pytest.raises(kind, match=words) as raised:
+    with pytest.raises(kind, match=message) as raised:
         call()
     assert time.monotonic() - started < within + SLACK
     assert "panic" not in str(raised.value)
@@ -128,21 +128,21 @@ def test_one_reachable_server_is_enough(mock_cluster: MockCluster) -> None:
             assert len(client.cluster().brokers) == 3
 
 
-class Silent(http.server.BaseHTTPRequestHandler):
-    """Python's own, which tells standard error nothing of its requests."""
+class QuietHandler(http.server.BaseHTTPRequestHandler):
+    """Python's HTTP handler without request logging on standard error."""
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
 
 def test_http_server() -> None:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Silent)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), QuietHandler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
         address = f"127.0.0.1:{server.server_port}"
         started = time.monotonic()
-        # Python's server waits for the end of a line; others answer at once.
+        # Python's server waits for the end of a line; others respond at once.
         with pytest.raises((errors.BootstrapError, errors.TimeoutError)) as raised:
             ottla.Client(address, timeout=2)
         assert time.monotonic() - started < 2 + SLACK
@@ -168,10 +168,13 @@ SERVERS: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("what", SERVERS)
 def test_servers_that_are_not_kafka(what: str) -> None:
-    data, words = SERVERS[what]
+    data, message = SERVERS[what]
     with serving(read_and_send(data)) as address:
         error = fails(
-            lambda: ottla.Client(address, timeout=PATIENT), errors.BootstrapError, f"(?i){words}", 2
+            lambda: ottla.Client(address, timeout=PATIENT),
+            errors.BootstrapError,
+            f"(?i){message}",
+            2,
         )
         assert error.context["phase"] == "ApiVersions"
         assert address in str(error)
@@ -192,7 +195,7 @@ def test_half_a_frame_then_silence(caplog: pytest.LogCaptureFixture) -> None:
     config = {"socket.connection.setup.timeout.ms": 400}
     with serving(read_and_send(b"\0\0\0\x20half")) as address:
         error = fails(
-            # It is tried again until then, and the error is that of a whole attempt.
+            # The client retries until the timeout; the error is that of a complete attempt.
             lambda: ottla.Client(address, config, timeout=1),
             errors.BootstrapError,
             "400 ms",
@@ -208,7 +211,7 @@ def test_silent_server(maker: str) -> None:
         error = fails(
             lambda: MAKERS[maker](address, timeout=3),
             errors.BootstrapError,
-            # What is left of the time when it is connected.
+            # The time left after connecting.
             r"within ([12]?\d?\d?\d|3000) ms",
             3,
         )
@@ -227,7 +230,7 @@ def test_silent_server(maker: str) -> None:
 def test_configuration_is_checked_before_connecting(maker: str) -> None:
     make = MAKERS[maker]
     address = closed_port()
-    for kwargs, words in (
+    for kwargs, message in (
         ({"linger_mss": 5}, "did you mean linger.ms"),
         ({"linger_ms": "x"}, "linger.ms"),
         ({"security_protocol": "PLAIN"}, 'security.protocol="PLAIN"'),
@@ -237,7 +240,7 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
         ),
         ({"timeout": -1}, "timeout"),
     ):
-        fails(lambda: make(address, **kwargs), errors.ConfigError, words, 0)  # noqa: B023
+        fails(lambda: make(address, **kwargs), errors.ConfigError, message, 0)  # noqa: B023
     fails(lambda: make("nonsense"), errors.ConfigError, "has no port", 0)
     fails(lambda: make(None), errors.ConfigError, "bootstrap.servers is empty", 0)
 
@@ -251,11 +254,11 @@ def test_unknown_topic_fails_within_the_timeout(mock_cluster: MockCluster) -> No
             lambda: client.list_offsets({("nowhere", 0): "earliest"}, timeout=3),
         )
 
-        def refused(call: Callable[[], object]) -> errors.KafkaError:
+        def unknown_topic_error(call: Callable[[], object]) -> errors.KafkaError:
             return fails(call, errors.UnknownTopicError, "nowhere", 3)
 
         with ThreadPoolExecutor(len(calls)) as pool:
-            for error in pool.map(refused, calls):
+            for error in pool.map(unknown_topic_error, calls):
                 assert error.context["topic"] == "nowhere"
 
 

@@ -1,4 +1,4 @@
-"""The client knows the cluster, its leaders and offsets, and refuses once it is closed."""
+"""Client: metadata snapshots, leaders, offsets, connections and close."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_leader_of_an_unknown_partition_is_none(client: ottla.Client, topic: str
 def test_leader_takes_less_than_a_microsecond(client: ottla.Client, topic: str) -> None:
     client.cluster([topic])
     best = min(timeit.repeat(lambda: client.leader(topic, 1), number=1_000, repeat=300)) / 1_000
-    # The best of many short runs: on a loaded machine most are interrupted. A machine on which a
-    # look into a dict takes longer than 50 ns is a slow one.
+    # Take the best of many short runs: a loaded machine interrupts most of them. The bound scales
+    # with a dict lookup, which takes more than 50 ns on a slow machine.
     known = {1: 2}
     usual = min(timeit.repeat(lambda: known.get(1), number=1_000, repeat=300)) / 1_000
     assert best < max(1e-6, 20 * usual), f"{best * 1e9:.0f} ns, and {usual * 1e9:.0f} ns for a dict"
@@ -152,7 +152,7 @@ def test_connections_are_listed(
     assert {state.address for state in states} == set(mock_cluster.brokers.values())
     assert all(s.state == "connected" and s.in_flight == 0 and s.last_error is None for s in states)
     mock_cluster.stop_broker(2)
-    # First its connection is told to be lost, and why; with the next metadata it is gone.
+    # The connection is first listed as lost, with its cause; the next metadata removes it.
     deadline = time.monotonic() + 60
     while lost := [state for state in client.connections() if state.broker == 2]:
         if lost[0].state == "disconnected":
@@ -213,7 +213,7 @@ CALLS: dict[str, Callable[[ottla.Client], object]] = {
 def test_closed_client_raises(mock_cluster: MockCluster, topic: str, call: str) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
         client.cluster([topic])
-    client.close()  # again, to no effect
+    client.close()  # a second close has no effect
     with pytest.raises(errors.ClosedError, match="closed"):
         CALLS[call](client)
     assert "closed" in repr(client)
@@ -225,7 +225,7 @@ def test_close_ends_the_connections(mock_cluster: MockCluster) -> None:
         assert sum(mock_cluster.connections(broker) for broker in (1, 2, 3)) >= 1
     deadline = time.monotonic() + 60
     while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
-        assert time.monotonic() < deadline, "connections are left after close"
+        assert time.monotonic() < deadline, "connections are open after close"
         time.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""Programs of confluent-kafka and kafka-python: their configuration, and calls that they make."""
+"""Migrating from confluent-kafka and kafka-python: configuration and familiar calls."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_configuration_mapping_configures_producers_and_consumers(
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "says"),
+    ("key", "value", "message"),
     [
         ("batch.num.messages", 5, r"librdkafka's: use batch\.size"),
         ("error_cb", print, "calls raise their errors"),
@@ -72,8 +72,8 @@ def test_a_configuration_mapping_configures_producers_and_consumers(
         ("ssl_certfile", "tls.crt", r"use ssl\.certificate\.location"),
     ],
 )
-def test_unsupported_keys_name_their_replacement(key: str, value: Any, says: str) -> None:
-    with pytest.raises(errors.ConfigError, match=says) as raised:
+def test_unsupported_keys_name_their_replacement(key: str, value: Any, message: str) -> None:
+    with pytest.raises(errors.ConfigError, match=message) as raised:
         ottla.Client({"bootstrap.servers": "127.0.0.1:9", key: value}, connect=False)
     assert key in str(raised.value)
 
@@ -105,12 +105,12 @@ def test_commit_a_processed_record(mock_cluster: MockCluster, topic: str) -> Non
         consumer.commit(second)
         expected = ottla.OffsetAndMetadata(2, leader_epoch=second.leader_epoch)
         assert consumer.committed((topic, 1)) == {(topic, 1): expected}
-        told: list[tuple[object, object]] = []
-        consumer.commit_async(third, lambda error, offsets: told.append((error, offsets)))
-        consumer.commit(first)  # commits go out in order
+        calls: list[tuple[object, object]] = []
+        consumer.commit_async(third, lambda error, offsets: calls.append((error, offsets)))
+        consumer.commit(first)  # commits are sent in order
         after = ottla.OffsetAndMetadata(3, leader_epoch=third.leader_epoch)
-        wait_until(lambda: bool(consumer.poll(0) or told), lambda: "the callback was not called")
-        assert told == [(None, {(topic, 1): after})]
+        wait_until(lambda: bool(consumer.poll(0) or calls), lambda: "the callback was not called")
+        assert calls == [(None, {(topic, 1): after})]
         assert mock_cluster.committed("billing") == {(topic, 1): 1}
         for wrong in ([first], first.offset, "orders"):
             with pytest.raises(TypeError, match="expected a record, or offsets by partition"):
@@ -152,7 +152,7 @@ def test_topics_and_partitions_are_listed(mock_cluster: MockCluster, topic: str)
             with pytest.raises(errors.UnknownTopicError, match=r"did you mean orders\?"):
                 one.partitions_for("ordres")
             assert time.monotonic() - began < 5
-        assert client.list_topics() == ["clicks", "orders"], "looking up has made a topic"
+        assert client.list_topics() == ["clicks", "orders"], "the lookup created a topic"
     with pytest.raises(errors.ClosedError):
         consumer.list_topics()
 

@@ -1,4 +1,4 @@
-"""Commands that wait say what for, after a second and on standard error."""
+"""Commands that wait for more than a second report the reason on standard error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.ports import free_ports
 
 
 def first_line(process: subprocess.Popen[bytes]) -> str:
-    """The first line on standard error; the command is then interrupted."""
+    """Return the first line on standard error, then interrupt the command."""
     assert process.stderr is not None
     line = process.stderr.readline().decode().strip()
     process.send_signal(signal.SIGINT)
@@ -58,7 +58,7 @@ def test_commands_that_do_not_wait_are_silent(mock_cluster: MockCluster, single:
 
 
 def test_following_a_quiet_topic_is_silent(mock_cluster: MockCluster, single: str) -> None:
-    """At the end of a topic nothing is wrong; only a person at a terminal is told."""
+    """Waiting at the end of a topic is normal: it is reported only on a terminal."""
     mock_cluster.append(single, 0, [b"one"])
     with running("consume", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdout is not None
@@ -71,7 +71,7 @@ def test_following_a_quiet_topic_is_silent(mock_cluster: MockCluster, single: st
 
 
 def test_a_malformed_option_is_not_echoed(mock_cluster: MockCluster) -> None:
-    """It may be a password."""
+    """The malformed option may hold a password."""
     wrong = ["-X", "linger.ms=5", "-X", "sasl.password:secret-word"]
     done = ottla("topology", mock_cluster.bootstrap, *wrong)
     assert done.code == 2

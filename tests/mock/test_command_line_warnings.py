@@ -1,4 +1,4 @@
-"""What commands pass over they say, in plain words, where it is in nobody's way."""
+"""Commands warn about skipped records on standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codecs and their levels (KIP-390): what a level does, and which ones there are."""
+"""Compression levels of each codec (KIP-390): their effect and their ranges."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _WORDS = [
 
 
 def lines() -> list[str]:
-    """Text in which there is more to be found the longer one looks."""
+    """Return text that higher levels compress better."""
     chosen = random.Random(5)
     return [" ".join(chosen.choices(_WORDS, k=40)) for _ in range(1500)]
 
 
 def batch_size(cluster: MockCluster, topic: str, **config: Any) -> float:
-    """The bytes of a batch of these lines, which is read again."""
+    """Return the size in bytes of one batch of these lines, after reading it back."""
     cluster.create_topic(topic, partitions=1)
     with ottla.Producer(
         cluster.bootstrap, linger_ms=60_000, batch_size=1_000_000, **config
@@ -32,7 +32,7 @@ def batch_size(cluster: MockCluster, topic: str, **config: Any) -> float:
         producer.send_batch(topic, lines())
         producer.flush()
         metrics = producer.metrics()
-    assert metrics["batch-size-avg"] == metrics["batch-size-max"], "one batch"
+    assert metrics["batch-size-avg"] == metrics["batch-size-max"], "more than one batch"
     assert values(ottla.scan(topic, cluster.bootstrap)) == [line.encode() for line in lines()]
     return metrics["batch-size-avg"]
 

@@ -1,4 +1,4 @@
-"""Consumers without a group, of both kinds: what they hand out, and where they are then."""
+"""Consumers without a group, blocking and asyncio: returned records and positions."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ ALL = [(T, 0), (T, 1), (T, 2)]
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
 @pytest.fixture
 def consumer(kind: Any, mock_cluster: MockCluster, topic: str) -> Iterator[Any]:
-    """A consumer of three partitions, from their beginning."""
+    """A consumer assigned to three partitions, from their beginning."""
     assert topic == T
-    # Who changes from records to columns waits for the fetch that is under way.
+    # Switching from records to columns waits for the fetch in flight.
     config = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 20}
     with kind(mock_cluster.bootstrap, **config) as consumer:
         consumer.assign(ALL)
@@ -40,7 +40,7 @@ def consumer(kind: Any, mock_cluster: MockCluster, topic: str) -> Iterator[Any]:
 
 
 def fill(cluster: MockCluster, count: int, partitions: int = 3, **config: Any) -> None:
-    """Write so many values to each partition: their offsets."""
+    """Write `count` records to each partition, with their offsets as values."""
     with ottla.Producer(cluster.bootstrap, **config) as producer:
         for partition in range(partitions):
             start = cluster.end_offset(T, partition)
@@ -130,7 +130,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
     assert consumer.poll(timeout=0.2) == []
     consumer.resume()
     assert consumer.paused() == []
-    # Nothing of the others is lost or comes twice, but what was handed out before the pause.
+    # No record of the other partitions is lost or repeated, except those returned before the pause.
     rest = by_partition(places(read(consumer, 99)))
     assert sorted(rest) == [1, 2]
     assert all(offsets[-1] == 49 for offsets in rest.values())
@@ -175,13 +175,13 @@ def test_poll_poll_arrow_and_iteration_can_be_mixed(
     fill(mock_cluster, 400)
     seen: list[tuple[int, int]] = []
     deadline = time.monotonic() + SOON
-    for turn in range(10_000):
+    for step in range(10_000):
         if len(seen) == 1200:
             break
         assert time.monotonic() < deadline, len(seen)
-        if turn % 3 == 0:
+        if step % 3 == 0:
             seen += places(consumer.poll(timeout=1, max_records=31))
-        elif turn % 3 == 1:
+        elif step % 3 == 1:
             batch = consumer.poll_arrow(timeout=1, max_rows=47)
             seen += [] if batch is None else rows(batch)
         else:
@@ -190,7 +190,7 @@ def test_poll_poll_arrow_and_iteration_can_be_mixed(
 
 
 class Upper:
-    """A deserializer that looks at more than the bytes."""
+    """A deserializer that uses the topic and the headers as well."""
 
     def deserialize(self, topic: str, data: bytes, headers: tuple[Any, ...]) -> str:
         return f"{topic}/{data.decode().upper()}/{len(headers)}"
@@ -211,7 +211,7 @@ def test_deserializers_skip_null(kind: Any, mock_cluster: MockCluster, topic: st
         assert (first.key, first.value) == ("orders/KEY/1", {"n": 1})
         assert (second.key, second.value) == (None, None)
         consumer.seek_to_beginning()
-        # Columns have the bytes.
+        # Arrow columns hold the raw bytes.
         table = pa.record_batch(consumer.poll_arrow(timeout=SOON))
         assert table["value"].to_pylist() == [b'{"n": 1}', None]
     with pytest.raises(errors.ConfigError, match="value_deserializer is of type int"):
@@ -408,29 +408,29 @@ def test_dropping_without_close_does_not_leak(mock_cluster: MockCluster, topic: 
         time.sleep(0.01)
 
 
-def polling(consumer: Any, outcome: list[BaseException]) -> threading.Thread:
-    """A thread that polls for long; what it raises is told."""
+def start_poll(consumer: Any, raised_errors: list[BaseException]) -> threading.Thread:
+    """Start a thread with a long poll; append the error that it raises to `raised_errors`."""
 
     def work() -> None:
         try:
             consumer.poll(timeout=SOON)
         except errors.KafkaError as error:
-            outcome.append(error)
+            raised_errors.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
     return thread
 
 
-def until_refused(consumer: Any) -> errors.StateError:
-    """Poll until that is refused, because another does."""
+def poll_until_busy(consumer: Any) -> errors.StateError:
+    """Poll until it raises because another thread is polling."""
     deadline = time.monotonic() + SOON
     while time.monotonic() < deadline:
         try:
             consumer.poll(timeout=0)
         except errors.StateError as error:
             return error
-    raise AssertionError("it was not refused")
+    raise AssertionError("poll did not raise StateError")
 
 
 def test_only_one_thread_polls_and_others_can_wake_it(
@@ -438,16 +438,16 @@ def test_only_one_thread_polls_and_others_can_wake_it(
 ) -> None:
     with ottla.Consumer(mock_cluster.bootstrap) as consumer:
         consumer.assign([(topic, 0)])
-        outcome: list[BaseException] = []
-        thread = polling(consumer, outcome)
-        assert "another thread is polling" in str(until_refused(consumer))
+        raised_errors: list[BaseException] = []
+        thread = start_poll(consumer, raised_errors)
+        assert "another thread is polling" in str(poll_until_busy(consumer))
         with pytest.raises(errors.StateError):
             next(consumer)
-        # The rest may be called meanwhile.
+        # Other methods may be called during the poll.
         assert consumer.position(topic, 0) == 0
         consumer.wakeup()
         thread.join(SOON)
-        assert [type(error) for error in outcome] == [errors.WakeupError]
+        assert [type(error) for error in raised_errors] == [errors.WakeupError]
         assert consumer.poll(timeout=0) == []
         consumer.wakeup()
         with pytest.raises(errors.WakeupError):
@@ -457,9 +457,9 @@ def test_only_one_thread_polls_and_others_can_wake_it(
 def test_close_ends_a_poll_in_another_thread(mock_cluster: MockCluster, topic: str) -> None:
     consumer = ottla.Consumer(mock_cluster.bootstrap)
     consumer.assign([(topic, 0)])
-    outcome: list[BaseException] = []
-    thread = polling(consumer, outcome)
-    until_refused(consumer)
+    raised_errors: list[BaseException] = []
+    thread = start_poll(consumer, raised_errors)
+    poll_until_busy(consumer)
     consumer.close()
     thread.join(SOON)
-    assert [type(error) for error in outcome] == [errors.ClosedError]
+    assert [type(error) for error in raised_errors] == [errors.ClosedError]

@@ -1,4 +1,4 @@
-"""Errors have the classes that callers want to tell apart."""
+"""Errors have classes that callers can catch separately."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cluster() -> Iterator[MockCluster]:
 def read_one(consumer: ottla.Consumer) -> None:
     deadline = time.monotonic() + SOON
     while not consumer.poll(0.5, max_records=1):
-        assert time.monotonic() < deadline, "no record"
+        assert time.monotonic() < deadline, "no record within the timeout"
 
 
 def test_creating_an_existing_topic(cluster: MockCluster) -> None:

@@ -1,4 +1,4 @@
-"""Events tell of what changes in the cluster, in order, to who waits for it."""
+"""Events report cluster changes in order to each subscriber."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SOON = 60.0
 
 
 def until(events: Events, kind: str) -> Event:
-    """The next event of this kind."""
+    """Return the next event of this kind."""
     deadline = time.monotonic() + SOON
     while True:
         event = events.next(timeout=deadline - time.monotonic())
-        assert event is not None, f"no {kind} in time"
+        assert event is not None, f"no {kind} event within the timeout"
         if event.kind == kind:
             return event
 
@@ -61,7 +61,7 @@ def test_unused_topics_appear_and_disappear() -> None:
             assert until(events, "leader_changed").topic == "new"
             cluster.delete_topic("old")
             assert until(events, "topic_gone").topic == "old"
-            # Without them, what nobody uses is not asked for any more.
+            # Without subscribers, unused topics are no longer requested.
             del events
             assert list(client.cluster(refresh=True).topics) == []
 

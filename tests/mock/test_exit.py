@@ -1,4 +1,4 @@
-"""A program that ends without close: what is unsent is written, or its loss is told (R2)."""
+"""Programs that end without `close`: unsent records are written or reported as lost (R2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAKE = {
 producer = ottla.Producer({bootstrap!r}, linger_ms=60_000)
 called = []
 for number in range(100):
-    producer.send("single", str(number), on_delivery=lambda *told: called.append(told))
+    producer.send("single", str(number), on_delivery=lambda *arguments: called.append(arguments))
 """,
     "asyncio": """
 import asyncio
@@ -65,7 +65,7 @@ def test_lost_records_are_reported_within_a_bound(
     ended = run_child(program + "say('ready')\nsys.exit(21)")
     assert ended.code == 21, ended.output
     assert "bytes are still unacknowledged" in ended.output, ended.output
-    # Ten seconds, and five for callbacks.
+    # Ten seconds for records and five for callbacks.
     assert ended.seconds < 60
     assert mock_cluster.end_offset(single, 0) == 0
 
@@ -80,7 +80,7 @@ sys.exit(21)
     ended, _ = interrupt_child(program)
     assert ended.code == 21, ended.output
     assert "KeyboardInterrupt" in ended.output
-    # Less than the ten seconds that are given to what is unsent.
+    # Less than the ten seconds allowed for unsent records.
     assert ended.seconds < 8
 
 

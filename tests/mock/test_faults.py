@@ -1,4 +1,4 @@
-"""Each kind of fault of ottla.testing, as a client sees it and gets over it."""
+"""Each kind of fault of ottla.testing, and how clients recover from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.arrow import values
 
 @pytest.fixture
 def written(producer: ottla.Producer, single: str) -> str:
-    """A hundred records in one partition."""
+    """A topic with a hundred records in one partition."""
     producer.send_batch(single, [f"{i:03}" for i in range(100)]).result(30)
     return single
 
@@ -65,8 +65,8 @@ def test_a_producer_recovers(mock_cluster: MockCluster, single: str, kind: str) 
         offsets = [producer.send(single, value).result(60).offset for value in HUNDRED[:5]]
     assert mock_cluster.fault_hits(fault) >= (0 if kind == "corrupt records" else 1)
     read = values(ottla.scan(single, mock_cluster.bootstrap))
-    # Every acknowledged record is at the offset told; without idempotence, a lost answer may
-    # leave one twice.
+    # Every acknowledged record is at its reported offset. Without idempotence, a lost response may
+    # duplicate a record.
     assert [read[offset] for offset in offsets if offset is not None] == HUNDRED[:5]
     if kind in WITHOUT_DUPLICATES:
         assert read == HUNDRED[:5]
@@ -87,7 +87,7 @@ def test_a_permanently_silent_broker_times_out(mock_cluster: MockCluster, writte
     with ottla.Client(
         mock_cluster.bootstrap, request_timeout_ms=200, fetch_max_wait_ms=50
     ) as client:
-        # A fetch of this one left behind would hold back what comes after it.
+        # A leftover fetch of this client would delay later requests.
         list(ottla.scan(written, client, timeout=30))
         mock_cluster.inject(Fault.silence(), api="Fetch")
         scan = ottla.scan(written, client, timeout=1)
@@ -135,8 +135,10 @@ def test_faults_choose_their_requests(mock_cluster: MockCluster, topic: str) -> 
         times=1,
     )
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
-        told = [producer.send(topic, "v", partition=p).exception(30) for p in (1, 0, 2, 1, 1)]
-    assert [error is None for error in told] == [True, True, True, False, True]
+        errors_by_send = [
+            producer.send(topic, "v", partition=p).exception(30) for p in (1, 0, 2, 1, 1)
+        ]
+    assert [error is None for error in errors_by_send] == [True, True, True, False, True]
     assert mock_cluster.fault_hits(fault) == 1
 
 
@@ -161,7 +163,7 @@ def test_a_stopped_broker_comes_back(mock_cluster: MockCluster, topic: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         (lambda: Fault.error("NO_SUCH_ERROR"), "not the name of an error code"),
         (lambda: Fault.disconnect("never"), "'before' or 'after'"),  # type: ignore[arg-type]
@@ -172,9 +174,9 @@ def test_a_stopped_broker_comes_back(mock_cluster: MockCluster, topic: str) -> N
     ],
 )
 def test_invalid_faults_raise(
-    mock_cluster: MockCluster, fault: Callable[[], Fault], words: str
+    mock_cluster: MockCluster, fault: Callable[[], Fault], message: str
 ) -> None:
-    with pytest.raises(errors.ConfigError, match=words):
+    with pytest.raises(errors.ConfigError, match=message):
         mock_cluster.inject(fault())
     with pytest.raises(errors.ConfigError, match="not the name of an API"):
         mock_cluster.inject(Fault.silence(), api="Produced")

@@ -1,4 +1,4 @@
-"""What the engine tells arrives at Python's loggers, at their levels, holding nobody up."""
+"""Engine events reach Python's loggers at their levels without blocking the client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOON = 60.0
 def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SOON
     while not condition():
-        assert time.monotonic() < deadline, "not in time"
+        assert time.monotonic() < deadline, "the condition did not hold within the deadline"
         time.sleep(0.01)
 
 
@@ -31,13 +31,13 @@ def names(caplog: pytest.LogCaptureFixture) -> set[str]:
 def test_events_reach_the_logger_of_their_name(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "ottla"), MockCluster(brokers=1) as cluster:
         with ottla.Client(cluster.bootstrap) as client:
-            # Levels are copied when a call comes by, once a second.
+            # Calls copy the levels, at most once a second.
             until(
                 lambda: bool(
                     client.list_topics(timeout=30) is not None and "ottla.metadata" in names(caplog)
                 )
             )
-        # The last word, or the next test would hear it.
+        # Wait for the last event, or the next test would receive it.
         until(lambda: any("connection ended" in text for text in caplog.messages))
     assert "ottla.connection" in names(caplog)
     record = next(record for record in caplog.records if record.name == "ottla.metadata")
@@ -132,7 +132,7 @@ def test_a_blocking_handler_does_not_block_the_client() -> None:
         with MockCluster(brokers=1) as cluster:
             with ottla.Client(cluster.bootstrap) as client:
                 started = time.monotonic()
-                for _ in range(2000):  # more than the queue holds
+                for _ in range(2000):  # more than the queue's capacity
                     client.list_topics()
                 assert time.monotonic() - started < 80
         release.set()
@@ -165,7 +165,7 @@ def test_sending_a_password_over_plaintext_warns(
     with caplog.at_level(logging.WARNING, "ottla"):
         with ottla.Client(server, config, connect=False):
             pass
-        # This warning is the last of all: events come in order.
+        # Events arrive in order, so this warning is the last.
         with ottla.Client(server, {"partitioner.rack.aware": True}, connect=False):
             pass
         until(lambda: any("partitioner.rack.aware" in text for text in caplog.messages))

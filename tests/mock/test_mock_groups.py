@@ -1,4 +1,4 @@
-"""What the mock cluster shows of groups and logs, and what tests do to them."""
+"""The mock cluster's methods that inspect and change groups and logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``on_delivery``: called once a record, on a thread of its own, and heard of when it raises."""
+"""``on_delivery`` is called once per record on a dedicated thread; its exceptions are reported."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ def test_callbacks_run_once_and_in_order(producer: ottla.Producer, single: str) 
 
 
 def test_callbacks_run_once_despite_faults(mock_cluster: MockCluster, topic: str) -> None:
-    """Answers and requests that are lost, leaders that say no, batches that are refused."""
-    told: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
+    """The faults: lost requests and responses, NOT_LEADER errors and rejected batches."""
+    calls: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
 
     def note(number: int, error: errors.KafkaError | None, where: ottla.RecordMetadata) -> None:
-        told[where.partition].append((number, error is None, where.offset))
+        calls[where.partition].append((number, error is None, where.offset))
 
-    chosen = random.Random(11)
+    random_faults = random.Random(11)
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, batch_size=200, request_timeout_ms=20_000
     ) as producer:
         for number in range(3000):
             if number % 100 == 50:
-                fault = chosen.choice(
+                fault = random_faults.choice(
                     [
                         Fault.disconnect("after"),
                         Fault.disconnect("before"),
@@ -78,7 +78,7 @@ def test_callbacks_run_once_despite_faults(mock_cluster: MockCluster, topic: str
                 on_delivery=partial(note, number),
             )
         producer.flush()
-    for partition, records in told.items():
+    for partition, records in calls.items():
         assert [number for number, _, _ in records] == list(range(partition, 3000, 3))
         offsets = [offset for _, written, offset in records if written and offset is not None]
         assert offsets == sorted(set(offsets))
@@ -127,7 +127,7 @@ def test_a_callback_exception_is_raised_once(producer: ottla.Producer, single: s
         producer.send(single, b"v", on_delivery=callback)
     with pytest.raises(ZeroDivisionError, match="mine"):
         producer.flush()
-    assert called == [0, 1, 2], "the others are called all the same"
+    assert called == [0, 1, 2], "the other callbacks were not called"
     producer.flush()
 
 
@@ -195,7 +195,7 @@ def test_the_thread_ends_with_the_producer(mock_cluster: MockCluster, single: st
     for _ in range(20):
         with ottla.Producer(mock_cluster.bootstrap) as producer:
             producer.send(single, b"v", on_delivery=lambda *arguments: called.append(arguments))
-        # One that was closed has no thread, even while somebody holds it.
+        # A closed producer has no thread, even while it is referenced.
         closed.append(producer)
     assert len(called) == 20
     until(lambda: not delivery_threads() - before)
@@ -209,7 +209,7 @@ def test_the_thread_ends_with_the_producer(mock_cluster: MockCluster, single: st
 
 
 def test_batches_of_a_partition_call_back_in_order(mock_cluster: MockCluster, topic: str) -> None:
-    """Whatever the order in which their answers are worked off: five requests on their way."""
+    """The order holds for any order of responses, with five requests in flight."""
     called: list[tuple[int, int | None]] = []
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0, batch_size=100) as producer:
         for number in range(3000):
@@ -221,8 +221,8 @@ def test_batches_of_a_partition_call_back_in_order(mock_cluster: MockCluster, to
             )
         producer.flush()
     for partition in range(3):
-        told = [offset for where, offset in called if where == partition]
-        assert told == list(range(1000))
+        offsets = [offset for where, offset in called if where == partition]
+        assert offsets == list(range(1000))
 
 
 def test_with_asyncio_callbacks_run_on_the_loops_thread(
@@ -238,7 +238,7 @@ def test_with_asyncio_callbacks_run_on_the_loops_thread(
         complained: list[dict[str, Any]] = []
         loop.set_exception_handler(lambda loop, context: complained.append(context))
         async with ottla.AsyncProducer(mock_cluster.bootstrap, linger_ms=0) as producer:
-            # The first waits for its topic, the others do not.
+            # The first send waits for its topic, the others do not.
             sent = [producer.send(single, b"v", on_delivery=callback) for _ in range(3)]
             await asyncio.gather(*sent)
             assert [where.offset for (_, where), _ in called] == [0, 1, 2]
@@ -265,7 +265,9 @@ def test_with_asyncio_a_record_that_times_out_waiting_calls_back() -> None:
 
     async def work() -> None:
         async with ottla.AsyncProducer(cluster.bootstrap, max_block_ms=300) as producer:
-            future = producer.send("nowhere", b"v", on_delivery=lambda *told: called.append(told))
+            future = producer.send(
+                "nowhere", b"v", on_delivery=lambda *arguments: called.append(arguments)
+            )
             with pytest.raises(errors.KafkaError):
                 await future
 

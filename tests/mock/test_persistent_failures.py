@@ -1,5 +1,5 @@
-"""A condition that does not pass by itself is a warning within seconds: once per cause, with the
-place and the remedy, for consumers and producers alike."""
+"""Persistent failures of consumers and producers warn within seconds: once per cause, with the
+location and the remedy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 def poll_until_warned(consumer: ottla.Consumer, warnings: Callable[[], list[str]]) -> str:
     deadline = time.monotonic() + SOON
     while not warnings():
-        assert time.monotonic() < deadline, "no warning"
+        assert time.monotonic() < deadline, "no warning within the timeout"
         assert consumer.poll(0.1) == []
     return warnings()[0]
 
@@ -72,7 +72,7 @@ def test_assigning_a_missing_topic_warns_then_raises(
         with pytest.raises(UnknownTopicError, match="no topic of this name") as caught:
             poll_for_ever(consumer)
         assert caught.value.context["topic"] == "order"
-        # It may be created later.
+        # The topic may be created later.
         cluster.create_topic("order")
         cluster.append("order", 0, [b"late"])
         consumer.seek("order", 0, 0)
@@ -109,7 +109,7 @@ def test_a_missing_partition_warning_names_the_existing_ones(
 
 
 def leader_and_another(cluster: MockCluster) -> tuple[int, str]:
-    """Return the leader of orders-0, and the address of a broker that is not."""
+    """Return the leader of orders-0 and the address of another broker."""
     leader = cluster.leader("orders", 0)
     assert leader is not None
     return leader, next(server for broker, server in cluster.brokers.items() if broker != leader)
@@ -132,7 +132,7 @@ def test_advertised_address_without_a_listener(
         assert states[leader].state != "connected"
         assert address in str(states[leader].last_error)
         assert consumer.metrics()["connection-creation-total"] >= 1
-    assert len(warnings()) == 1, "the fetcher and the metadata suffer from the same cause"
+    assert len(warnings()) == 1, "the fetcher and the metadata fail for the same cause"
 
 
 def test_a_silent_broker_is_reported_before_its_timeout(
@@ -198,7 +198,7 @@ def test_unknown_topic_errors_suggest_similar_names(cluster: MockCluster, call: 
         began = time.monotonic()
         with pytest.raises(UnknownTopicError, match=r"did you mean orders\?"):
             calls[call](client)
-        # A hang guard: the time-out of the call is a minute.
+        # A hang guard: the timeout of the call is a minute.
         assert time.monotonic() - began < 50
 
 
@@ -238,13 +238,13 @@ def test_events_of_asyncio_consumers_and_producers(cluster: MockCluster) -> None
 
 
 def test_an_overdue_response_warns(cluster: MockCluster, warnings: Callable[[], list[str]]) -> None:
-    """Regression: nothing was said until request.timeout.ms, 30 s later."""
+    """Regression: nothing was reported until request.timeout.ms, 30 s later."""
     cluster.inject(Fault.delay(8), api="Produce", times=1)
     with ottla.Producer(cluster.bootstrap) as producer:
         sent = producer.send("orders", b"value", partition=0)
         deadline = time.monotonic() + SOON
         while not warnings():
-            assert time.monotonic() < deadline, "no warning"
+            assert time.monotonic() < deadline, "no warning within the timeout"
             time.sleep(0.1)
         [warning] = warnings()
         assert warning.startswith("waiting for a response for 5 s: no response to Produce yet")
@@ -256,7 +256,7 @@ def test_an_overdue_response_warns(cluster: MockCluster, warnings: Callable[[], 
 def test_a_long_poll_is_not_overdue(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
-    """A fetch at the end of a log waits for records; that is no late response."""
+    """A fetch at the end of a log waits for records: its response is not late."""
     with ottla.Consumer(cluster.bootstrap, fetch_max_wait_ms=7000) as consumer:
         consumer.assign([("orders", 0)])
         assert consumer.poll(8) == []

@@ -1,4 +1,4 @@
-"""Plain values go through pickle and copy, and are equal afterwards."""
+"""Plain values survive pickle and copy and compare equal."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_values_from_a_cluster_survive_pickle_and_copy(
     with ottla.Consumer(mock_cluster.bootstrap, topics=[topic], **keywords) as consumer:
         record: Any = next(consumer)
         consumer.commit(record)
-        given: list[Any] = [
+        originals: list[Any] = [
             written,
             record,
             consumer.group_metadata(),
@@ -56,7 +56,7 @@ def test_values_from_a_cluster_survive_pickle_and_copy(
             consumer.offsets_for_times({(topic, 1): 0}),
         ]
         assert consumer.group_metadata().member_id
-    assert pickle.loads(pickle.dumps(given)) == given == copy.deepcopy(given)
+    assert pickle.loads(pickle.dumps(originals)) == originals == copy.deepcopy(originals)
 
 
 def test_constructors_validate_their_arguments() -> None:

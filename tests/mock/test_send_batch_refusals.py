@@ -1,4 +1,4 @@
-"""What Producer.send_batch refuses as a whole, before anything is sent, and how it says so."""
+"""Batches that Producer.send_batch rejects as a whole, before anything is sent."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
 def test_invalid_batches_raise_before_anything_is_sent(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, case: str
 ) -> None:
-    arguments, kind, words = WRONG[case]
-    with pytest.raises(kind, match=words):
+    arguments, kind, message = WRONG[case]
+    with pytest.raises(kind, match=message):
         producer.send_batch(single, **arguments)
     producer.flush(60)
     assert mock_cluster.end_offset(single, 0) == 0

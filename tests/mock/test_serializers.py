@@ -1,4 +1,4 @@
-"""Serializers: what makes bytes of keys and values, and what is said when it cannot."""
+"""Serializers of keys and values, and their errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def written(cluster: MockCluster, topic: str) -> list[tuple[bytes | None, bytes 
 
 
 class Named:
-    """A serializer that puts all it is told into the value."""
+    """A serializer that writes its arguments into the value."""
 
     def serialize(self, topic: str, value: Any, headers: Any) -> str:
         return f"{topic}|{value}|{list(headers)}"
@@ -75,12 +75,12 @@ def test_a_serialization_error_names_topic_and_field(
     mock_cluster: MockCluster, single: str, serializer: Any, value: Any, cause: str, field: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, **{f"{field}_serializer": serializer}) as producer:
-        with pytest.raises(errors.SerializationError) as told:
+        with pytest.raises(errors.SerializationError) as raised:
             producer.send(single, **{field: value})
         assert producer.buffered_bytes == 0
-    assert f"the {field} for topic 'single' cannot be serialized: {cause}" in str(told.value)
-    assert told.value.context == {"topic": single, "field": field}
-    assert type(told.value.__cause__).__name__ == cause.split(":")[0]
+    assert f"the {field} for topic 'single' cannot be serialized: {cause}" in str(raised.value)
+    assert raised.value.context == {"topic": single, "field": field}
+    assert type(raised.value.__cause__).__name__ == cause.split(":")[0]
 
 
 def test_lists_are_serialized_before_anything_is_sent(
@@ -88,9 +88,9 @@ def test_lists_are_serialized_before_anything_is_sent(
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, value_serializer=serializers.json) as producer:
         assert producer.send_batch(single, [1, [2], None], keys=["a", "b", "c"]).result(30) == 3
-        with pytest.raises(errors.SerializationError, match="the value at index 1") as told:
+        with pytest.raises(errors.SerializationError, match="the value at index 1") as raised:
             producer.send_batch(single, [1, object()])
-        assert told.value.context == {"topic": single, "field": "value", "index": 1}
+        assert raised.value.context == {"topic": single, "field": "value", "index": 1}
     assert written(mock_cluster, single) == [(b"a", b"1"), (b"b", b"[2]"), (b"c", None)]
 
 

@@ -1,4 +1,4 @@
-"""Snapshots, connections, metrics and the errors of connecting, as Python sees them."""
+"""Python's view of snapshots, connections, metrics and connect errors."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_events_of_all_topics_include_new_topics() -> None:
             cluster.create_topic("new", partitions=2)
             cluster.delete_topic("old")
             client.cluster(refresh=True)
-            told = []
+            seen = []
             while (event := events.next(timeout=0.5)) is not None:
-                told.append((event.kind, event.topic))
-            told = [(kind, topic) for kind, topic in told if topic is not None]
-            assert told == [("topic_appeared", "new"), ("topic_gone", "old")]
+                seen.append((event.kind, event.topic))
+            seen = [(kind, topic) for kind, topic in seen if topic is not None]
+            assert seen == [("topic_appeared", "new"), ("topic_gone", "old")]
 
 
 def test_connections_report_role_round_trip_and_phase() -> None:

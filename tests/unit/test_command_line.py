@@ -1,4 +1,4 @@
-"""Properties files, formats and streams of the command line, without a process."""
+"""Properties files, output formats and input streams of the command line, in-process."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_escapes() -> None:
     assert unescape("a\\n\\r\\t\\0\\\\\\x41") == b"a\n\r\t\0\\A"
 
 
-class Dribbling(io.BytesIO):
-    """Gives no more than so many bytes at once."""
+class ShortReads(io.BytesIO):
+    """A stream that returns only a few bytes per read."""
 
     step = 1
 
@@ -80,6 +80,6 @@ class Dribbling(io.BytesIO):
 def test_streams_split_across_reads(delimiter: bytes) -> None:
     parts = [b"one", b"", b"-three-", b"four"]
     for step in range(1, 9):
-        stream = Dribbling(delimiter.join(parts))
+        stream = ShortReads(delimiter.join(parts))
         stream.step = step
         assert list(split_stream(stream, delimiter)) == delimiter.join(parts).split(delimiter)

@@ -1,4 +1,4 @@
-"""Errors: one hierarchy, useful fields, and they survive the way to another process."""
+"""Errors: one hierarchy, useful fields, and pickling."""
 
 from __future__ import annotations
 

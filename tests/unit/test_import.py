@@ -1,4 +1,4 @@
-"""What a program has after `import ottla`: all that is documented, loaded when it is used."""
+"""`import ottla` gives access to every documented name and loads modules on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Without a package of an extra, whatever needs it says which extra to install; the rest works."""
+"""Without an extra's package, features that need it name the extra; all others work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.subprocesses import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Imports fail as without the package, whoever asks for it: `import`, importlib, or find_spec.
+# Make `import`, importlib and find_spec fail as if the package were not installed.
 BLOCK = """
 import importlib.abc, sys
 blocked = {names!r}
@@ -114,7 +114,7 @@ COMMAND = "import sys\nfrom ottla.cli import main\nsys.exit(main({arguments!r}))
 
 @pytest.mark.parametrize("command", ["topology"])
 def test_commands_that_print_tables_without_rich(command: str) -> None:
-    # Nothing listens there: it ends before it connects.
+    # Nothing listens there: the command ends before it connects.
     program = COMMAND.format(arguments=[command, "127.0.0.1:1"])
     shown = run_python(BLOCK.format(names={"rich"}) + program, code=2)
     assert "pip install 'ottla[cli]'" in shown

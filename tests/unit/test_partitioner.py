@@ -1,6 +1,6 @@
-"""partition_for_key: Java's murmur2, and what it takes for a key.
+"""partition_for_key: Java's murmur2 hash, and the accepted key types.
 
-That the hash is Java's is shown in Rust, on 100,000 keys that Kafka's own class hashed
+A Rust test compares the hash with Kafka's own class on 100,000 keys
 (`rust/client/tests/client/partitioner.rs`).
 """
 
@@ -12,7 +12,7 @@ import ottla
 from ottla import errors
 
 
-# Some of those keys, and their hashes as Java masks them.
+# Some of those keys with their hashes, masked as in Java.
 @pytest.mark.parametrize(
     ("key", "positive"),
     [(b"", 275646681), (b"\xf8", 1556773120), (b"\x17\x5f", 987247775)],
