@@ -11,7 +11,7 @@ import pytest
 
 import ottla
 from tests.cluster.conftest import Brokers
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, SOON, partition_offsets, read
 
 
 @pytest.fixture(params=KINDS)
@@ -34,7 +34,7 @@ def fill(brokers: Brokers, topic: str, count: int, **config: Any) -> None:
                 )
 
 
-def everything(count: int) -> list[tuple[int, int]]:
+def all_offsets(count: int) -> list[tuple[int, int]]:
     return [(partition, n) for partition in range(3) for n in range(count)]
 
 
@@ -47,7 +47,7 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
         records = read(consumer, 1000)
         while len(records) < 2000:
             records.append(next(consumer))
-        seen = places(records)
+        seen = partition_offsets(records)
         for record in records:
             n = str(record.offset).encode()
             assert (record.key, record.value) == (b"k" + n, b"v" + n)
@@ -60,7 +60,7 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
                 columns = pa.record_batch(batch)
                 pairs = (columns["partition"].to_pylist(), columns["offset"].to_pylist())
                 seen += zip(*pairs, strict=True)
-        assert sorted(seen) == everything(1000)
+        assert sorted(seen) == all_offsets(1000)
         for partition in range(3):
             mine = [n for p, n in seen if p == partition]
             assert mine == sorted(mine)
@@ -69,7 +69,7 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
         found = consumer.offsets_for_times({(topic, 0): 500})[topic, 0]
         assert found.offset == 500
         consumer.seek(topic, 1, 990)
-        assert places(read(consumer, 10)) == [(1, n) for n in range(990, 1000)]
+        assert partition_offsets(read(consumer, 10)) == [(1, n) for n in range(990, 1000)]
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -86,18 +86,18 @@ def test_a_group_resumes_from_its_committed_offsets(
     revoked: list[tuple[str, int]] = []
     with kind(brokers.bootstrap, **config) as consumer:
         consumer.subscribe([topic], on_revoked=lambda _, partitions: revoked.extend(partitions))
-        seen = places([next(consumer) for _ in range(120)])
+        seen = partition_offsets([next(consumer) for _ in range(120)])
         consumer.commit()
         committed = consumer.committed()
         assert sum(c.offset for c in committed.values() if c) == 120
         assert consumer.group_metadata().generation > 0
-        seen += places(read(consumer, 50))
+        seen += partition_offsets(read(consumer, 50))
     assert sorted(revoked) == [(topic, partition) for partition in range(3)]
     # Closing committed the records returned after the explicit commit.
     with kind(brokers.bootstrap, topics=[topic], **config) as consumer:
-        seen += places(read(consumer, 300 - len(seen)))
+        seen += partition_offsets(read(consumer, 300 - len(seen)))
         assert consumer.poll(timeout=0.5) == []
-    assert sorted(seen) == everything(100)
+    assert sorted(seen) == all_offsets(100)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -110,7 +110,7 @@ def test_members_join_and_leave(brokers: Brokers, kind: Any, protocol: str) -> N
     }
     everyone = [(topic, partition) for partition in range(3)]
 
-    def until_shared(*members: Any) -> None:
+    def poll_until_shared(*members: Any) -> None:
         deadline = time.monotonic() + SOON
         while sorted(p for member in members for p in member.assignment()) != everyone or not all(
             member.assignment() for member in members
@@ -120,7 +120,7 @@ def test_members_join_and_leave(brokers: Brokers, kind: Any, protocol: str) -> N
                 member.poll(timeout=0.1)
 
     with kind(brokers.bootstrap, topics=[topic], **config) as first:
-        until_shared(first)
+        poll_until_shared(first)
         with kind(brokers.bootstrap, topics=[topic], **config) as second:
-            until_shared(first, second)
-        until_shared(first)
+            poll_until_shared(first, second)
+        poll_until_shared(first)

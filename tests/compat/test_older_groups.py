@@ -11,7 +11,7 @@ import pytest
 import ottla
 from ottla import errors
 from tests.cluster.conftest import Brokers
-from tests.support.consumers import KINDS, places, read
+from tests.support.consumers import KINDS, partition_offsets, read
 
 pytestmark = pytest.mark.cluster
 
@@ -55,14 +55,14 @@ def test_members_share_hand_over_and_repeat_nothing(
         ):
             assert time.monotonic() < deadline, [member.assignment() for member in members]
             for member in members:
-                seen.extend(places(member.poll(timeout=0.1)))
+                seen.extend(partition_offsets(member.poll(timeout=0.1)))
 
     def until_seen(count: int, *members: Any) -> None:
         deadline = time.monotonic() + SOON
         while len(seen) < count:
             assert time.monotonic() < deadline, f"{len(seen)} of {count} records came"
             for member in members:
-                seen.extend(places(member.poll(timeout=0.1)))
+                seen.extend(partition_offsets(member.poll(timeout=0.1)))
 
     fill(brokers, topic, range(10))
     with kind(brokers.bootstrap, **config) as first:
@@ -100,7 +100,7 @@ def test_offsets_are_kept_with_their_metadata(brokers: Brokers, kind: Any) -> No
             (topic, 2): None,
         }
     with kind(brokers.bootstrap, topics=[topic], **config) as consumer:
-        found = places(read(consumer, 22))
+        found = partition_offsets(read(consumer, 22))
         assert sorted(found) == [
             (partition, n) for partition, first in enumerate((3, 5, 0)) for n in range(first, 10)
         ]

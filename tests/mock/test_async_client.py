@@ -21,7 +21,7 @@ from tests.support.loops import run
 SOON = 60.0
 
 
-async def until_fault_hit(cluster: MockCluster, fault: int) -> None:
+async def wait_until_fault_hit(cluster: MockCluster, fault: int) -> None:
     """Wait until a request hits the fault."""
     deadline = time.monotonic() + SOON
     for _ in iter(lambda: cluster.fault_hits(fault), 1):
@@ -135,7 +135,7 @@ def test_client_is_usable_after_a_cancelled_call(mock_cluster: MockCluster, topi
             await client.cluster([topic])
             fault = mock_cluster.inject(Fault.silence(), api="ListOffsets")
             listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
-            await until_fault_hit(mock_cluster, fault)
+            await wait_until_fault_hit(mock_cluster, fault)
             listing.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await listing
@@ -152,7 +152,7 @@ def test_close_ends_pending_calls(mock_cluster: MockCluster, topic: str) -> None
         await client.cluster([topic])
         fault = mock_cluster.inject(Fault.silence(), api="ListOffsets")
         listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
-        await until_fault_hit(mock_cluster, fault)
+        await wait_until_fault_hit(mock_cluster, fault)
         await client.close()
         with pytest.raises(errors.ClosedError):
             await listing

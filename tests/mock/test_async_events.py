@@ -14,7 +14,7 @@ from tests.support.loops import run
 SOON = 60.0
 
 
-async def until(events: AsyncEvents, kind: str) -> Event:
+async def wait_for_event(events: AsyncEvents, kind: str) -> Event:
     """Return the next event of this kind."""
     deadline = time.monotonic() + SOON
     while True:
@@ -29,14 +29,14 @@ def test_events_as_they_happen(mock_cluster: MockCluster, topic: str) -> None:
         async with AsyncClient(mock_cluster.bootstrap, metadata_max_age_ms=200) as client:
             events = await client.events()
             await client.cluster([topic])
-            assert (await until(events, "topic_appeared")).topic == topic
+            assert (await wait_for_event(events, "topic_appeared")).topic == topic
             before = mock_cluster.leader(topic, 0)
             assert before is not None
             mock_cluster.move_leader(topic, 0, before % 3 + 1)
-            moved = await until(events, "leader_changed")
+            moved = await wait_for_event(events, "leader_changed")
             assert (moved.before, moved.after) == (before, before % 3 + 1)
             mock_cluster.stop_broker(before)
-            assert (await until(events, "broker_lost")).broker == before
+            assert (await wait_for_event(events, "broker_lost")).broker == before
 
     run(work())
 
@@ -46,10 +46,10 @@ def test_events_of_all_topics_include_unused_ones(mock_cluster: MockCluster, top
         async with AsyncClient(mock_cluster.bootstrap, metadata_max_age_ms=200) as client:
             events = await client.events(all_topics=True)
             mock_cluster.create_topic("new", partitions=2)
-            appeared = await until(events, "topic_appeared")
+            appeared = await wait_for_event(events, "topic_appeared")
             assert (appeared.topic, appeared.after) == ("new", 2)
             mock_cluster.delete_topic(topic)
-            assert (await until(events, "topic_gone")).topic == topic
+            assert (await wait_for_event(events, "topic_gone")).topic == topic
 
     run(work())
 

@@ -105,13 +105,13 @@ def test_an_unclosed_loop_is_garbage_collected(mock_cluster: MockCluster, topic:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
             await producer.send(topic, b"v")
 
-    def abandoned() -> weakref.ref[asyncio.AbstractEventLoop]:
+    def abandon_loop() -> weakref.ref[asyncio.AbstractEventLoop]:
         left = asyncio.new_event_loop()
         left.run_until_complete(asyncio.wait_for(work(), 60))
         return weakref.ref(left)
 
     def collected() -> bool:
-        left = abandoned()
+        left = abandon_loop()
         gc.collect()
         return left() is None
 
@@ -137,8 +137,8 @@ def test_loops_in_several_threads_share_a_producer(mock_cluster: MockCluster, to
     for thread in threads:
         thread.join()
     run(_close(producer))
-    everything = [place for places in offsets.values() for place in places]
-    assert len(set(everything)) == len(everything) == 1200
+    all_offsets = [offset for sent in offsets.values() for offset in sent]
+    assert len(set(all_offsets)) == len(all_offsets) == 1200
     assert len(values(ottla.scan(topic, mock_cluster.bootstrap))) == 1200
 
 

@@ -26,7 +26,7 @@ def numbers(cluster: MockCluster, topic: str) -> list[int]:
     return [int(row["value"][:3]) for row in rows[1:]]
 
 
-async def until_idle(producer: AsyncProducer) -> None:
+async def wait_until_idle(producer: AsyncProducer) -> None:
     """Wait until the buffer is empty: all reserved memory was released."""
     deadline = time.monotonic() + 90
     while producer.buffered_bytes:
@@ -34,7 +34,7 @@ async def until_idle(producer: AsyncProducer) -> None:
         await asyncio.sleep(0.01)
 
 
-async def until_fault_hit(cluster: MockCluster, fault: int) -> None:
+async def wait_until_fault_hit(cluster: MockCluster, fault: int) -> None:
     """Wait until a request hits the fault."""
     deadline = time.monotonic() + 90
     while not cluster.fault_hits(fault):
@@ -67,7 +67,7 @@ def test_cancel_some_of_ten_thousand_sends(
                     await asyncio.sleep(0)
             results = await asyncio.gather(*tasks, return_exceptions=True)
             mock_cluster.clear_faults()
-            await until_idle(producer)
+            await wait_until_idle(producer)
             assert (await producer.send(topic, b"last", partition=1)).partition == 1
         rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
         found = {(row["partition"], row["offset"]): row["value"] for row in rows}
@@ -108,11 +108,11 @@ def test_a_send_cancelled_while_waiting_is_not_sent(mock_cluster: MockCluster, s
             # Long enough to cancel during it, even on a busy machine.
             fault = mock_cluster.inject(Fault.delay(3), api="Produce", times=1)
             sent = [producer.send(single, b"%3d" % n + b"x" * 1000) for n in range(40)]
-            await until_fault_hit(mock_cluster, fault)
+            await wait_until_fault_hit(mock_cluster, fault)
             for future in sent[30:]:
                 future.cancel()
             assert [(await future).offset for future in sent[:30]] == list(range(1, 31))
-            await until_idle(producer)
+            await wait_until_idle(producer)
 
     run(work())
     assert numbers(mock_cluster, single) == list(range(30))

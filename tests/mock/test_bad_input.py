@@ -26,7 +26,7 @@ PATIENT = 45.0
 
 
 @contextlib.contextmanager
-def serving(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+def loopback_server(handle: Callable[[socket.socket], None]) -> Iterator[str]:
     """Run a loopback server that passes each connection to `handle`."""
     server = socket.create_server(("127.0.0.1", 0))
     ended = threading.Event()
@@ -56,7 +56,7 @@ def closed_port() -> str:
         return f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def read_and_send(data: bytes) -> Callable[[socket.socket], None]:
+def read_then_send(data: bytes) -> Callable[[socket.socket], None]:
     def handle(connection: socket.socket) -> None:
         connection.settimeout(30)
         connection.recv(4096)
@@ -65,7 +65,7 @@ def read_and_send(data: bytes) -> Callable[[socket.socket], None]:
     return handle
 
 
-def fails(
+def assert_raises_within(
     call: Callable[[], Any], kind: type[errors.KafkaError], message: str, within: float
 ) -> errors.KafkaError:
     started = time.monotonic()
@@ -87,7 +87,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("maker", MAKERS)
 def test_closed_port(maker: str) -> None:
     address = closed_port()
-    error = fails(
+    error = assert_raises_within(
         lambda: MAKERS[maker](address, timeout=PATIENT),
         errors.BootstrapError,
         "the bootstrap server cannot be used: connection refused: nothing listens there",
@@ -98,7 +98,7 @@ def test_closed_port(maker: str) -> None:
 
 
 def test_wrong_host() -> None:
-    error = fails(
+    error = assert_raises_within(
         lambda: ottla.Client("no-such-host.invalid:9092", timeout=PATIENT),
         errors.BootstrapError,
         '"no-such-host.invalid" cannot be resolved',
@@ -109,7 +109,7 @@ def test_wrong_host() -> None:
 
 def test_errors_list_every_bootstrap_server() -> None:
     addresses = [closed_port(), "no-such-host.invalid:9092"]
-    error = fails(
+    error = assert_raises_within(
         lambda: ottla.Client(addresses, timeout=PATIENT),
         errors.BootstrapError,
         "none of the bootstrap",
@@ -169,8 +169,8 @@ SERVERS: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("what", SERVERS)
 def test_servers_that_are_not_kafka(what: str) -> None:
     data, message = SERVERS[what]
-    with serving(read_and_send(data)) as address:
-        error = fails(
+    with loopback_server(read_then_send(data)) as address:
+        error = assert_raises_within(
             lambda: ottla.Client(address, timeout=PATIENT),
             errors.BootstrapError,
             f"(?i){message}",
@@ -181,8 +181,8 @@ def test_servers_that_are_not_kafka(what: str) -> None:
 
 
 def test_server_that_closes_the_connection() -> None:
-    with serving(lambda connection: connection.close()) as address:
-        error = fails(
+    with loopback_server(lambda connection: connection.close()) as address:
+        error = assert_raises_within(
             lambda: ottla.Client(address, timeout=PATIENT),
             errors.BootstrapError,
             "closed the connection",
@@ -193,8 +193,8 @@ def test_server_that_closes_the_connection() -> None:
 
 def test_half_a_frame_then_silence(caplog: pytest.LogCaptureFixture) -> None:
     config = {"socket.connection.setup.timeout.ms": 400}
-    with serving(read_and_send(b"\0\0\0\x20half")) as address:
-        error = fails(
+    with loopback_server(read_then_send(b"\0\0\0\x20half")) as address:
+        error = assert_raises_within(
             # The client retries until the timeout; the error is that of a complete attempt.
             lambda: ottla.Client(address, config, timeout=1),
             errors.BootstrapError,
@@ -207,8 +207,8 @@ def test_half_a_frame_then_silence(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_silent_server(maker: str) -> None:
-    with serving(lambda _: None) as address:
-        error = fails(
+    with loopback_server(lambda _: None) as address:
+        error = assert_raises_within(
             lambda: MAKERS[maker](address, timeout=3),
             errors.BootstrapError,
             # The time left after connecting.
@@ -217,7 +217,7 @@ def test_silent_server(maker: str) -> None:
         )
         assert address in str(error)
         config = {"socket.connection.setup.timeout.ms": 300}
-        error = fails(
+        error = assert_raises_within(
             lambda: MAKERS[maker](address, config=config, timeout=1),
             errors.BootstrapError,
             r"socket.connection.setup.timeout.ms \(300 ms\)",
@@ -240,9 +240,9 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
         ),
         ({"timeout": -1}, "timeout"),
     ):
-        fails(lambda: make(address, **kwargs), errors.ConfigError, message, 0)  # noqa: B023
-    fails(lambda: make("nonsense"), errors.ConfigError, "has no port", 0)
-    fails(lambda: make(None), errors.ConfigError, "bootstrap.servers is empty", 0)
+        assert_raises_within(lambda: make(address, **kwargs), errors.ConfigError, message, 0)  # noqa: B023
+    assert_raises_within(lambda: make("nonsense"), errors.ConfigError, "has no port", 0)
+    assert_raises_within(lambda: make(None), errors.ConfigError, "bootstrap.servers is empty", 0)
 
 
 def test_unknown_topic_fails_within_the_timeout(mock_cluster: MockCluster) -> None:
@@ -255,7 +255,7 @@ def test_unknown_topic_fails_within_the_timeout(mock_cluster: MockCluster) -> No
         )
 
         def unknown_topic_error(call: Callable[[], object]) -> errors.KafkaError:
-            return fails(call, errors.UnknownTopicError, "nowhere", 3)
+            return assert_raises_within(call, errors.UnknownTopicError, "nowhere", 3)
 
         with ThreadPoolExecutor(len(calls)) as pool:
             for error in pool.map(unknown_topic_error, calls):
@@ -274,7 +274,7 @@ def test_cluster_that_shuts_down(mock_cluster: MockCluster, topic: str) -> None:
         lambda: list(client.scan([(topic, 0, 0, 1)], timeout=0.5)),
         lambda: producer.send(topic, "x").result(0.5),
     ):
-        error = fails(call, errors.KafkaError, ".", 0.5)
+        error = assert_raises_within(call, errors.KafkaError, ".", 0.5)
         assert isinstance(
             error, (errors.TimeoutError, errors.BootstrapError, errors.ConnectionError)
         )

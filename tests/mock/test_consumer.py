@@ -14,7 +14,7 @@ import pytest
 import ottla
 from ottla import deserializers, errors
 from ottla.testing import Fault, MockCluster
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, SOON, partition_offsets, read
 
 T = "orders"
 ALL = [(T, 0), (T, 1), (T, 2)]
@@ -98,7 +98,7 @@ def test_polls_return_each_record_once_and_in_order(
         for partition in {record.partition for record in records}:
             last = max(r.offset for r in records if r.partition == partition)
             assert consumer.position(T, partition) == last + 1
-    assert by_partition(places(seen)) == {p: list(range(200)) for p in range(3)}
+    assert by_partition(partition_offsets(seen)) == {p: list(range(200)) for p in range(3)}
     assert all(record.value == str(record.offset).encode() for record in seen)
     assert consumer.poll(timeout=0) == []
     assert consumer.lag() == dict.fromkeys(ALL, 0)
@@ -129,7 +129,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
     consumer.resume()
     assert consumer.paused() == []
     # No record of the other partitions is lost or repeated, except those returned before the pause.
-    rest = by_partition(places(read(consumer, 99)))
+    rest = by_partition(partition_offsets(read(consumer, 99)))
     assert sorted(rest) == [1, 2]
     assert all(offsets[-1] == 49 for offsets in rest.values())
     assert all(offsets == list(range(offsets[0], 50)) for offsets in rest.values())
@@ -178,12 +178,12 @@ def test_poll_poll_arrow_and_iteration_can_be_mixed(
             break
         assert time.monotonic() < deadline, len(seen)
         if step % 3 == 0:
-            seen += places(consumer.poll(timeout=1, max_records=31))
+            seen += partition_offsets(consumer.poll(timeout=1, max_records=31))
         elif step % 3 == 1:
             batch = consumer.poll_arrow(timeout=1, max_rows=47)
             seen += [] if batch is None else rows(batch)
         else:
-            seen += places([next(consumer) for _ in range(min(5, 1200 - len(seen)))])
+            seen += partition_offsets([next(consumer) for _ in range(min(5, 1200 - len(seen)))])
     assert by_partition(seen) == {p: list(range(400)) for p in range(3)}
 
 
@@ -329,7 +329,7 @@ def test_reassigning_keeps_positions(mock_cluster: MockCluster, consumer: Any) -
     assert consumer.assignment() == [(T, 1)]
     assert consumer.position(T, 1) == 10
     consumer.assign([(T, 0), (T, 1)])
-    assert places(read(consumer, 10)) == expected(0, range(10))
+    assert partition_offsets(read(consumer, 10)) == expected(0, range(10))
     consumer.unsubscribe()
     assert consumer.assignment() == []
 
@@ -341,5 +341,5 @@ def test_corrupt_batches_are_fetched_again(
     fault = mock_cluster.inject(Fault.corrupt_records(), api="Fetch", times=2)
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
-        assert places(read(consumer, 100)) == expected(0, range(100))
+        assert partition_offsets(read(consumer, 100)) == expected(0, range(100))
         assert mock_cluster.fault_hits(fault) == 2

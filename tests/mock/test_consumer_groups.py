@@ -11,7 +11,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import Fault, MockCluster
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, SOON, partition_offsets, read
 
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
 
@@ -63,7 +63,7 @@ def fill(cluster: MockCluster, count: int) -> None:
                 producer.send("orders", b"v", partition=partition)
 
 
-def until(condition: Any, *consumers: Any) -> None:
+def poll_until(condition: Any, *consumers: Any) -> None:
     """Poll the consumers until the condition holds."""
     deadline = time.monotonic() + SOON
     while not condition():
@@ -78,7 +78,9 @@ def test_members_share_and_hand_over_partitions(mock_cluster: MockCluster, membe
     recorder, other = CallbackRecorder(), CallbackRecorder()
     with member() as first:
         first.subscribe(["orders"], **recorder.callbacks())
-        assert sorted(places(read(first, 30))) == [(p, n) for p in range(3) for n in range(10)]
+        assert sorted(partition_offsets(read(first, 30))) == [
+            (p, n) for p in range(3) for n in range(10)
+        ]
         assert recorder.entries == [("assigned", ALL)]
         assert first.assignment() == ALL
         metadata = first.group_metadata()
@@ -87,13 +89,15 @@ def test_members_share_and_hand_over_partitions(mock_cluster: MockCluster, membe
         assert metadata.member_id
         with member() as second:
             second.subscribe(["orders"], **other.callbacks())
-            until(lambda: second.assignment() and len(first.assignment()) < 3, first, second)
-            until(lambda: sorted(first.assignment() + second.assignment()) == ALL, first, second)
+            poll_until(lambda: second.assignment() and len(first.assignment()) < 3, first, second)
+            poll_until(
+                lambda: sorted(first.assignment() + second.assignment()) == ALL, first, second
+            )
             assert set(second.assignment()) <= set(recorder.partitions("revoked"))
             # The second member does not read what the first committed before the revocation.
             assert second.poll(timeout=0.2) == []
         assert other.entries[-1][0] == "revoked"
-        until(lambda: first.assignment() == ALL, first)
+        poll_until(lambda: first.assignment() == ALL, first)
         assert first.poll(timeout=0.2) == []
     assert recorder.partitions("lost") == []
     assert sorted(recorder.partitions("revoked")[-3:]) == ALL
@@ -103,14 +107,14 @@ def test_members_share_and_hand_over_partitions(mock_cluster: MockCluster, membe
 def test_close_commits_exactly_the_returned_records(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 100)
     with member(topics=["orders"]) as consumer:
-        seen = places([next(consumer) for _ in range(77)])
+        seen = partition_offsets([next(consumer) for _ in range(77)])
     with member() as reader:
         # A partition without returned records may have no committed offset.
         positions = {p: c.offset if c else 0 for p, c in reader.committed(*ALL).items()}
         assert sum(positions.values()) == 77
         assert all(positions["orders", p] == n + 1 for p, n in dict(seen).items())
         reader.subscribe(["orders"])
-        rest = places(read(reader, 223))
+        rest = partition_offsets(read(reader, 223))
     assert sorted(seen + rest) == [(p, n) for p in range(3) for n in range(100)]
 
 
@@ -157,7 +161,7 @@ def test_an_exception_in_the_with_block_wins_over_a_close_failure(
     with pytest.raises(ProcessingError):
         block()
     assert consumer.closed
-    until(lambda: "in the callback" in caplog.text)
+    poll_until(lambda: "in the callback" in caplog.text)
 
 
 def test_without_auto_commit_only_explicit_commits_count(
@@ -178,7 +182,7 @@ def test_without_auto_commit_only_explicit_commits_count(
             with pytest.raises((TypeError, errors.ConfigError)):
                 consumer.commit(wrong)
     with member(topics=["orders"], enable_auto_commit=False) as consumer:
-        found = places(read(consumer, 22))
+        found = partition_offsets(read(consumer, 22))
         assert min(n for p, n in found if p == 0) == 3
         assert min(n for p, n in found if p == 1) == 5
         consumer.commit()
@@ -196,7 +200,7 @@ def test_a_rebalance_callback_exception_is_raised_from_poll(
     with member() as consumer:
         consumer.subscribe(["orders"], on_assigned=fail)
         with pytest.raises(LookupError, match="mine"):
-            until(lambda: False, consumer)
+            poll_until(lambda: False, consumer)
         # The rebalance completes regardless.
         assert len(read(consumer, 30)) == 30
 
@@ -218,20 +222,20 @@ def test_callbacks_may_seek_and_pause_but_not_poll(mock_cluster: MockCluster, me
 
     with member() as consumer:
         consumer.subscribe(["orders"], on_assigned=assigned)
-        assert sorted(places(read(consumer, 4))) == [(1, 8), (1, 9), (2, 8), (2, 9)]
+        assert sorted(partition_offsets(read(consumer, 4))) == [(1, 8), (1, 9), (2, 8), (2, 9)]
         assert len(poll_errors) in {0, 3}
         consumer.resume()
-        assert places(read(consumer, 2)) == [(0, 8), (0, 9)]
+        assert partition_offsets(read(consumer, 2)) == [(0, 8), (0, 9)]
 
 
 def test_a_pattern_matches_topics_created_later(mock_cluster: MockCluster, member: Any) -> None:
     with member(metadata_max_age_ms=200) as consumer:
         consumer.subscribe(pattern="ord.*|late-.*")
         assert consumer.subscription() == "ord.*|late-.*"
-        until(lambda: consumer.assignment() == ALL, consumer)
+        poll_until(lambda: consumer.assignment() == ALL, consumer)
         mock_cluster.create_topic("late-one", partitions=1)
         mock_cluster.create_topic("too-late-one", partitions=1)
-        until(lambda: consumer.assignment() == [("late-one", 0), *ALL], consumer)
+        poll_until(lambda: consumer.assignment() == [("late-one", 0), *ALL], consumer)
 
 
 def test_an_invalid_pattern_raises_at_once(mock_cluster: MockCluster) -> None:
@@ -252,7 +256,7 @@ def test_unsubscribe_calls_on_revoked_and_leaves(mock_cluster: MockCluster, memb
         assert recorder.entries[-1] == ("revoked", ALL)
         assert consumer.assignment() == []
         consumer.subscribe(["orders"], **recorder.callbacks())
-        until(lambda: consumer.assignment() == ALL, consumer)
+        poll_until(lambda: consumer.assignment() == ALL, consumer)
 
 
 def test_lost_partitions_call_on_lost(mock_cluster: MockCluster, member: Any) -> None:
@@ -263,10 +267,10 @@ def test_lost_partitions_call_on_lost(mock_cluster: MockCluster, member: Any) ->
             consumer.subscribe(
                 ["orders"], **{options: lambda _, partitions, lost=lost: lost.extend(partitions)}
             )
-            until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
+            poll_until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
             mock_cluster.expire_member("g", consumer.group_metadata().member_id)
-            until(lambda lost=lost: sorted(lost) == ALL, consumer)
-            until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
+            poll_until(lambda lost=lost: sorted(lost) == ALL, consumer)
+            poll_until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
 
 
 def test_a_rejected_commit_raises(mock_cluster: MockCluster, member: Any) -> None:
@@ -294,13 +298,13 @@ def test_commits_in_on_revoked_precede_the_next_owner(
 
     with member(enable_auto_commit=False) as first:
         first.subscribe(["orders"], on_revoked=hand_over)
-        until(lambda: first.assignment() == ALL, first)
+        poll_until(lambda: first.assignment() == ALL, first)
         with member(enable_auto_commit=False) as second:
             second.subscribe(["orders"])
-            until(lambda: second.assignment(), first, second)
+            poll_until(lambda: second.assignment(), first, second)
             committed = mock_cluster.committed("g")
             assert {committed[partition] for partition in second.assignment()} == {10}
-        until(lambda: len(completed) >= 10, first)
+        poll_until(lambda: len(completed) >= 10, first)
     assert set(completed) == {None}
 
 
@@ -316,13 +320,13 @@ def test_commit_callbacks_run_in_order_in_a_later_call(
                 lambda error, offsets: completed.append((error, offsets[topic, 0].offset)),
             )
         assert completed == []
-        until(lambda: len(completed) == 20, consumer)
+        poll_until(lambda: len(completed) == 20, consumer)
         assert completed == [(None, n) for n in range(20)]
         assert consumer.committed()[topic, 0].offset == 19
         mock_cluster.inject(Fault.error("GROUP_AUTHORIZATION_FAILED"), api="OffsetCommit", times=1)
         failed: list[Any] = []
         consumer.commit_async({(topic, 0): 20}, lambda error, offsets: failed.append(error))
-        until(lambda: failed, consumer)
+        poll_until(lambda: failed, consumer)
         assert isinstance(failed[0], errors.AuthorizationError)
 
         def fail(error: Any, offsets: Any) -> None:
@@ -330,7 +334,7 @@ def test_commit_callbacks_run_in_order_in_a_later_call(
 
         consumer.commit_async({(topic, 0): 21}, fail)
         with pytest.raises(LookupError, match="mine"):
-            until(lambda: False, consumer)
+            poll_until(lambda: False, consumer)
 
 
 def test_close_waits_for_async_commits_and_calls_back(

@@ -19,7 +19,7 @@ from tests.support.loops import run
 REFUSED = Fault.error("INVALID_RECORD")
 
 
-def until_done(delivery: ottla.Delivery) -> None:
+def wait_until_done(delivery: ottla.Delivery) -> None:
     """Wait without retrieving the result."""
     deadline = time.monotonic() + 90
     while not delivery.done():
@@ -100,7 +100,7 @@ def test_an_awaited_failure_is_raised_and_counts_as_seen(
         with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
             delivery = producer.send(single, "v")
             if is_done:
-                await asyncio.to_thread(until_done, delivery)
+                await asyncio.to_thread(wait_until_done, delivery)
             with pytest.raises(errors.BrokerError, match="INVALID_RECORD"):
                 await delivery
 

@@ -14,7 +14,7 @@ from ottla.testing import MockCluster
 SOON = 60.0
 
 
-def until(events: Events, kind: str) -> Event:
+def wait_for_event(events: Events, kind: str) -> Event:
     """Return the next event of this kind."""
     deadline = time.monotonic() + SOON
     while True:
@@ -30,23 +30,23 @@ def test_leader_changes_and_broker_losses() -> None:
         with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
             events = client.events()
             client.cluster(["orders"])
-            appeared = until(events, "topic_appeared")
+            appeared = wait_for_event(events, "topic_appeared")
             assert (appeared.topic, appeared.before, appeared.after) == ("orders", None, 3)
             before = cluster.leader("orders", 0)
             assert before is not None
             other = before % 3 + 1
             cluster.move_leader("orders", 0, other)
-            moved = until(events, "leader_changed")
+            moved = wait_for_event(events, "leader_changed")
             assert (moved.topic, moved.partition) == ("orders", 0)
             assert (moved.before, moved.after) == (before, other)
             assert "orders-0" in str(moved)
             cluster.stop_broker(other)
-            lost = until(events, "broker_lost")
+            lost = wait_for_event(events, "broker_lost")
             assert (lost.broker, lost.address) == (other, cluster.brokers[other])
             cluster.start_broker(other)
-            assert until(events, "broker_added").broker == other
+            assert wait_for_event(events, "broker_added").broker == other
             cluster.delete_topic("orders")
-            assert until(events, "topic_gone").topic == "orders"
+            assert wait_for_event(events, "topic_gone").topic == "orders"
 
 
 def test_unused_topics_appear_and_disappear() -> None:
@@ -55,12 +55,12 @@ def test_unused_topics_appear_and_disappear() -> None:
         with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
             events = client.events(all_topics=True)
             cluster.create_topic("new", partitions=2)
-            appeared = until(events, "topic_appeared")
+            appeared = wait_for_event(events, "topic_appeared")
             assert (appeared.topic, appeared.after) == ("new", 2)
             cluster.move_leader("new", 0, (cluster.leader("new", 0) or 0) % 3 + 1)
-            assert until(events, "leader_changed").topic == "new"
+            assert wait_for_event(events, "leader_changed").topic == "new"
             cluster.delete_topic("old")
-            assert until(events, "topic_gone").topic == "old"
+            assert wait_for_event(events, "topic_gone").topic == "old"
             # Without subscribers, unused topics are no longer requested.
             del events
             assert list(client.cluster(refresh=True).topics) == []
@@ -73,10 +73,10 @@ def test_connection_events_carry_their_cause() -> None:
     ):
         events = client.events()
         client.cluster()
-        opened = until(events, "connection_opened")
+        opened = wait_for_event(events, "connection_opened")
         assert (opened.broker, opened.address) == (1, cluster.brokers[1])
         cluster.stop_broker(1)
-        lost = until(events, "connection_lost")
+        lost = wait_for_event(events, "connection_lost")
         assert lost.broker == 1
         assert lost.cause is not None
         assert "closed the connection" in lost.cause

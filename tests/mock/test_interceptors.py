@@ -107,11 +107,11 @@ def test_interceptors_run_in_order(
 
 
 def test_an_interceptor_may_redirect_a_record(mock_cluster: MockCluster, topic: str) -> None:
-    class Elsewhere(ProducerInterceptor):
+    class Redirecting(ProducerInterceptor):
         def on_send(self, record: ProducerRecord) -> ProducerRecord:
             return ProducerRecord(topic, b"other", b"key", partition=2)
 
-    with ottla.Producer(mock_cluster.bootstrap, interceptors=[Elsewhere()]) as producer:
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[Redirecting()]) as producer:
         where = producer.send("nowhere", b"v").result(30)
     assert (where.topic, where.partition) == (topic, 2)
     assert [row["value"] for row in rows(mock_cluster, topic)] == [b"other"]

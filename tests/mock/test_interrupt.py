@@ -181,7 +181,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
     def note(records: list[ottla.Record]) -> None:
         seen.extend((record.partition, record.offset) for record in records)
 
-    def handed_out() -> list[int]:
+    def returned_offsets() -> list[int]:
         return [sum(at == partition for at, _ in seen) for partition in range(3)]
 
     def sync() -> None:
@@ -193,7 +193,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
                     note(consumer.poll(1))
                 except how:
                     interrupts += 1
-                assert [consumer.position(topic, p) for p in range(3)] == handed_out()
+                assert [consumer.position(topic, p) for p in range(3)] == returned_offsets()
 
     async def asynchronous() -> None:
         nonlocal interrupts
@@ -204,7 +204,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
                     note(await consumer.poll(1))
                 except how:
                     interrupts += 1
-                assert [await consumer.position(topic, p) for p in range(3)] == handed_out()
+                assert [await consumer.position(topic, p) for p in range(3)] == returned_offsets()
 
     if kind == "sync":
         sync()

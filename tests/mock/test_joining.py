@@ -29,7 +29,7 @@ def kind(request: pytest.FixtureRequest) -> Any:
     return KINDS[request.param]
 
 
-def until(condition: Any, *consumers: Any) -> None:
+def poll_until(condition: Any, *consumers: Any) -> None:
     """Poll the consumers until the condition holds."""
     deadline = time.monotonic() + SOON
     while not condition():
@@ -51,7 +51,7 @@ def test_a_consumer_that_never_polls_does_not_delay_the_group(
         kind(mock_cluster.bootstrap, topics=[topic], **config) as busy,
     ):
         assert idle.subscription() == [topic]
-        until(lambda: busy.assignment() == ALL, busy)
+        poll_until(lambda: busy.assignment() == ALL, busy)
         assert len(mock_cluster.members("g")) == 1
         # A poll with a zero timeout counts.
         assert idle.poll(timeout=0) == []
@@ -59,7 +59,7 @@ def test_a_consumer_that_never_polls_does_not_delay_the_group(
         while len(mock_cluster.members("g")) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        until(lambda: idle.assignment() and len(busy.assignment()) < 3, idle, busy)
+        poll_until(lambda: idle.assignment() and len(busy.assignment()) < 3, idle, busy)
 
 
 @pytest.mark.parametrize("how", ["poll", "poll_arrow", "iterate"])
@@ -119,6 +119,6 @@ def test_calls_before_the_first_poll(
         assert consumer.committed() == {}
         assert group_requests(mock_cluster) == 0
         assert mock_cluster.committed("g") == {(topic, 0): 7}
-        until(lambda: consumer.assignment() == ALL, consumer)
+        poll_until(lambda: consumer.assignment() == ALL, consumer)
         consumer.commit({(topic, 0): 9})
     assert mock_cluster.committed("g")[topic, 0] == 9

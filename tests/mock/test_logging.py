@@ -17,7 +17,7 @@ from ottla.testing import MockCluster
 SOON = 60.0
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + SOON
     while not condition():
         assert time.monotonic() < deadline, "the condition did not hold within the deadline"
@@ -32,13 +32,13 @@ def test_events_reach_the_logger_of_their_name(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.DEBUG, "ottla"), MockCluster(brokers=1) as cluster:
         with ottla.Client(cluster.bootstrap) as client:
             # Calls copy the levels, at most once a second.
-            until(
+            wait_until(
                 lambda: bool(
                     client.list_topics(timeout=30) is not None and "ottla.metadata" in names(caplog)
                 )
             )
         # Wait for the last event, or the next test would receive it.
-        until(lambda: any("connection ended" in text for text in caplog.messages))
+        wait_until(lambda: any("connection ended" in text for text in caplog.messages))
     assert "ottla.connection" in names(caplog)
     record = next(record for record in caplog.records if record.name == "ottla.metadata")
     assert record.levelno == logging.DEBUG
@@ -54,7 +54,7 @@ def test_loggers_filter_by_level(caplog: pytest.LogCaptureFixture) -> None:
         MockCluster(brokers=1) as cluster,
         ottla.Client(cluster.bootstrap) as client,
     ):
-        until(lambda: bool(client.list_topics(timeout=30) is not None and names(caplog)))
+        wait_until(lambda: bool(client.list_topics(timeout=30) is not None and names(caplog)))
     assert names(caplog) == {"ottla.metadata"}
 
 
@@ -168,7 +168,7 @@ def test_sending_a_password_over_plaintext_warns(
         # Events arrive in order, so this warning is the last.
         with ottla.Client(server, {"partitioner.rack.aware": True}, connect=False):
             pass
-        until(lambda: any("partitioner.rack.aware" in text for text in caplog.messages))
+        wait_until(lambda: any("partitioner.rack.aware" in text for text in caplog.messages))
     messages = [text for text in caplog.messages if "sends credentials unencrypted" in text]
     assert len(messages) == int(warned)
     assert all("secret" not in text for text in messages)

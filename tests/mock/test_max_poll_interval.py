@@ -13,7 +13,7 @@ import pytest
 import ottla
 from ottla import errors
 from ottla.testing import MockCluster
-from tests.support.consumers import KINDS, SOON, places, read
+from tests.support.consumers import KINDS, SOON, partition_offsets, read
 
 ALL = [(p, n) for p in range(3) for n in range(10)]
 
@@ -41,7 +41,7 @@ def kind(request: pytest.FixtureRequest) -> Any:
     return KINDS[request.param]
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     """Wait for the condition without polling."""
     deadline = time.monotonic() + SOON
     while not condition():
@@ -55,15 +55,15 @@ def test_exceeding_the_interval_raises_and_the_next_poll_rejoins(
 ) -> None:
     def take(count: int) -> list[tuple[int, int]]:
         if how == "iterate":
-            return places([next(consumer) for _ in range(count)])
-        return places(read(consumer, count))
+            return partition_offsets([next(consumer) for _ in range(count)])
+        return partition_offsets(read(consumer, count))
 
     lost: list[tuple[str, int]] = []
     with kind(mock_cluster.bootstrap, enable_auto_commit=False, **config) as consumer:
         consumer.subscribe(config["topics"], on_lost=lambda _, gone: lost.extend(gone))
         assert sorted(take(30)) == ALL
         first = consumer.group_metadata()
-        until(lambda: mock_cluster.members("g") == ())
+        wait_until(lambda: mock_cluster.members("g") == ())
         message = r"max\.poll\.interval\.ms \(2500 ms\)"
         with pytest.raises(errors.KafkaError, match=message) as raised:
             consumer.commit()
@@ -83,9 +83,9 @@ def test_buffered_records_are_dropped_after_leaving(
 ) -> None:
     """The partition may have another owner by now: reading resumes at the committed offset."""
     with kind(mock_cluster.bootstrap, **config) as consumer:
-        seen = places([next(consumer) for _ in range(5)])
-        until(lambda: mock_cluster.members("g") == ())
-        again = places([next(consumer) for _ in range(30)])
+        seen = partition_offsets([next(consumer) for _ in range(5)])
+        wait_until(lambda: mock_cluster.members("g") == ())
+        again = partition_offsets([next(consumer) for _ in range(30)])
         committed = mock_cluster.committed("g")
         assert sorted(again) == ALL, f"{seen} were returned, {committed} committed"
 
@@ -96,7 +96,7 @@ def test_exceeding_the_interval_is_logged(
     """With auto-commit, nothing is raised: the records are delivered again."""
     with ottla.Consumer(mock_cluster.bootstrap, **config) as consumer:
         assert len(read(consumer, 30)) == 30
-        until(lambda: "has not polled for max.poll.interval.ms (2500 ms)" in caplog.text)
+        wait_until(lambda: "has not polled for max.poll.interval.ms (2500 ms)" in caplog.text)
 
 
 def test_iterating_counts_as_polling_but_processing_does_not(

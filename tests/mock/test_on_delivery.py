@@ -21,7 +21,7 @@ from tests.support.child import interrupt_child, run_child
 Called = tuple[errors.KafkaError | None, ottla.RecordMetadata]
 
 
-def until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline
@@ -45,8 +45,8 @@ def test_callbacks_run_once_and_in_order(producer: ottla.Producer, single: str) 
     assert [number for number, _, _ in called] == list(range(5000))
     assert {thread for _, _, thread in called} == {"ottla-delivery"}
     assert all(error is None for _, (error, _), _ in called)
-    places = [(m.topic, m.partition, m.offset, m.timestamp) for _, (_, m), _ in called]
-    assert places == [(single, 0, number, number) for number in range(5000)]
+    metadata = [(m.topic, m.partition, m.offset, m.timestamp) for _, (_, m), _ in called]
+    assert metadata == [(single, 0, number, number) for number in range(5000)]
 
 
 def test_callbacks_run_once_despite_faults(mock_cluster: MockCluster, topic: str) -> None:
@@ -165,7 +165,7 @@ def test_a_callback_may_send(producer: ottla.Producer, single: str) -> None:
         producer.send(single, b"second", on_delivery=second)
 
     producer.send(single, b"first", on_delivery=first)
-    until(lambda: called)
+    wait_until(lambda: called)
     assert called == [1]
 
 
@@ -198,14 +198,14 @@ def test_the_thread_ends_with_the_producer(mock_cluster: MockCluster, single: st
         # A closed producer has no thread, even while it is referenced.
         closed.append(producer)
     assert len(called) == 20
-    until(lambda: not delivery_threads() - before)
+    wait_until(lambda: not delivery_threads() - before)
     producer.close()
 
     dropped = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
     dropped.send(single, b"v", on_delivery=lambda *arguments: called.append(arguments)).result(10)
     del dropped
-    until(lambda: len(called) == 21)
-    until(lambda: not delivery_threads() - before)
+    wait_until(lambda: len(called) == 21)
+    wait_until(lambda: not delivery_threads() - before)
 
 
 def test_batches_of_a_partition_call_back_in_order(mock_cluster: MockCluster, topic: str) -> None:

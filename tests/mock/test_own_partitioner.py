@@ -46,7 +46,7 @@ def by_value(topic: str, key: bytes | None, value: bytes | None, count: int) -> 
     return int(value or b"0") % count
 
 
-class ByColumn:
+class ColumnPartitioner:
     """Partition numeric keys; records without a key go to the last partition."""
 
     def __init__(self, convert: Callable[[list[int]], Any]) -> None:
@@ -91,7 +91,7 @@ def test_a_callable_partitions_records_without_a_partition(
 def test_an_object_partitions_whole_columns(
     mock_cluster: MockCluster, wide: str, convert: Callable[[list[int]], Any]
 ) -> None:
-    partitioner = ByColumn(convert)
+    partitioner = ColumnPartitioner(convert)
     with producing(mock_cluster, partitioner) as producer:
         values, keys = [b"a", b"b", b"c"], ["14", None, "16"]
         producer.send_batch(wide, values, keys).result(30)
@@ -132,7 +132,7 @@ def test_invalid_partitions_raise_and_nothing_is_sent(
             with pytest.raises(errors.ConfigError, match=message) as caught:
                 call()
             assert caught.value.context["topic"] == wide
-    with producing(mock_cluster, ByColumn(lambda _: [returned])) as producer:
+    with producing(mock_cluster, ColumnPartitioner(lambda _: [returned])) as producer:
         with pytest.raises(errors.ConfigError, match=message):
             producer.send_batch(wide, [b"v"])
         with pytest.raises(errors.ConfigError, match=message):
@@ -149,7 +149,7 @@ def test_too_few_or_null_partitions_are_errors(mock_cluster: MockCluster, wide: 
         (pa.array([0, None], pa.int32()), "a null"),
         (pa.array(["a", "b"]), "an array of Utf8"),
     ):
-        column = ByColumn(partial(constant, result))
+        column = ColumnPartitioner(partial(constant, result))
         with (
             producing(mock_cluster, column) as producer,
             pytest.raises(errors.ConfigError, match=message),
@@ -209,7 +209,7 @@ def test_partitions_for_invalid_keys_raise() -> None:
         ottla.partitions_for_keys([b"k"], 3)
 
 
-@pytest.mark.parametrize("form", [by_value, ByColumn(lambda numbers: numbers)])
+@pytest.mark.parametrize("form", [by_value, ColumnPartitioner(lambda numbers: numbers)])
 def test_with_asyncio(mock_cluster: MockCluster, wide: str, form: Any) -> None:
     """Includes sends that wait for their topic to be looked up."""
 

@@ -70,7 +70,7 @@ def test_assigning_a_missing_topic_warns_then_raises(
         warning = poll_until_warned(consumer, warnings)
         assert "the cluster has no topic of this name" in warning
         with pytest.raises(UnknownTopicError, match="no topic of this name") as caught:
-            poll_for_ever(consumer)
+            poll_until_error(consumer)
         assert caught.value.context["topic"] == "order"
         # The topic may be created later.
         cluster.create_topic("order")
@@ -79,7 +79,7 @@ def test_assigning_a_missing_topic_warns_then_raises(
         assert [record.value for record in poll_for_records(consumer)] == [b"late"]
 
 
-def poll_for_ever(consumer: ottla.Consumer) -> None:
+def poll_until_error(consumer: ottla.Consumer) -> None:
     deadline = time.monotonic() + SOON
     while time.monotonic() < deadline:
         consumer.poll(0.5)
@@ -105,7 +105,7 @@ def test_a_missing_partition_warning_names_the_existing_ones(
         assert "the topic's partitions are 0 to 5" in warning
         assert len(warnings()) == 1, "one warning for both partitions"
         with pytest.raises(UnknownTopicError, match="0 to 5"):
-            poll_for_ever(consumer)
+            poll_until_error(consumer)
 
 
 def leader_and_another(cluster: MockCluster) -> tuple[int, str]:
@@ -215,7 +215,7 @@ def test_events_of_consumers_and_producers(cluster: MockCluster) -> None:
 
 
 def test_events_of_asyncio_consumers_and_producers(cluster: MockCluster) -> None:
-    async def is_told(user: ottla.AsyncConsumer | ottla.AsyncProducer) -> bool:
+    async def has_failure_event(user: ottla.AsyncConsumer | ottla.AsyncProducer) -> bool:
         events = await user.events(all_topics=True)
         topic = f"new-{type(user).__name__}"
         cluster.create_topic(topic)
@@ -231,8 +231,8 @@ def test_events_of_asyncio_consumers_and_producers(cluster: MockCluster) -> None
         ):
             assert consumer.metrics()["connection-count"] >= 1
             assert producer.connections()
-            assert await is_told(consumer)
-            assert await is_told(producer)
+            assert await has_failure_event(consumer)
+            assert await has_failure_event(producer)
 
     asyncio.run(main())
 

@@ -41,7 +41,7 @@ EXITS = {
     "sys.exit": ("sys.exit(23)", 23),
     "an exception": ("raise ValueError('mine')", 1),
     "os._exit": ("os._exit(9)", 9),
-    "a mock in silence": (SILENT + "sent = producer.send('t', 'x')", 0),
+    "a silent mock": (SILENT + "sent = producer.send('t', 'x')", 0),
     "an atexit handler that uses it": (
         "import atexit\natexit.register(lambda: producer.send('t', 'x').result(5))\nsys.exit(4)",
         4,

@@ -355,6 +355,6 @@ def test_many_threads_share_a_producer(
         return {(s.result(30).partition, s.result(30).offset) for s in sent}
 
     with ThreadPoolExecutor(8) as pool:
-        places = set().union(*pool.map(work, range(8)))
-    assert len(places) == 8 * 300
+        offsets = set().union(*pool.map(work, range(8)))
+    assert len(offsets) == 8 * 300
     assert len(rows(mock_cluster, topic)) == 8 * 300

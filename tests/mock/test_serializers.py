@@ -19,7 +19,7 @@ def written(cluster: MockCluster, topic: str) -> list[tuple[bytes | None, bytes 
     return [(row["key"], row["value"]) for row in rows]
 
 
-class Named:
+class EchoingSerializer:
     """A serializer that writes its arguments into the value."""
 
     def serialize(self, topic: str, value: Any, headers: Any) -> str:
@@ -28,7 +28,9 @@ class Named:
 
 def test_callables_and_objects(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(
-        mock_cluster.bootstrap, key_serializer=lambda key: b"k%d" % key, value_serializer=Named()
+        mock_cluster.bootstrap,
+        key_serializer=lambda key: b"k%d" % key,
+        value_serializer=EchoingSerializer(),
     ) as producer:
         producer.send(single, 1, 2, headers=[("h", b"x")])
         producer.send(single, 3)

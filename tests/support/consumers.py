@@ -87,6 +87,6 @@ def read(consumer: Any, count: int) -> list[ottla.Record[Any, Any]]:
     return records
 
 
-def places(records: list[ottla.Record]) -> list[tuple[int, int]]:
-    """Partition and offset of each record."""
+def partition_offsets(records: list[ottla.Record]) -> list[tuple[int, int]]:
+    """Return the partition and offset of each record."""
     return [(record.partition, record.offset) for record in records]
