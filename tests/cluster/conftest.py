@@ -13,7 +13,7 @@ from tests.support.kafka_cluster import KafkaCluster
 
 
 class Brokers:
-    """What both clusters can do."""
+    """The operations that both clusters support."""
 
     def __init__(self, cluster: MockCluster | KafkaCluster) -> None:
         self.cluster = cluster
@@ -22,19 +22,19 @@ class Brokers:
         self.release = "mock" if isinstance(cluster, MockCluster) else cluster.release
 
     def create_topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
-        """A topic with a name of its own and three replicas."""
+        """Create a uniquely named topic with three replicas and return its name."""
         name = f"both-{uuid.uuid4().hex[:12]}"
-        # Records with old timestamps are not to be deleted for their age.
+        # Keep records with old timestamps: retention must not delete them.
         self.cluster.create_topic(name, partitions, 3, {"retention.ms": "-1", **(config or {})})
         return name
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Delete what lies before an offset."""
+        """Delete the records before an offset."""
         self.cluster.delete_records(topic, partition, before)
 
 
 @pytest.fixture(params=["mock", pytest.param("kafka", marks=pytest.mark.cluster)])
 def brokers(request: pytest.FixtureRequest) -> Brokers:
-    """Three brokers: of the mock, then real ones."""
+    """A cluster of three brokers: first the mock, then a real one."""
     name: dict[str, Any] = {"mock": "mock_cluster", "kafka": "kafka"}
     return Brokers(request.getfixturevalue(name[request.param]))

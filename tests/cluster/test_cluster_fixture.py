@@ -1,4 +1,4 @@
-"""The real cluster keeps its promises: tests of faults stand on these."""
+"""The real cluster fixture behaves as documented: the fault tests rely on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_brokers_have_racks(kafka: KafkaCluster) -> None:
     assert kafka.brokers() == {1: "rack-a", 2: "rack-b", 3: "rack-c"}
 
 
-def test_topic_lives_and_dies(kafka: KafkaCluster, kafka_topic: Callable[..., str]) -> None:
+def test_create_and_delete_topic(kafka: KafkaCluster, kafka_topic: Callable[..., str]) -> None:
     topic = kafka_topic(partitions=3, config={"min.insync.replicas": "2"})
     assert {kafka.leader_of(topic, p) for p in range(3)} <= {1, 2, 3}
     assert kafka.end_offset(topic) == 0
@@ -31,7 +31,7 @@ def test_topic_lives_and_dies(kafka: KafkaCluster, kafka_topic: Callable[..., st
     assert kafka.leader_of(topic) == -1
 
 
-def test_topics_are_not_created_by_asking(kafka: KafkaCluster) -> None:
+def test_metadata_requests_do_not_create_topics(kafka: KafkaCluster) -> None:
     assert kafka.leader_of("never-created") == -1
     with pytest.raises(KafkaException, match="UNKNOWN_TOPIC"):
         kafka.delete_topic("never-created")
@@ -67,7 +67,7 @@ def test_java_tools_run(kafka: KafkaCluster, kafka_topic: Callable[..., str]) ->
 
 
 @pytest.mark.deep
-def test_what_can_not_be_healed_is_given_up() -> None:
+def test_heal_gives_up_on_unrecoverable_clusters() -> None:
     with KafkaCluster(brokers=1) as cluster:
         cluster.kill(1)
         usual = cluster.nodes[1].properties["log.dirs"]
@@ -76,7 +76,7 @@ def test_what_can_not_be_healed_is_given_up() -> None:
             with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
                 cluster.heal()
         cluster.nodes[1].properties["log.dirs"] = usual
-        # Once more would do, but a suite that waits for each of its tests does not end in time.
+        # Another attempt would succeed, but waiting in every test would make the suite time out.
         started = time.monotonic()
         with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
             cluster.heal()
@@ -86,7 +86,7 @@ def test_what_can_not_be_healed_is_given_up() -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_brokers_never_outlive_their_owner(number: signal.Signals) -> None:
+def test_brokers_exit_with_their_owner(number: signal.Signals) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", _OWNER], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
     )
@@ -110,7 +110,7 @@ def test_failed_start_shows_the_log() -> None:
     assert not cluster.directory.exists()
 
 
-def test_missing_jars_name_their_repair(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_jars_error_names_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTTLA_JARS", "/nonexistent")
     with pytest.raises(MissingPrerequisiteError, match="make test"):
         jar_directory("brokers")
@@ -119,7 +119,7 @@ def test_missing_jars_name_their_repair(monkeypatch: pytest.MonkeyPatch) -> None
 _OWNER = """
 import signal, time
 from tests.support.kafka_cluster import KafkaCluster
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by default in background jobs
 kafka = KafkaCluster(brokers=1).start()
 print(kafka.nodes[1].pid, kafka.directory, flush=True)
 time.sleep(300)

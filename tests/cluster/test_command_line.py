@@ -1,4 +1,4 @@
-"""The commands on real brokers, once around."""
+"""The commands on real brokers: produce, consume and topology."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.kafka_cluster import KafkaCluster
 pytestmark = pytest.mark.cluster
 
 
-def test_once_around(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+def test_produce_consume_and_topology(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
     topic = kafka_topic(partitions=3)
     lines = sorted(b"key-%d:value %d" % (i, i) for i in range(500))
     done = ottla(
@@ -24,9 +24,9 @@ def test_once_around(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
     done = ottla("consume", kafka.bootstrap, "-t", topic, "-e", "-K", ":")
     assert (done.code, done.err) == (0, "")
     assert sorted(done.out.splitlines()) == lines
-    told = json.loads(ottla("topology", kafka.bootstrap, "-t", topic, "--json").out)
-    assert [broker["rack"] for broker in told["brokers"]] == ["rack-a", "rack-b", "rack-c"]
-    assert [broker["preferred"] for broker in told["brokers"]] == [1, 1, 1]
-    assert told["offline_count"] == 0
+    topology = json.loads(ottla("topology", kafka.bootstrap, "-t", topic, "--json").out)
+    assert [broker["rack"] for broker in topology["brokers"]] == ["rack-a", "rack-b", "rack-c"]
+    assert [broker["preferred"] for broker in topology["brokers"]] == [1, 1, 1]
+    assert topology["offline_count"] == 0
     done = ottla("doctor", kafka.bootstrap, "-t", topic, "--timeout", "60")
     assert done.code == 0, done.text

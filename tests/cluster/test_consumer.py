@@ -1,5 +1,5 @@
-"""What a consumer does first, of both kinds and with both group protocols, the same on the mock and
-on Apache Kafka."""
+"""The basic consumer scenarios, blocking and asyncio, with both group protocols, on the mock and on
+Apache Kafka."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
@@ -34,7 +34,7 @@ def fill(brokers: Brokers, topic: str, count: int, **config: Any) -> None:
                 )
 
 
-def everything(count: int) -> list[tuple[int, int]]:
+def all_offsets(count: int) -> list[tuple[int, int]]:
     return [(partition, n) for partition in range(3) for n in range(count)]
 
 
@@ -60,7 +60,7 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
                 columns = pa.record_batch(batch)
                 pairs = (columns["partition"].to_pylist(), columns["offset"].to_pylist())
                 seen += zip(*pairs, strict=True)
-        assert sorted(seen) == everything(1000)
+        assert sorted(seen) == all_offsets(1000)
         for partition in range(3):
             mine = [n for p, n in seen if p == partition]
             assert mine == sorted(mine)
@@ -73,7 +73,9 @@ def test_records_and_columns(brokers: Brokers, kind: Any, codec: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_group_goes_on_where_it_stopped(brokers: Brokers, kind: Any, protocol: str) -> None:
+def test_a_group_resumes_from_its_committed_offsets(
+    brokers: Brokers, kind: Any, protocol: str
+) -> None:
     topic = brokers.create_topic(partitions=3)
     fill(brokers, topic, 100)
     config = {
@@ -91,15 +93,15 @@ def test_a_group_goes_on_where_it_stopped(brokers: Brokers, kind: Any, protocol:
         assert consumer.group_metadata().generation > 0
         seen += positions_of(read(consumer, 50))
     assert sorted(revoked) == [(topic, partition) for partition in range(3)]
-    # What was handed out after the commit was committed by closing.
+    # Closing committed the records returned after the explicit commit.
     with kind(brokers.bootstrap, topics=[topic], **config) as consumer:
         seen += positions_of(read(consumer, 300 - len(seen)))
         assert consumer.poll(timeout=0.5) == []
-    assert sorted(seen) == everything(100)
+    assert sorted(seen) == all_offsets(100)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_members_come_and_go(brokers: Brokers, kind: Any, protocol: str) -> None:
+def test_members_join_and_leave(brokers: Brokers, kind: Any, protocol: str) -> None:
     topic = brokers.create_topic(partitions=3)
     config = {
         "group_id": f"group-of-{topic}",
@@ -108,7 +110,7 @@ def test_members_come_and_go(brokers: Brokers, kind: Any, protocol: str) -> None
     }
     everyone = [(topic, partition) for partition in range(3)]
 
-    def until_shared(*members: Any) -> None:
+    def poll_until_shared(*members: Any) -> None:
         deadline = time.monotonic() + TIMEOUT
         while sorted(p for member in members for p in member.assignment()) != everyone or not all(
             member.assignment() for member in members
@@ -118,7 +120,7 @@ def test_members_come_and_go(brokers: Brokers, kind: Any, protocol: str) -> None
                 member.poll(timeout=0.1)
 
     with kind(brokers.bootstrap, topics=[topic], **config) as first:
-        until_shared(first)
+        poll_until_shared(first)
         with kind(brokers.bootstrap, topics=[topic], **config) as second:
-            until_shared(first, second)
-        until_shared(first)
+            poll_until_shared(first, second)
+        poll_until_shared(first)

@@ -1,4 +1,4 @@
-"""What ottla writes, librdkafka reads, and the other way round: on real brokers, all codecs."""
+"""librdkafka reads ottla's records and ottla reads librdkafka's: on real brokers, all codecs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.cluster
 TopicFactory = Callable[..., str]
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 WHEN = 1_700_000_000_000
-# Records with old timestamps are not to be deleted for their age.
+# Keep records with old timestamps: retention must not delete them.
 KEEP = {"retention.ms": "-1"}
 
 RECORDS: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]] = [
@@ -33,29 +33,29 @@ RECORDS: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]]
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_librdkafka_reads_what_ottla_writes(
+def test_librdkafka_reads_ottla_records(
     kafka: KafkaCluster, kafka_topic: TopicFactory, codec: str
 ) -> None:
     topic = kafka_topic(partitions=3, config={"max.message.bytes": "3000000", **KEEP})
     config = {"compression.type": codec, "max.request.size": 3_000_000}
     with ottla.Producer(kafka.bootstrap, config) as producer:
-        promises = [
+        deliveries = [
             producer.send(topic, value, key, headers=headers, timestamp=WHEN + i, partition=i % 3)
             for i, (key, value, headers) in enumerate(RECORDS)
         ]
     found = confluent.read_all(kafka.bootstrap, topic, range(3))
     assert len(found) == len(RECORDS)
-    for i, (promise, (key, value, headers)) in enumerate(zip(promises, RECORDS, strict=True)):
-        told = promise.result(60)
-        assert told.offset is not None
-        message = found[told.partition, told.offset]
+    for i, (delivery, (key, value, headers)) in enumerate(zip(deliveries, RECORDS, strict=True)):
+        metadata = delivery.result(60)
+        assert metadata.offset is not None
+        message = found[metadata.partition, metadata.offset]
         assert (message.key(), message.value()) == (key, value)
         assert (message.headers() or []) == headers
         assert message.timestamp() == (1, WHEN + i)
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_ottla_reads_what_librdkafka_writes(
+def test_ottla_reads_librdkafka_records(
     kafka: KafkaCluster, kafka_topic: TopicFactory, codec: str
 ) -> None:
     topic = kafka_topic(partitions=3, config={"max.message.bytes": "3000000", **KEEP})
@@ -74,7 +74,7 @@ def test_ottla_reads_what_librdkafka_writes(
         assert [(h["key"], h["value"]) for h in row["headers"] or []] == headers
 
 
-def test_partitions_of_keys_agree(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
+def test_key_partitions_match_librdkafka(kafka: KafkaCluster, kafka_topic: TopicFactory) -> None:
     topic = kafka_topic(partitions=7)
     writer = confluent.producer(kafka.bootstrap, partitioner="murmur2")
     keys = [f"key-{i}".encode() for i in range(500)]
@@ -87,15 +87,17 @@ def test_partitions_of_keys_agree(kafka: KafkaCluster, kafka_topic: TopicFactory
 
 
 @pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
-def test_offsets_for_times_agree(kafka: KafkaCluster, kafka_topic: TopicFactory, kind: str) -> None:
+def test_offsets_for_times_match_librdkafka(
+    kafka: KafkaCluster, kafka_topic: TopicFactory, kind: str
+) -> None:
     topic = kafka_topic(partitions=2, config={"message.timestamp.type": kind, **KEEP})
     with ottla.Client(kafka.bootstrap) as client:
         with ottla.Producer(client) as producer:
             for i in range(50):
-                # Not in order, as events come.
+                # Out of order, like real event times.
                 stamp = WHEN + (i * 7919) % 500
-                told = producer.send(topic, str(i), partition=i % 2, timestamp=stamp).result(60)
-        last = told.timestamp
+                metadata = producer.send(topic, str(i), partition=i % 2, timestamp=stamp).result(60)
+        last = metadata.timestamp
         times = [
             0,
             1,
@@ -113,11 +115,11 @@ def test_offsets_for_times_agree(kafka: KafkaCluster, kafka_topic: TopicFactory,
         try:
             for stamp in times:
                 for partition in range(2):
-                    asked = [TopicPartition(topic, partition, stamp)]
-                    theirs = reader.offsets_for_times(asked, timeout=60)[0].offset
+                    query = [TopicPartition(topic, partition, stamp)]
+                    expected = reader.offsets_for_times(query, timeout=60)[0].offset
                     ours = client.list_offsets({(topic, partition): stamp})[topic, partition].offset
-                    # Both say -1, the end, where no record is that late.
-                    assert ours == theirs, (stamp, partition)
+                    # Both return -1, the end, if no record is that late.
+                    assert ours == expected, (stamp, partition)
         finally:
             reader.close()
 
@@ -140,7 +142,7 @@ def test_compacted_topic_with_gaps(kafka: KafkaCluster, kafka_topic: TopicFactor
         seen = 31
         while seen > 10 and time.monotonic() < deadline:
             time.sleep(0.5)
-            # The active segment is never compacted: something new closes it.
+            # The active segment is never compacted: a new record rolls it.
             producer.send(topic, "tick", "tick").result(60)
             end = kafka.end_offset(topic)
             rows = read_rows(ottla.scan(topic, kafka.bootstrap, end=end))
@@ -149,15 +151,15 @@ def test_compacted_topic_with_gaps(kafka: KafkaCluster, kafka_topic: TopicFactor
     end = kafka.end_offset(topic)
     rows = read_rows(ottla.scan(topic, kafka.bootstrap, end=end))
     assert len(rows) < end
-    theirs = confluent.read_all(kafka.bootstrap, topic, [0])
+    expected = confluent.read_all(kafka.bootstrap, topic, [0])
     newest = {row["key"]: row["value"] for row in rows}
     del newest[b"tick"]
-    # A tombstone may have gone, with all that it deletes.
+    # Compaction may have removed a tombstone and the records that it deletes.
     assert newest.pop(b"k0", None) is None
     assert newest == {f"k{i}".encode(): str(25 + i).encode() for i in range(1, 5)}
-    # The log may be compacted further between the two readings, never the other way round.
-    assert {(0, row["offset"]) for row in rows} >= set(theirs)
-    # A range that lies in a gap is empty, and no loss.
+    # Compaction may continue between the two reads: the second sees no more than the first.
+    assert {(0, row["offset"]) for row in rows} >= set(expected)
+    # A range inside a gap is empty: that is not data loss.
     assert read_table(ottla.scan(topic, kafka.bootstrap, start=1, end=3, timeout=60)).num_rows <= 2
 
 
@@ -178,7 +180,7 @@ def test_aborted_transactions(kafka: KafkaCluster, kafka_topic: TopicFactory) ->
     assert [row["value"].decode() for row in rows] == [
         f"{n}-{i}" for n in (0, 2, 4) for i in range(10)
     ]
-    # Markers take offsets, and are no records: the log ends in one.
+    # Transaction markers take offsets but are not records: the log ends in one.
     assert len(read_rows(ottla.scan(topic, kafka.bootstrap))) == 60
     assert kafka.end_offset(topic) == 66
     for kind in KINDS.values():
@@ -191,7 +193,7 @@ def test_aborted_transactions(kafka: KafkaCluster, kafka_topic: TopicFactory) ->
             while consumer.position(topic, 0) < kafka.end_offset(topic):
                 assert time.monotonic() < deadline, consumer.position(topic, 0)
                 assert consumer.poll(timeout=0.2) == []
-            # One that is open holds back what comes after it.
+            # An open transaction holds back the records after it.
             writer.begin_transaction()
             writer.produce(topic, "open")
             writer.flush(120)

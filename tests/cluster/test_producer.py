@@ -1,4 +1,4 @@
-"""What a producer tells of its records, on the mock and on real brokers, and what Java reads."""
+"""Delivery reports on the mock and on real brokers, and records that Java reads."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.support.child import run_child
 from tests.support.kafka_cluster import KafkaCluster
 
 
-def places(brokers: Brokers, topic: str) -> dict[tuple[int, int], bytes]:
-    """The value at each partition and offset."""
+def values_by_offset(brokers: Brokers, topic: str) -> dict[tuple[int, int], bytes]:
+    """Return the value at each partition and offset."""
     rows = read_rows(ottla.scan(topic, brokers.bootstrap))
     return {(row["partition"], row["offset"]): row["value"] for row in rows}
 
 
 class Counting(ProducerInterceptor):
-    """Counts what it sees and hears."""
+    """An interceptor that counts sent and acknowledged records."""
 
     def __init__(self) -> None:
         self.seen = 0
-        self.heard: set[tuple[int, int | None]] = set()
+        self.acknowledged: set[tuple[int, int | None]] = set()
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         self.seen += 1
@@ -39,10 +39,10 @@ class Counting(ProducerInterceptor):
         self, metadata: ottla.RecordMetadata, error: BaseException | None
     ) -> None:
         assert error is None
-        self.heard.add((metadata.partition, metadata.offset))
+        self.acknowledged.add((metadata.partition, metadata.offset))
 
 
-def test_callbacks_tell_each_record_in_order(brokers: Brokers) -> None:
+def test_callbacks_report_each_record_in_order(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=3)
     called: list[tuple[int, int, int | None]] = []
 
@@ -67,32 +67,32 @@ def test_callbacks_tell_each_record_in_order(brokers: Brokers) -> None:
         producer.flush()
         metrics = producer.metrics()
     for partition in range(3):
-        told = [(number, offset) for number, where, offset in called if where == partition]
-        assert told == [(partition + 3 * at, at) for at in range(2000)]
-    found = places(brokers, topic)
+        reported = [(number, offset) for number, where, offset in called if where == partition]
+        assert reported == [(partition + 3 * at, at) for at in range(2000)]
+    found = values_by_offset(brokers, topic)
     assert len(found) == 6000
     for number, where, offset in called:
         assert offset is not None
         assert found[where, offset] == str(number).encode()
-    assert (counting.seen, counting.heard) == (6000, set(found))
+    assert (counting.seen, counting.acknowledged) == (6000, set(found))
     assert metrics["record-send-total"] >= 6000
     assert metrics["record-error-total"] == 0
 
 
-def test_offsets_of_rows_are_where_they_are(brokers: Brokers) -> None:
+def test_reported_row_offsets_match_the_log(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=4)
     with ottla.Producer(brokers.bootstrap, batch_size=3000, linger_ms=1) as producer:
         values = pa.array([f"value {number}" for number in range(5000)])
         sent = producer.send_batch(topic, values, pa.array([f"{n % 97}" for n in range(5000)]))
         partitions = pa.array(sent.partitions()).to_pylist()
         offsets = pa.array(sent.offsets(120)).to_pylist()
-    found = places(brokers, topic)
+    found = values_by_offset(brokers, topic)
     assert len(found) == 5000
-    told = zip(partitions, offsets, values.to_pylist(), strict=True)
-    assert all(found[where, offset] == value.encode() for where, offset, value in told)
+    reported = zip(partitions, offsets, values.to_pylist(), strict=True)
+    assert all(found[where, offset] == value.encode() for where, offset, value in reported)
 
 
-def test_a_program_that_ends_without_close_has_written_all(brokers: Brokers) -> None:
+def test_exit_without_close_writes_everything(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=2)
     ended = run_child(
         f"""
@@ -104,11 +104,13 @@ sys.exit(17)
         timeout=150,
     )
     assert ended.code == 17, ended.output
-    assert sorted(places(brokers, topic).values()) == sorted(str(n).encode() for n in range(1000))
+    assert sorted(values_by_offset(brokers, topic).values()) == sorted(
+        str(n).encode() for n in range(1000)
+    )
 
 
 @pytest.mark.cluster
-def test_java_reads_what_serializers_write(
+def test_java_reads_serialized_records(
     kafka: KafkaCluster, kafka_topic: Callable[..., str]
 ) -> None:
     topic = kafka_topic(partitions=1)

@@ -1,4 +1,4 @@
-"""What a user does first, the same on the mock and on Apache Kafka: the mock does not lie."""
+"""The basic scenarios, with the same results on the mock and on Apache Kafka."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def test_round_trip(brokers: Brokers, codec: str) -> None:
         (b"k" * 1000, b"v" * 100_000, [("n", b"x" * 1000)]),
     ] * 20
     with ottla.Producer(brokers.bootstrap, {"compression.type": codec}) as producer:
-        promises = [
+        deliveries = [
             producer.send(
                 topic, value, key, headers=headers, timestamp=START + timedelta(seconds=i)
             )
             for i, (key, value, headers) in enumerate(sent)
         ]
-    told = {(p.result(60).partition, p.result(60).offset): i for i, p in enumerate(promises)}
-    assert len(told) == 100
+    numbers = {(p.result(60).partition, p.result(60).offset): i for i, p in enumerate(deliveries)}
+    assert len(numbers) == 100
     rows = read_rows(ottla.scan(topic, brokers.bootstrap, include_headers=True))
     assert len(rows) == 100
     for row in rows:
-        i = told[row["partition"], row["offset"]]
+        i = numbers[row["partition"], row["offset"]]
         key, value, headers = sent[i]
         found = row["headers"] and [(h["key"], h["value"]) for h in row["headers"]]
         assert (row["key"], row["value"], found) == (key, value, headers or None)
@@ -136,10 +136,10 @@ def test_deleted_records(brokers: Brokers) -> None:
 def test_log_append_time(brokers: Brokers) -> None:
     topic = brokers.create_topic(config={"message.timestamp.type": "LogAppendTime"})
     with ottla.Producer(brokers.bootstrap) as producer:
-        told = producer.send(topic, "v", timestamp=5).result(60)
+        metadata = producer.send(topic, "v", timestamp=5).result(60)
     row = read_rows(ottla.scan(topic, brokers.bootstrap))[0]
     assert row["timestampType"] == 1
-    assert row["timestamp"].timestamp() * 1000 == pytest.approx(told.timestamp)
+    assert row["timestamp"].timestamp() * 1000 == pytest.approx(metadata.timestamp)
     assert abs(datetime.now(timezone.utc) - row["timestamp"]) < timedelta(minutes=1)
 
 
@@ -147,8 +147,8 @@ def test_large_values(brokers: Brokers) -> None:
     topic = brokers.create_topic(config={"max.message.bytes": "3000000"})
     value = bytes(range(256)) * 4096 * 2
     with ottla.Producer(brokers.bootstrap, max_request_size=3_000_000) as producer:
-        promises = [producer.send(topic, value) for _ in range(5)]
-        assert [p.result(60).offset for p in promises] == list(range(5))
+        deliveries = [producer.send(topic, value) for _ in range(5)]
+        assert [p.result(60).offset for p in deliveries] == list(range(5))
     assert values(ottla.scan(topic, brokers.bootstrap)) == [value] * 5
 
 
@@ -179,7 +179,7 @@ def test_acks(brokers: Brokers, acks: str) -> None:
 
 
 def test_unknown_topic(brokers: Brokers) -> None:
-    # Within which brokers answer, so that it is known that there is none.
+    # Enough for the brokers to respond that the topic does not exist.
     seconds = 4.0
     with (
         ottla.Client(brokers.bootstrap) as client,
@@ -193,13 +193,13 @@ def test_unknown_topic(brokers: Brokers) -> None:
         if not brokers.is_mock:
             calls.append(lambda: producer.send("nowhere", "v"))
 
-        def refused(call: Callable[[], object]) -> errors.UnknownTopicError:
+        def unknown_topic_error(call: Callable[[], object]) -> errors.UnknownTopicError:
             with pytest.raises(errors.UnknownTopicError, match="nowhere") as raised:
                 call()
             return raised.value
 
         with ThreadPoolExecutor(len(calls)) as pool:
-            for error in pool.map(refused, calls):
+            for error in pool.map(unknown_topic_error, calls):
                 assert error.name == "UNKNOWN_TOPIC_OR_PARTITION"
 
 

@@ -1,4 +1,4 @@
-"""Admin makes and deletes topics, and says what is wrong with one."""
+"""Admin creates and deletes topics and raises typed errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ottla import errors
 from ottla.testing import Fault, MockCluster
 
 
-def test_topics_are_made_and_deleted(mock_cluster: MockCluster) -> None:
+def test_create_and_delete_topics(mock_cluster: MockCluster) -> None:
     with (
         ottla.Admin(mock_cluster.bootstrap) as admin,
         ottla.Client(mock_cluster.bootstrap) as client,
@@ -25,7 +25,7 @@ def test_topics_are_made_and_deleted(mock_cluster: MockCluster) -> None:
         assert client.list_topics() == ["defaults"]
 
 
-def test_what_is_wrong_is_told(mock_cluster: MockCluster) -> None:
+def test_wrong_calls_raise(mock_cluster: MockCluster) -> None:
     with ottla.Admin(mock_cluster.bootstrap) as admin:
         admin.create_topic("t")
         call: Callable[[], object]

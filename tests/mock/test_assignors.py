@@ -1,4 +1,4 @@
-"""Assignors of a program's own, and members of one group on one client."""
+"""Custom partition assignors, and several members of a group on one client."""
 
 from __future__ import annotations
 
@@ -19,52 +19,54 @@ CONFIG = {"group_id": "g", "heartbeat_interval_ms": 100}
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
 class EvenAndOdd:
-    """Gives the even partitions to the member that says so, and the odd ones to the others."""
+    """Assign even partitions to the member with user data `even`, odd ones to the others."""
 
     name = "even-and-odd"
 
-    def __init__(self, says: bytes | None) -> None:
-        self.says = says
-        self.told: list[tuple[list[tuple[str, int]], int]] = []
-        self.asked: list[tuple[dict[str, dict[int, list[str]]], list[MemberSubscription]]] = []
+    def __init__(self, marker: bytes | None) -> None:
+        self.marker = marker
+        self.assignments: list[tuple[list[tuple[str, int]], int]] = []
+        self.assign_calls: list[
+            tuple[dict[str, dict[int, list[str]]], list[MemberSubscription]]
+        ] = []
 
     def user_data(self, topics: list[str]) -> bytes | None:
-        """What the leader's assignor hears of this member."""
+        """Return this member's user data for the leader's assignor."""
         assert topics == ["orders"]
-        return self.says
+        return self.marker
 
     def on_assignment(self, partitions: list[tuple[str, int]], generation: int) -> None:
-        """Note it."""
-        self.told.append((partitions, generation))
+        """Record the assignment."""
+        self.assignments.append((partitions, generation))
 
     def assign(
         self,
         topics: Mapping[str, Mapping[int, Sequence[str]]],
         members: Sequence[MemberSubscription],
     ) -> dict[str, list[tuple[str, int]]]:
-        """Divide."""
+        """Assign the partitions by user data."""
         known = {t: {p: [*racks] for p, racks in found.items()} for t, found in topics.items()}
-        self.asked.append((known, [*members]))
+        self.assign_calls.append((known, [*members]))
         even = [("orders", p) for p in topics["orders"] if p % 2 == 0]
         odd = [("orders", p) for p in topics["orders"] if p % 2 == 1]
         return {m.member_id: even if m.user_data == b"even" else odd for m in members}
 
 
-def settle(consumers: list[Any], wanted: list[list[int]]) -> None:
-    """Poll until each has the partitions that it is to have."""
+def poll_until_assigned(consumers: list[Any], wanted: list[list[int]]) -> None:
+    """Poll until each consumer has the wanted partitions."""
     deadline = time.monotonic() + TIMEOUT
     while (has := [[p for _, p in consumer.assignment()] for consumer in consumers]) != wanted:
-        assert time.monotonic() < deadline, f"{has}, not {wanted}"
+        assert time.monotonic() < deadline, f"assigned {has}, wanted {wanted}"
         for consumer in consumers:
             consumer.poll(timeout=0.05)
 
 
-def test_a_program_s_own_assignor_is_asked(
+def test_custom_assignor_assigns_partitions(
     kind: Any, mock_cluster: MockCluster, topic: str
 ) -> None:
     even, odd = EvenAndOdd(b"even"), EvenAndOdd(None)
@@ -81,21 +83,21 @@ def test_a_program_s_own_assignor_is_asked(
         mock_cluster.bootstrap, topics=[topic], partition_assignment_strategy=[odd], **CONFIG
     )
     with first, second:
-        # The second one takes part once it is polled.
-        settle([first], [[0, 2]])
-        settle([first, second], [[0, 2], [1]])
+        # The second member joins with its first poll.
+        poll_until_assigned([first], [[0, 2]])
+        poll_until_assigned([first, second], [[0, 2], [1]])
         group = mock_cluster.group("g")
         assert group is not None
         assert group.assignor == "even-and-odd"
         deadline = time.monotonic() + TIMEOUT
-        while not odd.told:
+        while not odd.assignments:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        assert odd.told[-1][0] == [("orders", 1)]
-        topics, members = even.asked[-1]
+        assert odd.assignments[-1][0] == [("orders", 1)]
+        topics, members = even.assign_calls[-1]
         assert topics == {"orders": {p: ["rack-a", "rack-b", "rack-c"] for p in range(3)}}
-        told = [(m.topics, m.rack, m.user_data) for m in members]
-        assert sorted(told, key=lambda row: row[1] or "") == [
+        subscriptions = [(m.topics, m.rack, m.user_data) for m in members]
+        assert sorted(subscriptions, key=lambda row: row[1] or "") == [
             (["orders"], None, None),
             (["orders"], "rack-b", b"even"),
         ]
@@ -104,7 +106,7 @@ def test_a_program_s_own_assignor_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("returned", "message"),
     [
         (ZeroDivisionError("no"), r"assign\(\) raised ZeroDivisionError: no"),
         ({"nobody": [("orders", 0)]}, "the group has no member nobody"),
@@ -112,16 +114,16 @@ def test_a_program_s_own_assignor_is_asked(
         ({"": "orders"}, "assign"),
     ],
 )
-def test_an_assignor_s_mistake_is_an_error_of_the_poll(
-    kind: Any, mock_cluster: MockCluster, topic: str, answer: Any, words: str
+def test_invalid_assignment_raises_from_poll(
+    kind: Any, mock_cluster: MockCluster, topic: str, returned: Any, message: str
 ) -> None:
     class Wrong:
         name = "wrong"
 
         def assign(self, topics: object, members: object) -> Any:
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
+            if isinstance(returned, Exception):
+                raise returned
+            return returned
 
     consumer = kind(
         mock_cluster.bootstrap,
@@ -129,46 +131,46 @@ def test_an_assignor_s_mistake_is_an_error_of_the_poll(
         partition_assignment_strategy=[Wrong()],
         **CONFIG,
     )
-    with consumer, pytest.raises(errors.ConfigError, match=f"the assignor wrong: .*{words}"):
+    with consumer, pytest.raises(errors.ConfigError, match=f"the assignor wrong: .*{message}"):
         poll_until_it_raises(consumer)
 
 
 def poll_until_it_raises(consumer: Any) -> None:
-    """Poll for a while."""
+    """Poll until the deadline, or until a poll raises."""
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         consumer.poll(timeout=0.1)
 
 
-def test_what_is_no_assignor_is_refused(kind: Any) -> None:
-    for wrong, words in [
-        ([object()], "of type object is not an assignor"),
-        (3, "of type int is not an assignor"),
+def test_invalid_assignors_are_rejected(kind: Any) -> None:
+    for wrong, message in [
+        ([object()], "of type object is no assignor"),
+        (3, "of type int is no assignor"),
         ([EvenAndOdd(None), "rnage"], 'there is no assignor "rnage"'),
     ]:
-        with pytest.raises(errors.ConfigError, match=words):
+        with pytest.raises(errors.ConfigError, match=message):
             kind("localhost:1", partition_assignment_strategy=wrong, **CONFIG)
 
 
-def test_members_on_one_client_do_not_hold_up_each_other(
+def test_members_on_a_shared_client_do_not_block_each_other(
     mock_cluster: MockCluster, topic: str
 ) -> None:
-    """A broker works off one request of a connection at a time: the heartbeat of the first member
-    would come behind the second one's joining, which waits for the first one."""
+    """A broker handles one request per connection at a time: on a shared connection the first
+    member's heartbeat would queue behind the second one's JoinGroup, which waits for the first."""
     with ottla.Client(
         mock_cluster.bootstrap, group_id="g", heartbeat_interval_ms=100, session_timeout_ms=60_000
     ) as client:
         first = ottla.Consumer(client, topics=[topic])
-        settle([first], [[0, 1, 2]])
+        poll_until_assigned([first], [[0, 1, 2]])
         second = ottla.Consumer(client, topics=[topic])
         shares = {1, 2}
         deadline = time.monotonic() + TIMEOUT
         while {len(first.assignment()), len(second.assignment())} != shares:
-            assert time.monotonic() < deadline, "they do not come together"
+            assert time.monotonic() < deadline, "the members did not share the partitions"
             first.poll(timeout=0.05)
             second.poll(timeout=0.05)
         second.close()
-        settle([first], [[0, 1, 2]])
+        poll_until_assigned([first], [[0, 1, 2]])
         first.close()
-        # The client lives on.
+        # The client stays usable.
         assert client.leader(topic, 0) is not None

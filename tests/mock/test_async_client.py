@@ -1,4 +1,4 @@
-"""The asyncio twin of ``Client``: the same answers as native futures, and no event lost."""
+"""``AsyncClient`` returns the results of ``Client`` as native futures."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tests.support.loops import run
 TIMEOUT = 60.0
 
 
-async def hit(cluster: MockCluster, fault: int) -> None:
-    """Wait until a request has met a fault."""
+async def wait_until_fault_hit(cluster: MockCluster, fault: int) -> None:
+    """Wait until a request hits the fault."""
     deadline = time.monotonic() + TIMEOUT
     for _ in iter(lambda: cluster.fault_hits(fault), 1):
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
 
 
-def test_the_same_answers_as_the_sync_client(mock_cluster: MockCluster, topic: str) -> None:
+def test_results_match_the_sync_client(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             with ottla.Client(mock_cluster.bootstrap) as twin:
@@ -52,17 +52,17 @@ def test_the_same_answers_as_the_sync_client(mock_cluster: MockCluster, topic: s
     run(work())
 
 
-def test_the_methods_are_those_of_the_sync_client() -> None:
+def test_methods_match_the_sync_client() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in vars(cls) if not name.startswith("_")}
 
-    # A scan is read by threads; connecting takes a call of its own, since making an object cannot
-    # be awaited.
+    # Scans are read by threads. Connecting is a separate call, since a constructor cannot be
+    # awaited.
     assert public(AsyncClient) == public(ottla.Client) - {"scan"} | {"connect"}
     assert public(AsyncEvents) == public(ottla.Events)
 
 
-def test_connecting_is_awaited_and_fails_with_the_typed_error() -> None:
+def test_connect_is_awaitable_and_raises_typed_errors() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         closed = f"127.0.0.1:{listener.getsockname()[1]}"
@@ -75,20 +75,20 @@ def test_connecting_is_awaited_and_fails_with_the_typed_error() -> None:
         assert [(a.address, a.phase) for a in raised.value.attempts] == [(closed, "TCP")]
         with pytest.raises(errors.BootstrapError):
             async with client:
-                raise AssertionError("it connected")
+                raise AssertionError("the client connected")
         with pytest.raises(errors.ConfigError):
             AsyncClient(closed, no_such_key=1)  # type: ignore[call-arg]
 
     run(work())
 
 
-def test_without_a_running_loop_it_says_so(mock_cluster: MockCluster) -> None:
+def test_calls_without_a_running_loop_raise(mock_cluster: MockCluster) -> None:
     client = AsyncClient(mock_cluster.bootstrap)
     with pytest.raises(RuntimeError, match="no running event loop"):
         client.cluster()
 
 
-def test_many_at_once_and_from_loops_of_several_threads(
+def test_concurrent_calls_from_loops_in_several_threads(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     client = AsyncClient(mock_cluster.bootstrap)
@@ -108,14 +108,12 @@ def test_many_at_once_and_from_loops_of_several_threads(
     for thread in threads:
         thread.join(60)
     assert len(most) == 20
-    # No thread is made to wait in.
+    # Waiting starts no threads.
     assert max(most) <= before + len(threads) + 1
     assert client.connections()
 
 
-def test_the_loop_goes_on_while_something_is_waited_for(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_waiting_does_not_block_the_loop(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             await client.cluster([topic])
@@ -123,7 +121,7 @@ def test_the_loop_goes_on_while_something_is_waited_for(
             listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
             for _ in range(100):
                 await asyncio.sleep(0.01)
-            # A second at least, and nothing near the request's time.
+            # At least a second, far less than the request's timeout.
             assert not listing.done()
             listing.cancel()
             assert (await client.list_offsets({(topic, 1): "latest"}))[topic, 1].offset == 0
@@ -131,15 +129,13 @@ def test_the_loop_goes_on_while_something_is_waited_for(
     run(work())
 
 
-def test_a_cancelled_call_ends_and_the_client_goes_on(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_client_is_usable_after_a_cancelled_call(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncClient(mock_cluster.bootstrap) as client:
             await client.cluster([topic])
             fault = mock_cluster.inject(Fault.silence(), api="ListOffsets")
             listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
-            await hit(mock_cluster, fault)
+            await wait_until_fault_hit(mock_cluster, fault)
             listing.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await listing
@@ -150,13 +146,13 @@ def test_a_cancelled_call_ends_and_the_client_goes_on(
     run(work())
 
 
-def test_closing_ends_what_waits(mock_cluster: MockCluster, topic: str) -> None:
+def test_close_ends_pending_calls(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         client = AsyncClient(mock_cluster.bootstrap)
         await client.cluster([topic])
         fault = mock_cluster.inject(Fault.silence(), api="ListOffsets")
         listing = asyncio.ensure_future(client.list_offsets({(topic, 0): "latest"}))
-        await hit(mock_cluster, fault)
+        await wait_until_fault_hit(mock_cluster, fault)
         await client.close()
         with pytest.raises(errors.ClosedError):
             await listing
@@ -168,7 +164,7 @@ def descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_loops_and_clients_leave_nothing_behind(mock_cluster: MockCluster) -> None:
+def test_loops_and_clients_do_not_leak(mock_cluster: MockCluster) -> None:
     loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
 
     async def work() -> None:
@@ -200,7 +196,7 @@ cluster.inject(Fault.silence(), api="ListOffsets")
 """
 
 
-def test_ctrl_c_ends_the_wait() -> None:
+def test_ctrl_c_interrupts_the_wait() -> None:
     program = f"""{SETUP}
 async def main():
     async with ottla.AsyncClient(cluster.bootstrap) as client:
@@ -216,7 +212,7 @@ except KeyboardInterrupt:
     assert_interruptible(program, 0.5, code=7)
 
 
-def test_exit_while_something_waits() -> None:
+def test_exit_with_a_pending_call() -> None:
     program = f"""{SETUP}
 async def main():
     client = ottla.AsyncClient(cluster.bootstrap)
@@ -233,7 +229,7 @@ asyncio.run(main())
     assert ended.seconds < 60
 
 
-def test_after_a_fork_the_old_refuses_and_a_new_one_works() -> None:
+def test_after_fork_the_old_object_raises_and_a_new_one_works() -> None:
     program = f"""{SETUP}
 bootstrap = cluster.bootstrap
 client = ottla.AsyncClient(bootstrap)

@@ -1,5 +1,5 @@
-"""What is asyncio's own in ``AsyncConsumer``: cancelling loses nothing, callbacks may be
-coroutines, many in one process need no more threads."""
+"""The asyncio side of ``AsyncConsumer``: cancelling a poll loses no record, callbacks may be
+coroutines, and many consumers share the threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def by_partition(seen: list[tuple[int, int]]) -> dict[int, list[int]]:
     return {p: [offset for at, offset in seen if at == p] for p in range(3)}
 
 
-def test_the_methods_are_those_of_the_sync_consumer() -> None:
+def test_methods_match_the_sync_consumer() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in dir(cls) if not name.startswith("_")}
 
@@ -42,9 +42,9 @@ def test_the_methods_are_those_of_the_sync_consumer() -> None:
 
 @pytest.mark.parametrize("seed", range(5, 11))
 def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str, seed: int) -> None:
-    """Regression: a cancelled poll still took records while the next call began, once in 60 runs.
+    """Regression: a cancelled poll took records while the next call started, once in 60 runs.
 
-    That call's records came from behind them, and the position moved past.
+    The next call then returned later records, and the position moved past the lost ones.
     """
     fill(mock_cluster, 2000)
     chance = random.Random(seed)
@@ -66,11 +66,11 @@ def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str, see
         async def one_by_one() -> None:
             async for record in consumer:
                 seen.append((record.partition, record.offset))
-                # After the last one it would wait for more.
+                # After the last record, iterating would wait for more.
                 if len(seen) == 6000 or chance.random() < 0.02:
                     return
 
-        # Who changes from records to columns waits for the fetch that is under way.
+        # Switching from records to columns waits for the fetch in flight.
         config: dict[str, Any] = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 10}
         async with AsyncConsumer(mock_cluster.bootstrap, **config) as consumer:
             consumer.assign(ALL)
@@ -91,51 +91,51 @@ def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str, see
     assert by_partition(run(work())) == {p: list(range(2000)) for p in range(3)}
 
 
-def test_callbacks_may_be_coroutines_and_cancelling_a_poll_does_not_cut_them(
+def test_coroutine_callbacks_survive_a_cancelled_poll(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     fill(mock_cluster, 1)
-    diary: list[Any] = []
+    calls: list[Any] = []
 
     async def work() -> None:
-        may_go_on = asyncio.Event()
+        resume = asyncio.Event()
 
         async def assigned(consumer: AsyncConsumer, partitions: list[tuple[str, int]]) -> None:
-            diary.append(("begins", partitions))
-            for refused in (consumer.poll, consumer.poll_arrow, consumer.close):
+            calls.append(("begins", partitions))
+            for call in (consumer.poll, consumer.poll_arrow, consumer.close):
                 with pytest.raises(errors.StateError):
-                    await refused()
-            await may_go_on.wait()
+                    await call()
+            await resume.wait()
             await consumer.commit({("orders", 0): 1})
-            diary.append("ends")
+            calls.append("ends")
 
         async def revoked(consumer: AsyncConsumer, partitions: list[tuple[str, int]]) -> None:
             await asyncio.sleep(0.01)
-            diary.append(("revoked", partitions, consumer.assignment()))
+            calls.append(("revoked", partitions, consumer.assignment()))
 
         async with AsyncConsumer(
             mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest"
         ) as consumer:
             consumer.subscribe([topic], on_assigned=assigned, on_revoked=revoked)
-            while not diary:
+            while not calls:
                 task = asyncio.ensure_future(consumer.poll(5))
                 await asyncio.sleep(0.2)
                 task.cancel()
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(consumer.poll(5), 0.1)
-            assert diary == [("begins", ALL)]
-            may_go_on.set()
-            # The partitions are looked up once they are there; one is committed at its end by now.
+            assert calls == [("begins", ALL)]
+            resume.set()
+            # Positions resolve after the assignment; by now one is committed at its end.
             found: list[ottla.Record] = []
             while len(found) < 3:
                 found += await consumer.poll(5)
-            assert diary == [("begins", ALL), "ends"]
+            assert calls == [("begins", ALL), "ends"]
 
     run(work())
-    assert diary[-1] == ("revoked", ALL, ALL)
+    assert calls[-1] == ("revoked", ALL, ALL)
 
 
-def test_an_exception_of_a_callback_reaches_a_poll(mock_cluster: MockCluster, topic: str) -> None:
+def test_a_callback_exception_is_raised_from_poll(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async def fail(consumer: AsyncConsumer, partitions: list[tuple[str, int]]) -> None:
             await asyncio.sleep(0)
@@ -150,17 +150,15 @@ def test_an_exception_of_a_callback_reaches_a_poll(mock_cluster: MockCluster, to
     run(work())
 
 
-def test_one_task_polls_at_a_time_and_others_can_end_it(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_only_one_task_polls_and_others_can_wake_it(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncConsumer(mock_cluster.bootstrap) as consumer:
             consumer.assign(ALL)
             task = asyncio.ensure_future(consumer.poll(30))
             await asyncio.sleep(0.05)
-            for refused in (consumer.poll, consumer.poll_arrow):
+            for call in (consumer.poll, consumer.poll_arrow):
                 with pytest.raises(errors.StateError, match="another task"):
-                    await refused()
+                    await call()
             with pytest.raises(errors.StateError, match="another task"):
                 await consumer.__anext__()
             consumer.wakeup()
@@ -181,7 +179,7 @@ def test_one_task_polls_at_a_time_and_others_can_end_it(
     run(work())
 
 
-def test_a_commit_that_is_not_awaited_is_of_what_was_handed_out_then(
+def test_a_commit_covers_records_returned_before_the_call(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     fill(mock_cluster, 100)
@@ -204,7 +202,7 @@ def test_a_commit_that_is_not_awaited_is_of_what_was_handed_out_then(
     run(work())
 
 
-def test_two_hundred_consumers_need_no_more_threads(mock_cluster: MockCluster) -> None:
+def test_two_hundred_consumers_share_the_threads(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("wide", partitions=200)
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         for partition in range(200):
@@ -240,7 +238,7 @@ def test_two_hundred_consumers_need_no_more_threads(mock_cluster: MockCluster) -
 
 
 @pytest.mark.deep
-def test_polling_holds_up_nobody(mock_cluster: MockCluster, topic: str) -> None:
+def test_polling_does_not_block_the_loop(mock_cluster: MockCluster, topic: str) -> None:
     fill(mock_cluster, 5000)
 
     async def work() -> float:
@@ -269,7 +267,7 @@ def test_polling_holds_up_nobody(mock_cluster: MockCluster, topic: str) -> None:
     assert threading.active_count() < 50
 
 
-def test_ctrl_c_ends_a_poll() -> None:
+def test_ctrl_c_interrupts_poll() -> None:
     assert_interruptible(
         """
         import asyncio

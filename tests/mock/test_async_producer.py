@@ -1,4 +1,4 @@
-"""The asyncio twin of ``Producer``: the same promises of records and batches, as native futures."""
+"""``AsyncProducer`` returns the deliveries of ``Producer`` as native futures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.arrow import read_rows, values
 from tests.support.loops import run
 
 
-def test_the_methods_are_those_of_the_sync_producer() -> None:
+def test_methods_match_the_sync_producer() -> None:
     def public(cls: type) -> set[str]:
         return {name for name in vars(cls) if not name.startswith("_")}
 
@@ -22,7 +22,7 @@ def test_the_methods_are_those_of_the_sync_producer() -> None:
     assert public(ottla.AsyncBatchDelivery) == public(ottla.BatchDelivery)
 
 
-def test_a_record_is_where_its_metadata_says(mock_cluster: MockCluster, topic: str) -> None:
+def test_records_are_at_the_reported_offsets(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> list[ottla.RecordMetadata]:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
             assert repr(producer).startswith("AsyncProducer(bootstrap=")
@@ -41,9 +41,7 @@ def test_a_record_is_where_its_metadata_says(mock_cluster: MockCluster, topic: s
     assert found[second.partition, second.offset] == b"v1"
 
 
-def test_without_async_with_the_first_record_connects(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_the_first_record_connects(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         producer = AsyncProducer(mock_cluster.bootstrap)
         assert (await producer.send(topic, b"v", partition=0)).offset == 0
@@ -54,12 +52,14 @@ def test_without_async_with_the_first_record_connects(
     run(work())
 
 
-def test_on_a_client_it_takes_its_connections(mock_cluster: MockCluster, topic: str) -> None:
+def test_producer_on_a_shared_client_uses_its_connections(
+    mock_cluster: MockCluster, topic: str
+) -> None:
     async def work() -> None:
         async with ottla.AsyncClient(mock_cluster.bootstrap) as client:
             async with AsyncProducer(client) as producer:
                 await producer.send(topic, b"v", partition=0)
-            assert await client.list_topics() == [topic], "the client is not closed with it"
+            assert await client.list_topics() == [topic], "closing the producer closed the client"
             with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
                 AsyncProducer(client, linger_ms=0)
         with ottla.Client(mock_cluster.bootstrap) as twin:
@@ -69,9 +69,7 @@ def test_on_a_client_it_takes_its_connections(mock_cluster: MockCluster, topic: 
     run(work())
 
 
-def test_what_is_wrong_with_a_record_concerns_it_alone(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_an_invalid_record_fails_alone(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, max_request_size=10_000) as producer:
             await producer.send(single, b"first")
@@ -87,9 +85,7 @@ def test_what_is_wrong_with_a_record_concerns_it_alone(
     run(work())
 
 
-def test_a_refused_record_raises_what_the_broker_said(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_a_rejected_record_raises_the_broker_error(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
             await producer.send(single, b"before")
@@ -97,7 +93,7 @@ def test_a_refused_record_raises_what_the_broker_said(
             sent = [producer.send(single, b"%d" % n) for n in range(3)]
             results = await asyncio.gather(*sent, return_exceptions=True)
             assert {type(result) for result in results} == {errors.BrokerError}
-            assert len({id(result) for result in results}) == 3, "each has an exception of its own"
+            assert len({id(result) for result in results}) == 3, "deliveries share an exception"
             first = results[0]
             assert isinstance(first, errors.BrokerError)
             assert (first.name, first.maybe_done) == ("INVALID_RECORD", False)
@@ -109,14 +105,14 @@ def test_a_refused_record_raises_what_the_broker_said(
 @pytest.mark.parametrize("kind", ["lists", "arrow"])
 def test_batches(mock_cluster: MockCluster, single: str, kind: str) -> None:
     many = [b"%d" % number for number in range(5000)]
-    given = pa.table({"value": many, "key": many}) if kind == "arrow" else many
+    data = pa.table({"value": many, "key": many}) if kind == "arrow" else many
 
     async def work() -> None:
-        # Room for far fewer than there are.
+        # The buffer holds only a fraction of the records.
         async with AsyncProducer(
             mock_cluster.bootstrap, buffer_memory=20_000, batch_size=4000, linger_ms=0
         ) as producer:
-            sent = await producer.send_batch(single, given)
+            sent = await producer.send_batch(single, data)
             assert len(sent) == 5000
             assert await sent.result() == 5000
             assert sent.done()
@@ -128,7 +124,7 @@ def test_batches(mock_cluster: MockCluster, single: str, kind: str) -> None:
     assert values(ottla.scan(single, mock_cluster.bootstrap)) == many
 
 
-def test_a_batch_tells_which_rows_failed(mock_cluster: MockCluster, single: str) -> None:
+def test_a_batch_reports_failed_rows(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, max_request_size=10_000) as producer:
             sent = await producer.send_batch(single, [b"a", b"x" * 10_001, b"c"])

@@ -1,5 +1,5 @@
-"""The tasks, loops, threads and processes that use an ``AsyncProducer``: thousands at once, and how
-it is when a loop ends, with Ctrl-C, exit and fork."""
+"""``AsyncProducer`` across tasks, loops, threads and processes: thousands of concurrent sends,
+closed loops, Ctrl-C, exit and fork."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.loops import run
 
 
 def threads() -> int:
-    """Of the process: Python's and the engine's."""
+    """Return the number of threads of the process, Python's and the engine's."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 
-def test_ten_thousand_at_once(mock_cluster: MockCluster, topic: str) -> None:
+def test_ten_thousand_concurrent_sends(mock_cluster: MockCluster, topic: str) -> None:
     mock_cluster.create_topic("another")
 
     async def work() -> None:
@@ -38,7 +38,7 @@ def test_ten_thousand_at_once(mock_cluster: MockCluster, topic: str) -> None:
             before = threads()
             tasks = [asyncio.create_task(one(number)) for number in range(10_000)]
             await asyncio.sleep(0)
-            assert threads() <= before, "no thread waits for them"
+            assert threads() <= before, "waiting sends started threads"
             written = await asyncio.gather(*tasks)
             assert threads() <= before
         rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
@@ -51,8 +51,8 @@ def test_ten_thousand_at_once(mock_cluster: MockCluster, topic: str) -> None:
     run(work())
 
 
-class OwnFutures(asyncio.SelectorEventLoop):
-    """A loop that makes its futures in a way of its own."""
+class CustomFutureLoop(asyncio.SelectorEventLoop):
+    """A loop that overrides `create_future`."""
 
     made = 0
 
@@ -61,10 +61,8 @@ class OwnFutures(asyncio.SelectorEventLoop):
         return super().create_future()
 
 
-def test_a_loop_that_makes_its_own_futures_is_asked_for_them(
-    mock_cluster: MockCluster, topic: str
-) -> None:
-    own = OwnFutures()
+def test_futures_come_from_the_loops_create_future(mock_cluster: MockCluster, topic: str) -> None:
+    own = CustomFutureLoop()
 
     async def work() -> int:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
@@ -81,9 +79,7 @@ def test_a_loop_that_makes_its_own_futures_is_asked_for_them(
         own.close()
 
 
-def test_one_producer_serves_loops_one_after_the_other(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_one_producer_serves_consecutive_loops(mock_cluster: MockCluster, single: str) -> None:
     async def first() -> AsyncProducer:
         producer = AsyncProducer(mock_cluster.bootstrap)
         await producer.send(single, b"0")
@@ -104,18 +100,18 @@ def test_one_producer_serves_loops_one_after_the_other(
     run(last())
 
 
-def test_a_loop_that_nobody_closed_is_collected(mock_cluster: MockCluster, topic: str) -> None:
+def test_an_unclosed_loop_is_garbage_collected(mock_cluster: MockCluster, topic: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap) as producer:
             await producer.send(topic, b"v")
 
-    def abandoned() -> weakref.ref[asyncio.AbstractEventLoop]:
+    def abandon_loop() -> weakref.ref[asyncio.AbstractEventLoop]:
         left = asyncio.new_event_loop()
         left.run_until_complete(asyncio.wait_for(work(), 60))
         return weakref.ref(left)
 
     def collected() -> bool:
-        left = abandoned()
+        left = abandon_loop()
         gc.collect()
         return left() is None
 
@@ -123,7 +119,7 @@ def test_a_loop_that_nobody_closed_is_collected(mock_cluster: MockCluster, topic
         assert collected()
 
 
-def test_loops_of_several_threads_share_one(mock_cluster: MockCluster, topic: str) -> None:
+def test_loops_in_several_threads_share_a_producer(mock_cluster: MockCluster, topic: str) -> None:
     producer = AsyncProducer(mock_cluster.bootstrap)
     offsets: dict[int, list[tuple[int, int | None]]] = {}
 
@@ -141,8 +137,8 @@ def test_loops_of_several_threads_share_one(mock_cluster: MockCluster, topic: st
     for thread in threads:
         thread.join()
     run(_close(producer))
-    everything = [place for places in offsets.values() for place in places]
-    assert len(set(everything)) == len(everything) == 1200
+    all_offsets = [offset for sent in offsets.values() for offset in sent]
+    assert len(set(all_offsets)) == len(all_offsets) == 1200
     assert len(values(ottla.scan(topic, mock_cluster.bootstrap))) == 1200
 
 
@@ -150,9 +146,7 @@ async def _close(producer: AsyncProducer) -> None:
     await producer.close()
 
 
-def test_a_loop_that_is_gone_leaves_the_others_alone(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_a_closed_loop_does_not_affect_the_others(mock_cluster: MockCluster, single: str) -> None:
     producer = AsyncProducer(mock_cluster.bootstrap)
     mock_cluster.inject(Fault.delay(0.2), api="Produce", times=1)
 
@@ -176,7 +170,7 @@ cluster.create_topic("t")
 """
 
 
-def test_ctrl_c_ends_the_wait() -> None:
+def test_ctrl_c_interrupts_the_wait() -> None:
     program = f"""{SETUP}
 cluster.inject(Fault.silence(), api="Produce")
 async def main():
@@ -190,12 +184,12 @@ except KeyboardInterrupt:
     say("interrupted")
 """
     ended, seconds = interrupt_child(program)
-    # The record is not given up before the program ends.
+    # The record must not fail before the program ends.
     assert "interrupted\nottla.errors.TimeoutError: flush: " in ended.output, ended.output
     assert seconds < 25
 
 
-def test_exit_with_records_under_way_keeps_the_exit_code() -> None:
+def test_exit_with_records_in_flight_keeps_the_exit_code() -> None:
     program = f"""{SETUP}
 cluster.inject(Fault.silence(), api="Produce")
 async def main():
@@ -210,7 +204,7 @@ asyncio.run(main())
     assert ended.seconds < 60
 
 
-def test_after_a_fork_the_old_refuses_and_a_new_one_works() -> None:
+def test_after_fork_the_old_object_raises_and_a_new_one_works() -> None:
     program = f"""{SETUP}
 bootstrap = cluster.bootstrap
 producer = ottla.AsyncProducer(bootstrap)

@@ -1,5 +1,5 @@
-"""Records of ``AsyncProducer`` that wait, for a topic, for room or on their way: in order, and what
-cancelling, time-outs, ``flush`` and ``close`` do with them."""
+"""Sends of ``AsyncProducer`` that wait for a topic, for buffer space or in flight: their order, and
+the effects of cancellation, timeouts, ``flush`` and ``close``."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ottla.testing import Fault, MockCluster
 from tests.support.arrow import read_rows
 from tests.support.loops import run
 
-# Room for some twenty records of 1000 bytes.
+# Holds about twenty records of 1000 bytes.
 SMALL: dict[str, Any] = {"buffer_memory": 20_000, "batch_size": 4000, "linger_ms": 0}
 
 
 def numbers(cluster: MockCluster, topic: str) -> list[int]:
-    """What the values begin with, without the first, which is empty."""
+    """Return the numbers that the values start with, except for the first, empty value."""
     rows = read_rows(ottla.scan(topic, cluster.bootstrap))
     return [int(row["value"][:3]) for row in rows[1:]]
 
 
-async def until_idle(producer: AsyncProducer) -> None:
-    """Wait until nothing is in the buffer: what was taken was given back."""
+async def wait_until_idle(producer: AsyncProducer) -> None:
+    """Wait until the buffer is empty: all reserved memory was released."""
     deadline = time.monotonic() + 90
     while producer.buffered_bytes:
-        assert time.monotonic() < deadline, f"{producer.buffered_bytes} bytes are still held"
+        assert time.monotonic() < deadline, f"{producer.buffered_bytes} bytes are still reserved"
         await asyncio.sleep(0.01)
 
 
-async def hit(cluster: MockCluster, fault: int) -> None:
-    """Wait until a request has met a fault."""
+async def wait_until_fault_hit(cluster: MockCluster, fault: int) -> None:
+    """Wait until a request hits the fault."""
     deadline = time.monotonic() + 90
     while not cluster.fault_hits(fault):
         assert time.monotonic() < deadline
@@ -43,10 +43,10 @@ async def hit(cluster: MockCluster, fault: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_of_ten_thousand_may_be_cancelled(
+def test_cancel_some_of_ten_thousand_sends(
     mock_cluster: MockCluster, topic: str, seed: int
 ) -> None:
-    """Some while they wait for room, some while they are on their way."""
+    """Some are cancelled while they wait for buffer space, some while in flight."""
     chosen = random.Random(seed)
 
     async def work() -> None:
@@ -60,21 +60,21 @@ def test_any_of_ten_thousand_may_be_cancelled(
                 return await producer.send(topic, b"%d" % number)
 
             tasks = [asyncio.create_task(one(number)) for number in range(10_000)]
-            doomed = chosen.sample(range(10_000), 3000)
-            for turn, number in enumerate(doomed):
+            cancelled_numbers = chosen.sample(range(10_000), 3000)
+            for count, number in enumerate(cancelled_numbers):
                 tasks[number].cancel()
-                if turn % 100 == 0:
+                if count % 100 == 0:
                     await asyncio.sleep(0)
             results = await asyncio.gather(*tasks, return_exceptions=True)
             mock_cluster.clear_faults()
-            await until_idle(producer)
+            await wait_until_idle(producer)
             assert (await producer.send(topic, b"last", partition=1)).partition == 1
         rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
         found = {(row["partition"], row["offset"]): row["value"] for row in rows}
-        assert len(set(found.values())) == len(found), "nothing is written twice"
+        assert len(set(found.values())) == len(found), "a record was written twice"
         for number, result in enumerate(results):
             if isinstance(result, asyncio.CancelledError):
-                assert number in doomed
+                assert number in cancelled_numbers
             else:
                 assert isinstance(result, ottla.RecordMetadata), result
                 assert result.offset is not None
@@ -83,47 +83,45 @@ def test_any_of_ten_thousand_may_be_cancelled(
     run(work())
 
 
-def test_a_full_buffer_holds_back_in_order(mock_cluster: MockCluster, single: str) -> None:
+def test_a_full_buffer_blocks_senders_in_order(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, **SMALL) as producer:
             await producer.send(single, b"")
             mock_cluster.inject(Fault.delay(0.02), api="Produce")
             sent = [producer.send(single, b"%3d" % n + b"x" * 1000) for n in range(200)]
             assert producer.buffered_bytes <= 20_000
-            beats = 0
+            ticks = 0
             while not all(future.done() for future in sent):
                 await asyncio.sleep(0.005)
-                beats += 1
-            assert beats > 5, "the loop goes on meanwhile"
+                ticks += 1
+            assert ticks > 5, "the loop was blocked"
             assert [(await future).offset for future in sent] == list(range(1, 201))
 
     run(work())
     assert numbers(mock_cluster, single) == list(range(200))
 
 
-def test_a_record_that_waits_and_is_cancelled_is_not_sent(
-    mock_cluster: MockCluster, single: str
-) -> None:
+def test_a_send_cancelled_while_waiting_is_not_sent(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, **SMALL) as producer:
             await producer.send(single, b"")
-            # Long enough to cancel in, whatever the machine does meanwhile.
+            # Long enough to cancel during it, even on a busy machine.
             fault = mock_cluster.inject(Fault.delay(3), api="Produce", times=1)
             sent = [producer.send(single, b"%3d" % n + b"x" * 1000) for n in range(40)]
-            await hit(mock_cluster, fault)
+            await wait_until_fault_hit(mock_cluster, fault)
             for future in sent[30:]:
                 future.cancel()
             assert [(await future).offset for future in sent[:30]] == list(range(1, 31))
-            await until_idle(producer)
+            await wait_until_idle(producer)
 
     run(work())
     assert numbers(mock_cluster, single) == list(range(30))
 
 
-def test_a_buffer_that_stays_full_is_a_time_out(mock_cluster: MockCluster, single: str) -> None:
+def test_a_buffer_that_stays_full_times_out(mock_cluster: MockCluster, single: str) -> None:
     async def work() -> None:
         client = ottla.AsyncClient(mock_cluster.bootstrap, max_block_ms=300, **SMALL)
-        # Or the first would have no more time to be looked up in.
+        # Look up the topic first, or the lookup would use up the timeout.
         await client.cluster([single])
         producer = AsyncProducer(client)
         await producer.send(single, b"")
@@ -136,21 +134,21 @@ def test_a_buffer_that_stays_full_is_a_time_out(mock_cluster: MockCluster, singl
         assert "buffer.memory (20000 bytes) stayed full for max.block.ms (300 ms)" in str(
             results[0]
         )
-        # Each counts from its own call, so seventy take no longer than one.
+        # Each timeout starts with its own call, so seventy take no longer than one.
         assert 0.25 < time.monotonic() - started < 15
         assert not sent[0].done()
         with pytest.raises(errors.TimeoutError):
             await producer.close(timeout=0)
-        with pytest.raises(errors.KafkaError) as told:
+        with pytest.raises(errors.KafkaError) as raised:
             await sent[0]
-        assert told.value.maybe_done
+        assert raised.value.maybe_done
         await asyncio.gather(*sent, return_exceptions=True)
         await client.close()
 
     run(work())
 
 
-def test_a_topic_that_is_missing_holds_up_no_other() -> None:
+def test_a_missing_topic_does_not_block_other_topics() -> None:
     async def work() -> None:
         with MockCluster(auto_create_topics=False) as cluster:
             cluster.create_topic("there")
@@ -164,9 +162,9 @@ def test_a_topic_that_is_missing_holds_up_no_other() -> None:
     run(work())
 
 
-def test_a_missing_topic_costs_no_other_record_its_time() -> None:
-    """Regression: it took all the time that ``close`` was given; what lingered was then told that
-    it was not written, and the record of the missing topic was open when ``close`` had returned."""
+def test_a_missing_topic_does_not_use_up_the_close_timeout() -> None:
+    """Regression: waiting for the missing topic used up the timeout of ``close``. Lingering records
+    then failed, and the missing topic's record was still pending when ``close`` returned."""
 
     async def work() -> None:
         with MockCluster(auto_create_topics=False) as cluster:
@@ -181,15 +179,17 @@ def test_a_missing_topic_costs_no_other_record_its_time() -> None:
             with pytest.raises(errors.TimeoutError, match="still waiting"):
                 await producer.close(timeout=1.5)
             assert (await asyncio.wait_for(lingering, 5)).offset == 1
-            with pytest.raises(errors.ClosedError, match="waited for its topic") as told:
+            with pytest.raises(errors.ClosedError, match="waited for its topic") as raised:
                 await asyncio.wait_for(missing, 5)
-            assert not told.value.maybe_done
+            assert not raised.value.maybe_done
             await client.close()
 
     run(work())
 
 
-def test_flush_waits_also_for_what_waits_for_room(mock_cluster: MockCluster, single: str) -> None:
+def test_flush_covers_sends_waiting_for_buffer_space(
+    mock_cluster: MockCluster, single: str
+) -> None:
     async def work() -> None:
         async with AsyncProducer(mock_cluster.bootstrap, **SMALL) as producer:
             first = producer.send(single, b"")
@@ -204,7 +204,7 @@ def test_flush_waits_also_for_what_waits_for_room(mock_cluster: MockCluster, sin
     run(work())
 
 
-def test_close_sends_what_waits_and_is_not_undone_by_cancelling(
+def test_close_sends_waiting_records_even_if_cancelled(
     mock_cluster: MockCluster, single: str
 ) -> None:
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""Bad input gives one clear, typed error within the time that was said, and nothing hangs."""
+"""Bad input raises one clear, typed error within the timeout, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ottla import errors
 from ottla.testing import MockCluster
 from tests.support.kafka_admin import wait_until
 
-# What a time-out may be exceeded by on a loaded machine, and far less than what is waited for
-# where nothing is said of time: half a minute, or a minute.
+# The excess over a timeout in seconds, allowed for loaded machines: far below the default timeouts
+# of half a minute and a minute.
 SLACK = 10.0
-# Of a call that has an answer: so much that an answer in time shows.
+# A timeout in seconds that is long enough to show that a call ends before it.
 PATIENT = 45.0
 
 
 @contextlib.contextmanager
-def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A server on loopback that treats each connection in its own way."""
+def loopback_server(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Run a loopback server that passes each connection to `handle`."""
     server = socket.create_server(("127.0.0.1", 0))
     ended = threading.Event()
     kept: list[socket.socket] = []
@@ -38,7 +38,7 @@ def serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 connection, _ = server.accept()
                 kept.append(connection)
-                answer(connection)
+                handle(connection)
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -56,20 +56,20 @@ def closed_port() -> str:
         return f"127.0.0.1:{server.getsockname()[1]}"
 
 
-def read_and_send(data: bytes) -> Callable[[socket.socket], None]:
-    def answer(connection: socket.socket) -> None:
+def read_then_send(data: bytes) -> Callable[[socket.socket], None]:
+    def handle(connection: socket.socket) -> None:
         connection.settimeout(30)
         connection.recv(4096)
         connection.sendall(data)
 
-    return answer
+    return handle
 
 
-def fails(
-    call: Callable[[], Any], kind: type[errors.KafkaError], words: str, within: float
+def assert_raises_within(
+    call: Callable[[], Any], kind: type[errors.KafkaError], message: str, within: float
 ) -> errors.KafkaError:
     started = time.monotonic()
-    with pytest.raises(kind, match=words) as raised:
+    with pytest.raises(kind, match=message) as raised:
         call()
     assert time.monotonic() - started < within + SLACK
     assert "panic" not in str(raised.value)
@@ -87,7 +87,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("maker", MAKERS)
 def test_closed_port(maker: str) -> None:
     address = closed_port()
-    error = fails(
+    error = assert_raises_within(
         lambda: MAKERS[maker](address, timeout=PATIENT),
         errors.BootstrapError,
         "the bootstrap server cannot be used: connection refused: nothing listens there",
@@ -98,7 +98,7 @@ def test_closed_port(maker: str) -> None:
 
 
 def test_wrong_host() -> None:
-    error = fails(
+    error = assert_raises_within(
         lambda: ottla.Client("no-such-host.invalid:9092", timeout=PATIENT),
         errors.BootstrapError,
         '"no-such-host.invalid" cannot be resolved',
@@ -107,9 +107,9 @@ def test_wrong_host() -> None:
     assert error.context["phase"] == "DNS"
 
 
-def test_each_of_several_is_listed() -> None:
+def test_errors_list_every_bootstrap_server() -> None:
     addresses = [closed_port(), "no-such-host.invalid:9092"]
-    error = fails(
+    error = assert_raises_within(
         lambda: ottla.Client(addresses, timeout=PATIENT),
         errors.BootstrapError,
         "none of the bootstrap",
@@ -120,7 +120,7 @@ def test_each_of_several_is_listed() -> None:
     assert all(address in str(error) for address in addresses)
 
 
-def test_one_good_server_is_enough(mock_cluster: MockCluster) -> None:
+def test_one_reachable_server_is_enough(mock_cluster: MockCluster) -> None:
     for _ in range(5):
         with ottla.Client(
             [closed_port(), mock_cluster.bootstrap.split(",")[0]], timeout=PATIENT
@@ -128,21 +128,21 @@ def test_one_good_server_is_enough(mock_cluster: MockCluster) -> None:
             assert len(client.cluster().brokers) == 3
 
 
-class Silent(http.server.BaseHTTPRequestHandler):
-    """Python's own, which tells standard error nothing of its requests."""
+class QuietHandler(http.server.BaseHTTPRequestHandler):
+    """Python's HTTP handler without request logging on standard error."""
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
 
 def test_http_server() -> None:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Silent)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), QuietHandler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
         address = f"127.0.0.1:{server.server_port}"
         started = time.monotonic()
-        # Python's server waits for the end of a line; others answer at once.
+        # Python's server waits for the end of a line; others respond at once.
         with pytest.raises((errors.BootstrapError, errors.TimeoutError)) as raised:
             ottla.Client(address, timeout=2)
         assert time.monotonic() - started < 2 + SLACK
@@ -168,18 +168,21 @@ SERVERS: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize("what", SERVERS)
 def test_servers_that_are_not_kafka(what: str) -> None:
-    data, words = SERVERS[what]
-    with serving(read_and_send(data)) as address:
-        error = fails(
-            lambda: ottla.Client(address, timeout=PATIENT), errors.BootstrapError, f"(?i){words}", 2
+    data, message = SERVERS[what]
+    with loopback_server(read_then_send(data)) as address:
+        error = assert_raises_within(
+            lambda: ottla.Client(address, timeout=PATIENT),
+            errors.BootstrapError,
+            f"(?i){message}",
+            2,
         )
         assert error.context["phase"] == "ApiVersions"
         assert address in str(error)
 
 
-def test_a_server_that_hangs_up() -> None:
-    with serving(lambda connection: connection.close()) as address:
-        error = fails(
+def test_server_that_closes_the_connection() -> None:
+    with loopback_server(lambda connection: connection.close()) as address:
+        error = assert_raises_within(
             lambda: ottla.Client(address, timeout=PATIENT),
             errors.BootstrapError,
             "closed the connection",
@@ -188,11 +191,11 @@ def test_a_server_that_hangs_up() -> None:
         assert error.context["phase"] == "ApiVersions"
 
 
-def test_half_a_frame_and_silence(caplog: pytest.LogCaptureFixture) -> None:
+def test_half_a_frame_then_silence(caplog: pytest.LogCaptureFixture) -> None:
     config = {"socket.connection.setup.timeout.ms": 400}
-    with serving(read_and_send(b"\0\0\0\x20half")) as address:
-        error = fails(
-            # It is tried again until then, and the error is that of a whole attempt.
+    with loopback_server(read_then_send(b"\0\0\0\x20half")) as address:
+        error = assert_raises_within(
+            # The client retries until the timeout; the error is that of a complete attempt.
             lambda: ottla.Client(address, config, timeout=1),
             errors.BootstrapError,
             "400 ms",
@@ -204,17 +207,17 @@ def test_half_a_frame_and_silence(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_silent_server(maker: str) -> None:
-    with serving(lambda _: None) as address:
-        error = fails(
+    with loopback_server(lambda _: None) as address:
+        error = assert_raises_within(
             lambda: MAKERS[maker](address, timeout=3),
             errors.BootstrapError,
-            # What is left of the time when it is connected.
+            # The time left after connecting.
             r"within ([12]?\d?\d?\d|3000) ms",
             3,
         )
         assert address in str(error)
         config = {"socket.connection.setup.timeout.ms": 300}
-        error = fails(
+        error = assert_raises_within(
             lambda: MAKERS[maker](address, config=config, timeout=1),
             errors.BootstrapError,
             r"socket.connection.setup.timeout.ms \(300 ms\)",
@@ -227,7 +230,7 @@ def test_silent_server(maker: str) -> None:
 def test_configuration_is_checked_before_connecting(maker: str) -> None:
     make = MAKERS[maker]
     address = closed_port()
-    for kwargs, words in (
+    for kwargs, message in (
         ({"linger_mss": 5}, "did you mean linger.ms"),
         ({"linger_ms": "x"}, "linger.ms"),
         ({"security_protocol": "PLAIN"}, 'security.protocol="PLAIN"'),
@@ -237,12 +240,12 @@ def test_configuration_is_checked_before_connecting(maker: str) -> None:
         ),
         ({"timeout": -1}, "timeout"),
     ):
-        fails(lambda: make(address, **kwargs), errors.ConfigError, words, 0)  # noqa: B023
-    fails(lambda: make("nonsense"), errors.ConfigError, "has no port", 0)
-    fails(lambda: make(None), errors.ConfigError, "bootstrap.servers is empty", 0)
+        assert_raises_within(lambda: make(address, **kwargs), errors.ConfigError, message, 0)  # noqa: B023
+    assert_raises_within(lambda: make("nonsense"), errors.ConfigError, "has no port", 0)
+    assert_raises_within(lambda: make(None), errors.ConfigError, "bootstrap.servers is empty", 0)
 
 
-def test_unknown_topic_within_the_time(mock_cluster: MockCluster) -> None:
+def test_unknown_topic_fails_within_the_timeout(mock_cluster: MockCluster) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
         calls: tuple[Callable[[], object], ...] = (
             lambda: client.cluster(["nowhere"], timeout=3),
@@ -251,15 +254,15 @@ def test_unknown_topic_within_the_time(mock_cluster: MockCluster) -> None:
             lambda: client.list_offsets({("nowhere", 0): "earliest"}, timeout=3),
         )
 
-        def refused(call: Callable[[], object]) -> errors.KafkaError:
-            return fails(call, errors.UnknownTopicError, "nowhere", 3)
+        def unknown_topic_error(call: Callable[[], object]) -> errors.KafkaError:
+            return assert_raises_within(call, errors.UnknownTopicError, "nowhere", 3)
 
         with ThreadPoolExecutor(len(calls)) as pool:
-            for error in pool.map(refused, calls):
+            for error in pool.map(unknown_topic_error, calls):
                 assert error.context["topic"] == "nowhere"
 
 
-def test_a_cluster_that_went_away(mock_cluster: MockCluster, topic: str) -> None:
+def test_cluster_that_shuts_down(mock_cluster: MockCluster, topic: str) -> None:
     client = ottla.Client(mock_cluster.bootstrap)
     client.cluster([topic])
     producer = ottla.Producer(client)
@@ -271,7 +274,7 @@ def test_a_cluster_that_went_away(mock_cluster: MockCluster, topic: str) -> None
         lambda: list(client.scan([(topic, 0, 0, 1)], timeout=0.5)),
         lambda: producer.send(topic, "x").result(0.5),
     ):
-        error = fails(call, errors.KafkaError, ".", 0.5)
+        error = assert_raises_within(call, errors.KafkaError, ".", 0.5)
         assert isinstance(
             error, (errors.TimeoutError, errors.BootstrapError, errors.ConnectionError)
         )

@@ -1,4 +1,4 @@
-"""The client knows the cluster, its leaders and offsets, and refuses once it is closed."""
+"""Client: metadata snapshots, leaders, offsets, connections and close."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ottla import errors
 from ottla.testing import MockCluster
 
 
-def test_snapshot_tells_brokers_and_racks(client: ottla.Client, mock_cluster: MockCluster) -> None:
+def test_snapshot_has_brokers_and_racks(client: ottla.Client, mock_cluster: MockCluster) -> None:
     cluster = client.cluster()
     assert cluster.cluster_id
     assert {i: b.rack for i, b in cluster.brokers.items()} == {
@@ -26,9 +26,7 @@ def test_snapshot_tells_brokers_and_racks(client: ottla.Client, mock_cluster: Mo
     assert all(broker.id == i for i, broker in cluster.brokers.items())
 
 
-def test_snapshot_tells_leaders(
-    client: ottla.Client, mock_cluster: MockCluster, topic: str
-) -> None:
+def test_snapshot_has_leaders(client: ottla.Client, mock_cluster: MockCluster, topic: str) -> None:
     found = client.cluster([topic]).topics[topic]
     assert (found.name, found.internal, found.error) == (topic, False, None)
     assert found.id
@@ -44,9 +42,7 @@ def test_snapshot_tells_leaders(
         assert partition.leader_epoch >= 0
 
 
-def test_snapshot_does_not_change(
-    client: ottla.Client, mock_cluster: MockCluster, topic: str
-) -> None:
+def test_snapshot_is_immutable(client: ottla.Client, mock_cluster: MockCluster, topic: str) -> None:
     before = client.cluster([topic])
     old = before.topics[topic].partitions[0].leader
     new = old % 3 + 1 if old else 1
@@ -58,7 +54,7 @@ def test_snapshot_does_not_change(
     assert client.leader(topic, 0) == new
 
 
-def test_leader_of_the_unknown_is_none(client: ottla.Client, topic: str) -> None:
+def test_leader_of_an_unknown_partition_is_none(client: ottla.Client, topic: str) -> None:
     client.cluster([topic])
     assert client.leader(topic, 99) is None
     assert client.leader("nowhere", 0) is None
@@ -68,14 +64,14 @@ def test_leader_of_the_unknown_is_none(client: ottla.Client, topic: str) -> None
 def test_leader_takes_less_than_a_microsecond(client: ottla.Client, topic: str) -> None:
     client.cluster([topic])
     best = min(timeit.repeat(lambda: client.leader(topic, 1), number=1_000, repeat=300)) / 1_000
-    # The best of many short runs: on a loaded machine most are interrupted. A machine on which a
-    # look into a dict takes longer than 50 ns is a slow one.
+    # Take the best of many short runs: a loaded machine interrupts most of them. The bound scales
+    # with a dict lookup, which takes more than 50 ns on a slow machine.
     known = {1: 2}
     usual = min(timeit.repeat(lambda: known.get(1), number=1_000, repeat=300)) / 1_000
     assert best < max(1e-6, 20 * usual), f"{best * 1e9:.0f} ns, and {usual * 1e9:.0f} ns for a dict"
 
 
-def test_cluster_asks_only_for_what_it_does_not_know(
+def test_cluster_requests_only_uncached_topics(
     client: ottla.Client, mock_cluster: MockCluster, topic: str
 ) -> None:
     client.cluster([topic])
@@ -96,7 +92,7 @@ def test_topics_are_listed(client: ottla.Client, mock_cluster: MockCluster) -> N
     assert client.list_topics(timeout=30) == ["a", "c"]
 
 
-def test_looking_up_does_not_create(client: ottla.Client) -> None:
+def test_lookups_do_not_create_topics(client: ottla.Client) -> None:
     with pytest.raises(errors.UnknownTopicError) as raised:
         client.cluster(["never-made"], timeout=3)
     assert raised.value.context == {"topic": "never-made"}
@@ -129,12 +125,12 @@ def test_offsets_by_every_spec(client: ottla.Client, mock_cluster: MockCluster, 
 
 
 @pytest.mark.parametrize("spec", ["first", -5, 1.5, None])
-def test_wrong_specs_are_told(client: ottla.Client, topic: str, spec: Any) -> None:
+def test_invalid_offset_specs_raise(client: ottla.Client, topic: str, spec: Any) -> None:
     with pytest.raises(errors.ConfigError, match="expected 'earliest', 'latest'"):
         client.list_offsets({(topic, 0): spec})
 
 
-def test_wrong_isolation_level_is_told(client: ottla.Client, topic: str) -> None:
+def test_invalid_isolation_level_raises(client: ottla.Client, topic: str) -> None:
     with pytest.raises(errors.ConfigError, match="read_uncommitted or read_committed"):
         client.list_offsets({(topic, 0): "latest"}, isolation_level="dirty")
 
@@ -145,7 +141,9 @@ def test_offsets_of_a_missing_partition(client: ottla.Client, topic: str) -> Non
     assert raised.value.context["partition"] == 9
 
 
-def test_connections_are_told(client: ottla.Client, mock_cluster: MockCluster, topic: str) -> None:
+def test_connections_are_listed(
+    client: ottla.Client, mock_cluster: MockCluster, topic: str
+) -> None:
     with ottla.Producer(client) as producer:
         for partition in range(3):
             producer.send(topic, "x", partition=partition).result(30)
@@ -154,7 +152,7 @@ def test_connections_are_told(client: ottla.Client, mock_cluster: MockCluster, t
     assert {state.address for state in states} == set(mock_cluster.brokers.values())
     assert all(s.state == "connected" and s.in_flight == 0 and s.last_error is None for s in states)
     mock_cluster.stop_broker(2)
-    # First its connection is told to be lost, and why; with the next metadata it is gone.
+    # The connection is first listed as lost, with its cause; the next metadata removes it.
     deadline = time.monotonic() + 60
     while lost := [state for state in client.connections() if state.broker == 2]:
         if lost[0].state == "disconnected":
@@ -181,7 +179,7 @@ def test_connect_false_waits_for_the_first_call(mock_cluster: MockCluster) -> No
         assert sorted(client.cluster().brokers) == [1, 2, 3]
 
 
-def test_bootstrap_takes_text_and_lists(mock_cluster: MockCluster) -> None:
+def test_bootstrap_accepts_strings_and_lists(mock_cluster: MockCluster) -> None:
     addresses = list(mock_cluster.brokers.values())
     for bootstrap in (
         mock_cluster.bootstrap,
@@ -212,10 +210,10 @@ CALLS: dict[str, Callable[[ottla.Client], object]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_closed_client_refuses(mock_cluster: MockCluster, topic: str, call: str) -> None:
+def test_closed_client_raises(mock_cluster: MockCluster, topic: str, call: str) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
         client.cluster([topic])
-    client.close()  # again, to no effect
+    client.close()  # a second close has no effect
     with pytest.raises(errors.ClosedError, match="closed"):
         CALLS[call](client)
     assert "closed" in repr(client)
@@ -227,7 +225,7 @@ def test_close_ends_the_connections(mock_cluster: MockCluster) -> None:
         assert sum(mock_cluster.connections(broker) for broker in (1, 2, 3)) >= 1
     deadline = time.monotonic() + 60
     while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
-        assert time.monotonic() < deadline, "connections are left after close"
+        assert time.monotonic() < deadline, "connections are open after close"
         time.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""Codecs and their levels (KIP-390): what a level does, and which ones there are."""
+"""Compression levels of each codec (KIP-390): their effect and their ranges."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _WORDS = [
 
 
 def lines() -> list[str]:
-    """Text in which there is more to be found the longer one looks."""
+    """Return text that higher levels compress better."""
     chosen = random.Random(5)
     return [" ".join(chosen.choices(_WORDS, k=40)) for _ in range(1500)]
 
 
 def batch_size(cluster: MockCluster, topic: str, **config: Any) -> float:
-    """The bytes of a batch of these lines, which is read again."""
+    """Return the size in bytes of one batch of these lines, after reading it back."""
     cluster.create_topic(topic, partitions=1)
     with ottla.Producer(
         cluster.bootstrap, linger_ms=60_000, batch_size=1_000_000, **config
@@ -32,13 +32,13 @@ def batch_size(cluster: MockCluster, topic: str, **config: Any) -> float:
         producer.send_batch(topic, lines())
         producer.flush()
         metrics = producer.metrics()
-    assert metrics["batch-size-avg"] == metrics["batch-size-max"], "one batch"
+    assert metrics["batch-size-avg"] == metrics["batch-size-max"], "more than one batch"
     assert values(ottla.scan(topic, cluster.bootstrap)) == [line.encode() for line in lines()]
     return metrics["batch-size-avg"]
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [("gzip", 1, 9), ("zstd", 1, 19)])
-def test_a_higher_level_takes_less_room(
+def test_a_higher_level_compresses_better(
     mock_cluster: MockCluster, codec: str, low: int, high: int
 ) -> None:
     def size(topic: str, **level: int) -> float:
@@ -55,7 +55,7 @@ def test_a_higher_level_takes_less_room(
     assert thorough <= default <= quick
 
 
-def test_lz4s_default_level_is_the_fast_one_and_the_others_search(
+def test_lz4_default_level_is_fast_and_higher_ones_are_smaller(
     mock_cluster: MockCluster,
 ) -> None:
     sizes = {
@@ -71,7 +71,7 @@ def test_lz4s_default_level_is_the_fast_one_and_the_others_search(
 @pytest.mark.parametrize(
     ("codec", "levels"), [("gzip", (0, 10)), ("lz4", (0, 18)), ("zstd", (-131_073, 23))]
 )
-def test_a_level_that_a_codec_has_not_is_refused(
+def test_levels_out_of_range_are_rejected(
     mock_cluster: MockCluster, codec: str, levels: tuple[int, int]
 ) -> None:
     for level in levels:

@@ -1,11 +1,9 @@
-"""Consumers without a group, of both kinds: what they hand out, and where they are then."""
+"""Consumers without a group, blocking and asyncio: returned records and positions."""
 
 from __future__ import annotations
 
-import gc
 import json
 import pickle
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, get_args, get_origin
@@ -24,15 +22,15 @@ ALL = [(T, 0), (T, 1), (T, 2)]
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
 @pytest.fixture
 def consumer(kind: Any, mock_cluster: MockCluster, topic: str) -> Iterator[Any]:
-    """A consumer of three partitions, from their beginning."""
+    """A consumer assigned to three partitions, from their beginning."""
     assert topic == T
-    # Who changes from records to columns waits for the fetch that is under way.
+    # Switching from records to columns waits for the fetch in flight.
     config = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 20}
     with kind(mock_cluster.bootstrap, **config) as consumer:
         consumer.assign(ALL)
@@ -40,7 +38,7 @@ def consumer(kind: Any, mock_cluster: MockCluster, topic: str) -> Iterator[Any]:
 
 
 def fill(cluster: MockCluster, count: int, partitions: int = 3, **config: Any) -> None:
-    """Write so many values to each partition: their offsets."""
+    """Write `count` records to each partition, with their offsets as values."""
     with ottla.Producer(cluster.bootstrap, **config) as producer:
         for partition in range(partitions):
             start = cluster.end_offset(T, partition)
@@ -62,7 +60,7 @@ def rows(batch: ottla.RecordBatch) -> list[tuple[int, int]]:
     return list(zip(table["partition"].to_pylist(), table["offset"].to_pylist(), strict=True))
 
 
-def test_a_record_has_all_that_was_sent(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_a_record_has_every_field_that_was_sent(mock_cluster: MockCluster, consumer: Any) -> None:
     headers = [("h", b"1"), ("h", None), ("ö", b"")]
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         producer.send(T, b"value", b"key", headers=headers, timestamp=17, partition=1)
@@ -87,7 +85,7 @@ def test_a_record_has_all_that_was_sent(mock_cluster: MockCluster, consumer: Any
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_polls_hand_out_all_once_and_in_order(
+def test_polls_return_each_record_once_and_in_order(
     mock_cluster: MockCluster, consumer: Any, codec: str
 ) -> None:
     fill(mock_cluster, 200, compression_type=codec)
@@ -130,7 +128,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
     assert consumer.poll(timeout=0.2) == []
     consumer.resume()
     assert consumer.paused() == []
-    # Nothing of the others is lost or comes twice, but what was handed out before the pause.
+    # No record of the other partitions is lost or repeated, except those returned before the pause.
     rest = by_partition(positions_of(read(consumer, 99)))
     assert sorted(rest) == [1, 2]
     assert all(offsets[-1] == 49 for offsets in rest.values())
@@ -143,7 +141,7 @@ def test_seeks_and_pauses_take_effect_on_the_next_record(
     assert consumer.poll(timeout=0.2) == []
 
 
-def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_arrow_batches_hold_the_same_records(mock_cluster: MockCluster, consumer: Any) -> None:
     fill(mock_cluster, 500)
     seen: list[tuple[int, int]] = []
     deadline = time.monotonic() + TIMEOUT
@@ -169,17 +167,19 @@ def test_arrow_batches_have_the_same_records(mock_cluster: MockCluster, consumer
             consumer.poll_arrow(columns=wrong)
 
 
-def test_ways_of_reading_can_be_mixed(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_poll_poll_arrow_and_iteration_can_be_mixed(
+    mock_cluster: MockCluster, consumer: Any
+) -> None:
     fill(mock_cluster, 400)
     seen: list[tuple[int, int]] = []
     deadline = time.monotonic() + TIMEOUT
-    for turn in range(10_000):
+    for step in range(10_000):
         if len(seen) == 1200:
             break
         assert time.monotonic() < deadline, len(seen)
-        if turn % 3 == 0:
+        if step % 3 == 0:
             seen += positions_of(consumer.poll(timeout=1, max_records=31))
-        elif turn % 3 == 1:
+        elif step % 3 == 1:
             batch = consumer.poll_arrow(timeout=1, max_rows=47)
             seen += [] if batch is None else rows(batch)
         else:
@@ -188,15 +188,13 @@ def test_ways_of_reading_can_be_mixed(mock_cluster: MockCluster, consumer: Any) 
 
 
 class Upper:
-    """A deserializer that looks at more than the bytes."""
+    """A deserializer that uses the topic and the headers as well."""
 
     def deserialize(self, topic: str, data: bytes, headers: tuple[Any, ...]) -> str:
         return f"{topic}/{data.decode().upper()}/{len(headers)}"
 
 
-def test_deserializers_make_objects_but_of_null(
-    kind: Any, mock_cluster: MockCluster, topic: str
-) -> None:
+def test_deserializers_skip_null(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         producer.send(topic, json.dumps({"n": 1}), "key", headers=[("h", b"")], partition=0)
         producer.send(topic, None, None, partition=0)
@@ -211,7 +209,7 @@ def test_deserializers_make_objects_but_of_null(
         assert (first.key, first.value) == ("orders/KEY/1", {"n": 1})
         assert (second.key, second.value) == (None, None)
         consumer.seek_to_beginning()
-        # Columns have the bytes.
+        # Arrow columns hold the raw bytes.
         table = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT))
         assert table["value"].to_pylist() == [b'{"n": 1}', None]
     with pytest.raises(errors.ConfigError, match="value_deserializer is of type int"):
@@ -219,14 +217,14 @@ def test_deserializers_make_objects_but_of_null(
 
 
 @pytest.mark.parametrize("generic", [ottla.Record, ottla.Consumer, ottla.AsyncConsumer])
-def test_records_and_consumers_have_type_arguments(generic: Any) -> None:
+def test_records_and_consumers_are_generic(generic: Any) -> None:
     assert get_args(generic[str, int]) == (str, int)
     assert get_origin(generic[str, int]) is generic
     made = ottla.Record[str, int]("t", 0, 5, key="a", value=5)
     assert type(made) is ottla.Record
 
 
-def test_what_cannot_be_deserialized_stays_the_next_record(
+def test_a_deserialization_error_does_not_move_the_position(
     kind: Any, mock_cluster: MockCluster, topic: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
@@ -249,7 +247,7 @@ def test_what_cannot_be_deserialized_stays_the_next_record(
         assert [record.value for record in read(consumer, 1)] == ["3"]
 
 
-def test_offsets_can_be_asked_for(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_offset_queries(mock_cluster: MockCluster, consumer: Any) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         for n in range(10):
             producer.send(T, b"v", timestamp=1000 + n, partition=0)
@@ -261,9 +259,7 @@ def test_offsets_can_be_asked_for(mock_cluster: MockCluster, consumer: Any) -> N
     assert found[T, 1] is None
 
 
-def test_without_a_position_and_a_policy_the_program_is_asked(
-    kind: Any, mock_cluster: MockCluster, topic: str
-) -> None:
+def test_auto_offset_reset_none_raises(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
     fill(mock_cluster, 10, 1)
     with kind(mock_cluster.bootstrap, auto_offset_reset="none") as consumer:
         consumer.assign([(topic, 0)])
@@ -278,9 +274,7 @@ def test_without_a_position_and_a_policy_the_program_is_asked(
             consumer.poll(timeout=TIMEOUT)
 
 
-def test_calls_that_do_not_fit_are_refused(
-    kind: Any, mock_cluster: MockCluster, consumer: Any
-) -> None:
+def test_invalid_calls_raise(kind: Any, mock_cluster: MockCluster, consumer: Any) -> None:
     call: Callable[[], object]
     for call in (
         lambda: consumer.seek("other", 0, 5),
@@ -328,7 +322,7 @@ def test_calls_that_do_not_fit_are_refused(
             other.subscribe([T])
 
 
-def test_assigning_anew_keeps_what_stays(mock_cluster: MockCluster, consumer: Any) -> None:
+def test_reassigning_keeps_positions(mock_cluster: MockCluster, consumer: Any) -> None:
     fill(mock_cluster, 10)
     read(consumer, 30)
     consumer.assign([(T, 1)])
@@ -340,7 +334,7 @@ def test_assigning_anew_keeps_what_stays(mock_cluster: MockCluster, consumer: An
     assert consumer.assignment() == []
 
 
-def test_damage_on_the_way_is_fetched_again(
+def test_corrupt_batches_are_fetched_again(
     kind: Any, mock_cluster: MockCluster, topic: str
 ) -> None:
     fill(mock_cluster, 100, 1)
@@ -349,121 +343,3 @@ def test_damage_on_the_way_is_fetched_again(
         consumer.assign([(topic, 0)])
         assert positions_of(read(consumer, 100)) == expected(0, range(100))
         assert mock_cluster.fault_hits(fault) == 2
-
-
-def test_a_client_can_be_shared(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
-    fill(mock_cluster, 10, 1)
-    with ottla.Client(mock_cluster.bootstrap, auto_offset_reset="earliest") as client:
-        with kind(client) as consumer:
-            consumer.assign([(topic, 0)])
-            assert len(read(consumer, 10)) == 10
-        assert client.list_topics() == [topic]
-        with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
-            kind(client, group_id="g")
-
-
-def test_closed_is_closed(kind: Any, mock_cluster: MockCluster, topic: str) -> None:
-    consumer = kind(mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest")
-    consumer.assign([(topic, 0)])
-    assert not consumer.closed
-    if kind is ottla.Consumer:
-        consumer.close()
-        consumer.close(timeout=0)
-        for call in (
-            consumer.poll,
-            consumer.poll_arrow,
-            consumer.__next__,
-            consumer.commit,
-            consumer.committed,
-            consumer.end_offsets,
-            lambda: consumer.position(topic, 0),
-            lambda: consumer.seek(topic, 0, 1),
-            lambda: consumer.assign([(topic, 0)]),
-            lambda: consumer.subscribe([topic]),
-            lambda: consumer.pause((topic, 0)),
-        ):
-            with pytest.raises(errors.ClosedError):
-                call()
-        assert repr(consumer).endswith(", closed)")
-    else:
-        consumer.close()
-    assert consumer.consumer.closed if kind is not ottla.Consumer else consumer.closed
-    deadline = time.monotonic() + TIMEOUT
-    while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def test_dropping_without_close_leaves_nothing(mock_cluster: MockCluster, topic: str) -> None:
-    fill(mock_cluster, 100)
-    before = threading.active_count()
-    for _ in range(20):
-        consumer = ottla.Consumer(
-            mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest"
-        )
-        consumer.assign([(topic, 0)])
-        assert next(consumer).offset == 0
-        del consumer
-    gc.collect()
-    assert threading.active_count() == before
-    deadline = time.monotonic() + TIMEOUT
-    while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def polling(consumer: Any, outcome: list[BaseException]) -> threading.Thread:
-    """A thread that polls for long; what it raises is told."""
-
-    def work() -> None:
-        try:
-            consumer.poll(timeout=TIMEOUT)
-        except errors.KafkaError as error:
-            outcome.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
-
-
-def until_refused(consumer: Any) -> errors.StateError:
-    """Poll until that is refused, because another does."""
-    deadline = time.monotonic() + TIMEOUT
-    while time.monotonic() < deadline:
-        try:
-            consumer.poll(timeout=0)
-        except errors.StateError as error:
-            return error
-    raise AssertionError("it was not refused")
-
-
-def test_one_thread_polls_at_a_time_and_others_can_wake_it(
-    mock_cluster: MockCluster, topic: str
-) -> None:
-    with ottla.Consumer(mock_cluster.bootstrap) as consumer:
-        consumer.assign([(topic, 0)])
-        outcome: list[BaseException] = []
-        thread = polling(consumer, outcome)
-        assert "another thread is polling" in str(until_refused(consumer))
-        with pytest.raises(errors.StateError):
-            next(consumer)
-        # The rest may be called meanwhile.
-        assert consumer.position(topic, 0) == 0
-        consumer.wakeup()
-        thread.join(TIMEOUT)
-        assert [type(error) for error in outcome] == [errors.WakeupError]
-        assert consumer.poll(timeout=0) == []
-        consumer.wakeup()
-        with pytest.raises(errors.WakeupError):
-            consumer.poll(timeout=0)
-
-
-def test_closing_ends_the_poll_of_another_thread(mock_cluster: MockCluster, topic: str) -> None:
-    consumer = ottla.Consumer(mock_cluster.bootstrap)
-    consumer.assign([(topic, 0)])
-    outcome: list[BaseException] = []
-    thread = polling(consumer, outcome)
-    until_refused(consumer)
-    consumer.close()
-    thread.join(TIMEOUT)
-    assert [type(error) for error in outcome] == [errors.ClosedError]

@@ -1,5 +1,4 @@
-"""What a consumer costs the cluster, and heartbeats that come in time whatever the application
-does."""
+"""The number of connections of a consumer, and heartbeats that do not depend on the application."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from tests.support.kafka_admin import wait_until
 
 
 def read(consumer: ottla.Consumer, count: int) -> int:
-    """Poll until there are so many records; how many came."""
+    """Poll until `count` records arrived and return their number."""
     found = 0
     deadline = time.monotonic() + 120
     while found < count and time.monotonic() < deadline:
@@ -23,7 +22,7 @@ def read(consumer: ottla.Consumer, count: int) -> int:
     return found
 
 
-def test_twelve_leaders_take_one_connection_each_and_one_for_the_coordinator() -> None:
+def test_one_connection_per_leader_and_one_for_the_coordinator() -> None:
     with MockCluster(brokers=12) as cluster:
         cluster.create_topic("t", 12)
         for partition in range(12):
@@ -46,7 +45,7 @@ def test_twelve_leaders_take_one_connection_each_and_one_for_the_coordinator() -
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_heartbeats_are_on_time_while_answers_are_huge_and_the_gil_is_held(protocol: str) -> None:
+def test_heartbeats_are_on_time_during_large_responses_and_gil_stalls(protocol: str) -> None:
     api = {"classic": "Heartbeat", "consumer": "ConsumerGroupHeartbeat"}[protocol]
     config: dict[str, Any] = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 100}
     with MockCluster(brokers=1, group_session_timeout=6) as cluster:
@@ -72,10 +71,10 @@ def test_heartbeats_are_on_time_while_answers_are_huge_and_the_gil_is_held(proto
             while not consumer.assignment():
                 consumer.poll(timeout=0.05)
             before = cluster.request_count(api)
-            # Every thread that wants the GIL stands still for three seconds.
+            # Every thread that needs the GIL is blocked for three seconds.
             ctypes.PyDLL(None).usleep(3_000_000)
-            beats = cluster.request_count(api) - before
-            # Some 30, or 15 as the mock's groups want them; if they needed the GIL, one at most.
-            assert beats >= 3, beats
+            heartbeats = cluster.request_count(api) - before
+            # About 30, or 15 at the mock's interval; at most one if heartbeats needed the GIL.
+            assert heartbeats >= 3, heartbeats
             assert read(consumer, 100) == 100
         assert lost == []

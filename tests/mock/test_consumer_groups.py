@@ -1,4 +1,4 @@
-"""Members of groups, of either protocol: callbacks, commits, and what is left when they go."""
+"""Group members with both protocols: rebalance callbacks, commits and leaving."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
 @pytest.fixture(params=["classic", "consumer"])
 def member(request: pytest.FixtureRequest, kind: Any, mock_cluster: MockCluster, topic: str) -> Any:
-    """Makes a member of the group `g`."""
+    """A factory of members of the group `g`."""
     assert topic == "orders"
 
     def make(**config: Any) -> Any:
-        beat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
-        given = {"group_id": "g", "auto_offset_reset": "earliest", **beat, **config}
-        return kind(mock_cluster.bootstrap, group_protocol=request.param, **given)
+        heartbeat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
+        options = {"group_id": "g", "auto_offset_reset": "earliest", **heartbeat, **config}
+        return kind(mock_cluster.bootstrap, group_protocol=request.param, **options)
 
     return make
 
 
-class Diary:
-    """What callbacks were told, in order."""
+class CallbackRecorder:
+    """Records rebalance callbacks and their partitions, in order."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, list[tuple[str, int]]]] = []
         self.consumers: set[type] = set()
 
-    def note(self, what: str) -> Any:
+    def record(self, what: str) -> Any:
         def callback(consumer: Any, partitions: list[tuple[str, int]]) -> None:
             self.consumers.add(type(consumer))
             self.entries.append((what, partitions))
@@ -50,9 +50,9 @@ class Diary:
         return callback
 
     def callbacks(self) -> dict[str, Any]:
-        return {f"on_{what}": self.note(what) for what in ("assigned", "revoked", "lost")}
+        return {f"on_{what}": self.record(what) for what in ("assigned", "revoked", "lost")}
 
-    def told(self, what: str) -> list[tuple[str, int]]:
+    def partitions(self, what: str) -> list[tuple[str, int]]:
         return [p for entry, partitions in self.entries if entry == what for p in partitions]
 
 
@@ -63,8 +63,8 @@ def fill(cluster: MockCluster, count: int) -> None:
                 producer.send("orders", b"v", partition=partition)
 
 
-def until(condition: Any, *consumers: Any) -> None:
-    """Have the consumers poll until something is so."""
+def poll_until(condition: Any, *consumers: Any) -> None:
+    """Poll the consumers until the condition holds."""
     deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
@@ -73,15 +73,15 @@ def until(condition: Any, *consumers: Any) -> None:
             consumer.poll(timeout=0.02)
 
 
-def test_members_share_and_hand_over(mock_cluster: MockCluster, member: Any) -> None:
+def test_members_share_and_hand_over_partitions(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 10)
-    diary, other = Diary(), Diary()
+    recorder, other = CallbackRecorder(), CallbackRecorder()
     with member() as first:
-        first.subscribe(["orders"], **diary.callbacks())
+        first.subscribe(["orders"], **recorder.callbacks())
         assert sorted(positions_of(read(first, 30))) == [
             (p, n) for p in range(3) for n in range(10)
         ]
-        assert diary.entries == [("assigned", ALL)]
+        assert recorder.entries == [("assigned", ALL)]
         assert first.assignment() == ALL
         metadata = first.group_metadata()
         assert metadata.group_id == "g"
@@ -89,25 +89,27 @@ def test_members_share_and_hand_over(mock_cluster: MockCluster, member: Any) -> 
         assert metadata.member_id
         with member() as second:
             second.subscribe(["orders"], **other.callbacks())
-            until(lambda: second.assignment() and len(first.assignment()) < 3, first, second)
-            until(lambda: sorted(first.assignment() + second.assignment()) == ALL, first, second)
-            assert set(second.assignment()) <= set(diary.told("revoked"))
-            # What the first had committed before it gave up, the second does not read again.
+            poll_until(lambda: second.assignment() and len(first.assignment()) < 3, first, second)
+            poll_until(
+                lambda: sorted(first.assignment() + second.assignment()) == ALL, first, second
+            )
+            assert set(second.assignment()) <= set(recorder.partitions("revoked"))
+            # The second member does not read what the first committed before the revocation.
             assert second.poll(timeout=0.2) == []
         assert other.entries[-1][0] == "revoked"
-        until(lambda: first.assignment() == ALL, first)
+        poll_until(lambda: first.assignment() == ALL, first)
         assert first.poll(timeout=0.2) == []
-    assert diary.told("lost") == []
-    assert sorted(diary.told("revoked")[-3:]) == ALL
-    assert diary.consumers <= {ottla.Consumer, ottla.AsyncConsumer}
+    assert recorder.partitions("lost") == []
+    assert sorted(recorder.partitions("revoked")[-3:]) == ALL
+    assert recorder.consumers <= {ottla.Consumer, ottla.AsyncConsumer}
 
 
-def test_closing_commits_just_what_was_handed_out(mock_cluster: MockCluster, member: Any) -> None:
+def test_close_commits_exactly_the_returned_records(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 100)
     with member(topics=["orders"]) as consumer:
         seen = positions_of([next(consumer) for _ in range(77)])
     with member() as reader:
-        # Of a partition that was not reached yet nothing may be known.
+        # A partition without returned records may have no committed offset.
         positions = {p: c.offset if c else 0 for p, c in reader.committed(*ALL).items()}
         assert sum(positions.values()) == 77
         assert all(positions["orders", p] == n + 1 for p, n in dict(seen).items())
@@ -117,13 +119,13 @@ def test_closing_commits_just_what_was_handed_out(mock_cluster: MockCluster, mem
 
 
 class ProcessingError(Exception):
-    """What an application fails with."""
+    """An error of the application."""
 
 
 def test_an_exception_in_the_with_block_commits_nothing(
     mock_cluster: MockCluster, member: Any
 ) -> None:
-    """Regression: records that were handed out and not processed were committed, and lost."""
+    """Regression: records that were returned but not processed were committed, and lost."""
     fill(mock_cluster, 10)
 
     def block() -> None:
@@ -140,7 +142,7 @@ def test_an_exception_in_the_with_block_commits_nothing(
     assert committed == {ALL[0]: ottla.OffsetAndMetadata(1), ALL[1]: None, ALL[2]: None}
 
 
-def test_an_exception_in_the_with_block_is_raised_even_if_closing_fails(
+def test_an_exception_in_the_with_block_wins_over_a_close_failure(
     mock_cluster: MockCluster, member: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(mock_cluster, 1)
@@ -159,10 +161,12 @@ def test_an_exception_in_the_with_block_is_raised_even_if_closing_fails(
     with pytest.raises(ProcessingError):
         block()
     assert consumer.closed
-    until(lambda: "in the callback" in caplog.text)
+    poll_until(lambda: "in the callback" in caplog.text)
 
 
-def test_without_auto_commit_only_commits_count(mock_cluster: MockCluster, member: Any) -> None:
+def test_without_auto_commit_only_explicit_commits_count(
+    mock_cluster: MockCluster, member: Any
+) -> None:
     fill(mock_cluster, 10)
     with member(topics=["orders"], enable_auto_commit=False) as consumer:
         read(consumer, 30)
@@ -185,7 +189,9 @@ def test_without_auto_commit_only_commits_count(mock_cluster: MockCluster, membe
         assert {c.offset for c in consumer.committed().values()} == {10}
 
 
-def test_what_a_callback_raises_reaches_the_poll(mock_cluster: MockCluster, member: Any) -> None:
+def test_a_rebalance_callback_exception_is_raised_from_poll(
+    mock_cluster: MockCluster, member: Any
+) -> None:
     fill(mock_cluster, 10)
 
     def fail(consumer: Any, partitions: list[tuple[str, int]]) -> None:
@@ -194,14 +200,14 @@ def test_what_a_callback_raises_reaches_the_poll(mock_cluster: MockCluster, memb
     with member() as consumer:
         consumer.subscribe(["orders"], on_assigned=fail)
         with pytest.raises(LookupError, match="mine"):
-            until(lambda: False, consumer)
-        # The rebalance is over all the same.
+            poll_until(lambda: False, consumer)
+        # The rebalance completes regardless.
         assert len(read(consumer, 30)) == 30
 
 
 def test_callbacks_may_seek_and_pause_but_not_poll(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 10)
-    refused: list[BaseException] = []
+    poll_errors: list[BaseException] = []
 
     def assigned(consumer: Any, partitions: list[tuple[str, int]]) -> None:
         for topic, partition in partitions:
@@ -212,27 +218,27 @@ def test_callbacks_may_seek_and_pause_but_not_poll(mock_cluster: MockCluster, me
                 try:
                     call()
                 except errors.StateError as error:
-                    refused.append(error)
+                    poll_errors.append(error)
 
     with member() as consumer:
         consumer.subscribe(["orders"], on_assigned=assigned)
         assert sorted(positions_of(read(consumer, 4))) == [(1, 8), (1, 9), (2, 8), (2, 9)]
-        assert len(refused) in {0, 3}
+        assert len(poll_errors) in {0, 3}
         consumer.resume()
         assert positions_of(read(consumer, 2)) == [(0, 8), (0, 9)]
 
 
-def test_a_pattern_finds_topics_that_come_later(mock_cluster: MockCluster, member: Any) -> None:
+def test_a_pattern_matches_topics_created_later(mock_cluster: MockCluster, member: Any) -> None:
     with member(metadata_max_age_ms=200) as consumer:
         consumer.subscribe(pattern="ord.*|late-.*")
         assert consumer.subscription() == "ord.*|late-.*"
-        until(lambda: consumer.assignment() == ALL, consumer)
+        poll_until(lambda: consumer.assignment() == ALL, consumer)
         mock_cluster.create_topic("late-one", partitions=1)
         mock_cluster.create_topic("too-late-one", partitions=1)
-        until(lambda: consumer.assignment() == [("late-one", 0), *ALL], consumer)
+        poll_until(lambda: consumer.assignment() == [("late-one", 0), *ALL], consumer)
 
 
-def test_a_wrong_pattern_is_told_at_once(mock_cluster: MockCluster) -> None:
+def test_an_invalid_pattern_raises_at_once(mock_cluster: MockCluster) -> None:
     with (
         ottla.Consumer(mock_cluster.bootstrap, group_id="g") as consumer,
         pytest.raises(errors.ConfigError),
@@ -240,34 +246,34 @@ def test_a_wrong_pattern_is_told_at_once(mock_cluster: MockCluster) -> None:
         consumer.subscribe(pattern="(")
 
 
-def test_unsubscribing_calls_back_and_leaves(mock_cluster: MockCluster, member: Any) -> None:
+def test_unsubscribe_calls_on_revoked_and_leaves(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 1)
-    diary = Diary()
+    recorder = CallbackRecorder()
     with member() as consumer:
-        consumer.subscribe(["orders"], **diary.callbacks())
+        consumer.subscribe(["orders"], **recorder.callbacks())
         read(consumer, 3)
         consumer.unsubscribe()
-        assert diary.entries[-1] == ("revoked", ALL)
+        assert recorder.entries[-1] == ("revoked", ALL)
         assert consumer.assignment() == []
-        consumer.subscribe(["orders"], **diary.callbacks())
-        until(lambda: consumer.assignment() == ALL, consumer)
+        consumer.subscribe(["orders"], **recorder.callbacks())
+        poll_until(lambda: consumer.assignment() == ALL, consumer)
 
 
-def test_lost_partitions_are_told_as_lost(mock_cluster: MockCluster, member: Any) -> None:
+def test_lost_partitions_call_on_lost(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 1)
-    for given in ("on_lost", "on_revoked"):
+    for options in ("on_lost", "on_revoked"):
         lost: list[tuple[str, int]] = []
         with member() as consumer:
             consumer.subscribe(
-                ["orders"], **{given: lambda _, partitions, lost=lost: lost.extend(partitions)}
+                ["orders"], **{options: lambda _, partitions, lost=lost: lost.extend(partitions)}
             )
-            until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
+            poll_until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
             mock_cluster.expire_member("g", consumer.group_metadata().member_id)
-            until(lambda lost=lost: sorted(lost) == ALL, consumer)
-            until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
+            poll_until(lambda lost=lost: sorted(lost) == ALL, consumer)
+            poll_until(lambda consumer=consumer: consumer.assignment() == ALL, consumer)
 
 
-def test_a_commit_that_is_refused_raises(mock_cluster: MockCluster, member: Any) -> None:
+def test_a_rejected_commit_raises(mock_cluster: MockCluster, member: Any) -> None:
     fill(mock_cluster, 1)
     with member(topics=["orders"], enable_auto_commit=False) as consumer:
         read(consumer, 3)
@@ -277,50 +283,50 @@ def test_a_commit_that_is_refused_raises(mock_cluster: MockCluster, member: Any)
         assert raised.value.name == "UNKNOWN_MEMBER_ID"
 
 
-def test_commits_of_a_callback_go_out_before_the_next_reader_begins(
+def test_commits_in_on_revoked_precede_the_next_owner(
     mock_cluster: MockCluster, member: Any
 ) -> None:
-    # Regression: what was queued was not waited for, so the next reader began before it, and was
-    # overtaken by it later.
+    # Regression: queued commits were not waited for, so the next owner started from an older offset
+    # and the late commit then overwrote its own.
     mock_cluster.inject(Fault.delay(0.03), api="OffsetCommit")
-    told: list[Any] = []
+    completed: list[Any] = []
 
     def hand_over(consumer: Any, partitions: list[tuple[str, int]]) -> None:
         for n in range(1, 11):
             offsets = dict.fromkeys(partitions, n)
-            consumer.commit_async(offsets, lambda error, _: told.append(error))
+            consumer.commit_async(offsets, lambda error, _: completed.append(error))
 
     with member(enable_auto_commit=False) as first:
         first.subscribe(["orders"], on_revoked=hand_over)
-        until(lambda: first.assignment() == ALL, first)
+        poll_until(lambda: first.assignment() == ALL, first)
         with member(enable_auto_commit=False) as second:
             second.subscribe(["orders"])
-            until(lambda: second.assignment(), first, second)
+            poll_until(lambda: second.assignment(), first, second)
             committed = mock_cluster.committed("g")
             assert {committed[partition] for partition in second.assignment()} == {10}
-        until(lambda: len(told) >= 10, first)
-    assert set(told) == {None}
+        poll_until(lambda: len(completed) >= 10, first)
+    assert set(completed) == {None}
 
 
-def test_async_commits_are_told_in_order_by_a_later_call(
+def test_commit_callbacks_run_in_order_in_a_later_call(
     mock_cluster: MockCluster, topic: str, kind: Any
 ) -> None:
     with kind(mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
-        told: list[tuple[Any, int]] = []
+        completed: list[tuple[Any, int]] = []
         for n in range(20):
             consumer.commit_async(
                 {(topic, 0): n},
-                lambda error, offsets: told.append((error, offsets[topic, 0].offset)),
+                lambda error, offsets: completed.append((error, offsets[topic, 0].offset)),
             )
-        assert told == []
-        until(lambda: len(told) == 20, consumer)
-        assert told == [(None, n) for n in range(20)]
+        assert completed == []
+        poll_until(lambda: len(completed) == 20, consumer)
+        assert completed == [(None, n) for n in range(20)]
         assert consumer.committed()[topic, 0].offset == 19
         mock_cluster.inject(Fault.error("GROUP_AUTHORIZATION_FAILED"), api="OffsetCommit", times=1)
         failed: list[Any] = []
         consumer.commit_async({(topic, 0): 20}, lambda error, offsets: failed.append(error))
-        until(lambda: failed, consumer)
+        poll_until(lambda: failed, consumer)
         assert isinstance(failed[0], errors.AuthorizationError)
 
         def fail(error: Any, offsets: Any) -> None:
@@ -328,29 +334,29 @@ def test_async_commits_are_told_in_order_by_a_later_call(
 
         consumer.commit_async({(topic, 0): 21}, fail)
         with pytest.raises(LookupError, match="mine"):
-            until(lambda: False, consumer)
+            poll_until(lambda: False, consumer)
 
 
-def test_closing_waits_for_async_commits_and_tells(
+def test_close_waits_for_async_commits_and_calls_back(
     mock_cluster: MockCluster, topic: str, kind: Any
 ) -> None:
     mock_cluster.inject(Fault.delay(0.3), api="OffsetCommit")
-    told: list[tuple[Any, int]] = []
+    completed: list[tuple[Any, int]] = []
 
     def note(error: Any, offsets: Any) -> None:
-        told.append((error, offsets[topic, 0].offset))
+        completed.append((error, offsets[topic, 0].offset))
 
     consumer = kind(mock_cluster.bootstrap, group_id="g", enable_auto_commit=False)
     with consumer:
         consumer.assign([(topic, 0)])
         consumer.commit_async({(topic, 0): 1}, note)
         consumer.commit_async({(topic, 0): 2}, note)
-    assert told == [(None, 1), (None, 2)]
+    assert completed == [(None, 1), (None, 2)]
     assert mock_cluster.committed("g") == {(topic, 0): 2}
 
 
-def test_a_coroutine_may_be_told_of_a_commit(mock_cluster: MockCluster, topic: str) -> None:
-    told: list[tuple[str, Any]] = []
+def test_a_commit_callback_may_be_a_coroutine(mock_cluster: MockCluster, topic: str) -> None:
+    completed: list[tuple[str, Any]] = []
 
     async def run() -> None:
         async with ottla.AsyncConsumer(mock_cluster.bootstrap, group_id="g") as consumer:
@@ -358,15 +364,15 @@ def test_a_coroutine_may_be_told_of_a_commit(mock_cluster: MockCluster, topic: s
 
             async def note(error: Any, offsets: Any) -> None:
                 await asyncio.sleep(0)
-                told.append(("begun", error))
-                # Others of its calls may be awaited.
+                completed.append(("begun", error))
+                # The callback may await other calls of the consumer.
                 committed = await consumer.committed((topic, 0))
-                told.append(("done", committed[topic, 0]))
+                completed.append(("done", committed[topic, 0]))
 
             consumer.commit_async({(topic, 0): 5}, note)
             deadline = time.monotonic() + TIMEOUT
-            while len(told) < 2 and time.monotonic() < deadline:
+            while len(completed) < 2 and time.monotonic() < deadline:
                 await consumer.poll(timeout=0.05)
 
     asyncio.run(run())
-    assert told == [("begun", None), ("done", ottla.OffsetAndMetadata(5))]
+    assert completed == [("begun", None), ("done", ottla.OffsetAndMetadata(5))]

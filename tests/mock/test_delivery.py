@@ -1,4 +1,4 @@
-"""``Delivery``: awaited by any loop, and called back, without holding up anybody."""
+"""``Delivery``: awaitable in any loop, with done callbacks, never blocking other work."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.support.loops import run
 REFUSED = Fault.error("INVALID_RECORD")
 
 
-def until_done(delivery: ottla.Delivery) -> None:
-    """Wait without asking what became of it."""
+def wait_until_done(delivery: ottla.Delivery) -> None:
+    """Wait without retrieving the result."""
     deadline = time.monotonic() + 90
     while not delivery.done():
         assert time.monotonic() < deadline
@@ -47,7 +47,7 @@ def test_awaiting_does_not_block_the_loop(mock_cluster: MockCluster, single: str
             assert (metadata.topic, metadata.partition, metadata.offset) == (single, 0, 0)
             await ticking
             assert ticks > 3
-            # Once it is done, and as often as one likes.
+            # A completed delivery can be awaited any number of times.
             assert await delivery == metadata == delivery.result()
             both = await asyncio.gather(delivery, producer.send(single, "w"))
             assert [where.offset for where in both] == [0, 1]
@@ -78,7 +78,7 @@ def test_a_cancelled_wait_does_not_cancel_the_record(
     assert mock_cluster.end_offset(single, 0) == 1
 
 
-def test_a_delivery_is_awaited_in_several_loops(mock_cluster: MockCluster, single: str) -> None:
+def test_a_delivery_can_be_awaited_in_several_loops(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.delay(0.3), api="Produce", times=1)
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
         delivery = producer.send(single, "v")
@@ -100,7 +100,7 @@ def test_an_awaited_failure_is_raised_and_counts_as_seen(
         with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
             delivery = producer.send(single, "v")
             if is_done:
-                await asyncio.to_thread(until_done, delivery)
+                await asyncio.to_thread(wait_until_done, delivery)
             with pytest.raises(errors.BrokerError, match="INVALID_RECORD"):
                 await delivery
 
@@ -108,7 +108,7 @@ def test_an_awaited_failure_is_raised_and_counts_as_seen(
     assert warnings(caplog) == []
 
 
-def test_a_failure_whose_wait_was_cancelled_is_not_silent(
+def test_a_failure_after_a_cancelled_wait_is_reported(
     mock_cluster: MockCluster, single: str
 ) -> None:
     mock_cluster.inject(Fault.delay(0.3), api="Produce", times=1)
@@ -142,16 +142,16 @@ def test_a_done_callback_is_called_once_on_the_delivery_thread(
             delivery.add_done_callback(note)
         deliveries[0].add_done_callback(note)
         producer.flush()
-        assert len(called) == 501, "flush waits for them"
+        assert len(called) == 501, "flush did not wait for the callbacks"
         assert {id(delivery) for delivery, _ in called} == {id(d) for d in deliveries}
-        # The first batch may have been done before the last callback of it was added.
+        # The first batch may complete before its last callback is added.
         assert {name for _, name in called} <= {"ottla-delivery", threading.current_thread().name}
         assert "ottla-delivery" in {name for _, name in called}
         deliveries[7].add_done_callback(note)
-        assert called[501:] == [(deliveries[7], threading.current_thread().name)], "at once"
+        assert called[501:] == [(deliveries[7], threading.current_thread().name)]
 
 
-def test_a_done_callback_that_raises_concerns_nobody_else(
+def test_a_done_callback_exception_does_not_affect_others(
     mock_cluster: MockCluster, single: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     mock_cluster.inject(Fault.delay(0.2), api="Produce", times=1)
@@ -177,30 +177,32 @@ def test_a_done_callback_that_raises_concerns_nobody_else(
             delivery.add_done_callback(5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("asks", [False, True])
-def test_a_failure_counts_as_seen_if_the_done_callback_asks(
-    mock_cluster: MockCluster, single: str, asks: bool
+@pytest.mark.parametrize("retrieves", [False, True])
+def test_a_done_callback_that_reads_the_failure_marks_it_seen(
+    mock_cluster: MockCluster, single: str, retrieves: bool
 ) -> None:
     mock_cluster.inject(Fault.delay(0.2), api="Produce", times=1)
     mock_cluster.inject(REFUSED, api="Produce")
-    told: list[object] = []
+    results: list[object] = []
 
     def block() -> None:
         with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
             delivery = producer.send(single, "v")
-            delivery.add_done_callback(lambda d: told.append(d.exception() if asks else None))
+            delivery.add_done_callback(
+                lambda d: results.append(d.exception() if retrieves else None)
+            )
 
-    if asks:
+    if retrieves:
         block()
-        assert isinstance(told[0], errors.BrokerError)
+        assert isinstance(results[0], errors.BrokerError)
     else:
         with pytest.raises(errors.BrokerError, match="not checked"):
             block()
-    assert len(told) == 1
+    assert len(results) == 1
 
 
 def test_a_done_callback_outlives_the_producer(mock_cluster: MockCluster, single: str) -> None:
-    """It is called when closing fails the record, and at once if it comes later."""
+    """It is called when `close` fails the record, and at once if added later."""
     fault = mock_cluster.inject(Fault.silence(), api="Produce")
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
     first, second = producer.send(single, "v"), producer.send(single, "w")
@@ -233,8 +235,8 @@ def test_a_done_callback_may_send(mock_cluster: MockCluster, single: str) -> Non
     assert mock_cluster.end_offset(single, 0) == 6
 
 
-def test_waiters_of_all_kinds_at_once(mock_cluster: MockCluster, single: str) -> None:
-    """Callbacks, awaits, threads and flushes of one producer, and none waits for another."""
+def test_all_kinds_of_waiters_at_once(mock_cluster: MockCluster, single: str) -> None:
+    """Callbacks, awaits, threads and flushes of one producer do not block each other."""
     called: list[int] = []
 
     async def wait(producer: ottla.Producer) -> None:

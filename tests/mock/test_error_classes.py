@@ -1,4 +1,4 @@
-"""Errors have the classes that callers want to tell apart."""
+"""Errors have classes that callers can catch separately."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def cluster() -> Iterator[MockCluster]:
 def read_one(consumer: ottla.Consumer) -> None:
     deadline = time.monotonic() + TIMEOUT
     while not consumer.poll(0.5, max_records=1):
-        assert time.monotonic() < deadline, "no record"
+        assert time.monotonic() < deadline, "no record within the timeout"
 
 
-def test_a_topic_that_exists(cluster: MockCluster) -> None:
+def test_creating_an_existing_topic(cluster: MockCluster) -> None:
     with ottla.Admin(cluster.bootstrap) as admin, pytest.raises(errors.TopicExistsError) as caught:
         admin.create_topic("orders")
     assert caught.value.name == "TOPIC_ALREADY_EXISTS"
@@ -36,7 +36,7 @@ def test_a_topic_that_exists(cluster: MockCluster) -> None:
     assert not isinstance(caught.value, errors.ConfigError)
 
 
-def test_a_record_that_is_too_large_is_a_wrong_value(cluster: MockCluster) -> None:
+def test_record_too_large_is_a_value_error(cluster: MockCluster) -> None:
     with (
         ottla.Producer(cluster.bootstrap) as producer,
         pytest.raises(ValueError, match="is larger than") as caught,
@@ -46,7 +46,7 @@ def test_a_record_that_is_too_large_is_a_wrong_value(cluster: MockCluster) -> No
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_commit_of_a_member_that_was_thrown_out(cluster: MockCluster, protocol: str) -> None:
+def test_commit_of_an_expelled_member(cluster: MockCluster, protocol: str) -> None:
     with ottla.Consumer(
         cluster.bootstrap,
         {"group.protocol": protocol},
@@ -65,7 +65,7 @@ def test_a_commit_of_a_member_that_was_thrown_out(cluster: MockCluster, protocol
         assert "not known whether" not in str(caught.value)
 
 
-def test_offsets_of_a_group_with_members_are_theirs(cluster: MockCluster) -> None:
+def test_offsets_of_an_active_group_cannot_be_changed(cluster: MockCluster) -> None:
     with (
         ottla.Consumer(
             cluster.bootstrap, topics=["orders"], group_id="g", auto_offset_reset="earliest"
@@ -78,7 +78,7 @@ def test_offsets_of_a_group_with_members_are_theirs(cluster: MockCluster) -> Non
         assert not caught.value.fatal
 
 
-def test_a_closed_producer_says_that_it_was_closed(cluster: MockCluster) -> None:
+def test_closed_producer_raises_closed_error(cluster: MockCluster) -> None:
     producer = ottla.Producer(cluster.bootstrap)
     producer.close()
     with pytest.raises(errors.ClosedError, match="this producer was closed"):

@@ -1,4 +1,4 @@
-"""Events tell of what changes in the cluster, in order, to who waits for it."""
+"""Events report cluster changes in order to each subscriber."""
 
 from __future__ import annotations
 
@@ -14,69 +14,69 @@ from ottla.testing import MockCluster
 TIMEOUT = 60.0
 
 
-def until(events: Events, kind: str) -> Event:
-    """The next event of this kind."""
+def wait_for_event(events: Events, kind: str) -> Event:
+    """Return the next event of this kind."""
     deadline = time.monotonic() + TIMEOUT
     while True:
         event = events.next(timeout=deadline - time.monotonic())
-        assert event is not None, f"no {kind} in time"
+        assert event is not None, f"no {kind} event within the timeout"
         if event.kind == kind:
             return event
 
 
-def test_a_leader_that_moves_and_a_broker_that_goes() -> None:
+def test_leader_changes_and_broker_losses() -> None:
     with MockCluster(brokers=3) as cluster:
         cluster.create_topic("orders", partitions=3)
         with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
             events = client.events()
             client.cluster(["orders"])
-            appeared = until(events, "topic_appeared")
+            appeared = wait_for_event(events, "topic_appeared")
             assert (appeared.topic, appeared.before, appeared.after) == ("orders", None, 3)
             before = cluster.leader("orders", 0)
             assert before is not None
             other = before % 3 + 1
             cluster.move_leader("orders", 0, other)
-            moved = until(events, "leader_changed")
+            moved = wait_for_event(events, "leader_changed")
             assert (moved.topic, moved.partition) == ("orders", 0)
             assert (moved.before, moved.after) == (before, other)
             assert "orders-0" in str(moved)
             cluster.stop_broker(other)
-            lost = until(events, "broker_lost")
+            lost = wait_for_event(events, "broker_lost")
             assert (lost.broker, lost.address) == (other, cluster.brokers[other])
             cluster.start_broker(other)
-            assert until(events, "broker_added").broker == other
+            assert wait_for_event(events, "broker_added").broker == other
             cluster.delete_topic("orders")
-            assert until(events, "topic_gone").topic == "orders"
+            assert wait_for_event(events, "topic_gone").topic == "orders"
 
 
-def test_topics_that_nobody_uses_come_and_go() -> None:
+def test_unused_topics_appear_and_disappear() -> None:
     with MockCluster(brokers=3) as cluster:
         cluster.create_topic("old")
         with ottla.Client(cluster.bootstrap, metadata_max_age_ms=200) as client:
             events = client.events(all_topics=True)
             cluster.create_topic("new", partitions=2)
-            appeared = until(events, "topic_appeared")
+            appeared = wait_for_event(events, "topic_appeared")
             assert (appeared.topic, appeared.after) == ("new", 2)
             cluster.move_leader("new", 0, (cluster.leader("new", 0) or 0) % 3 + 1)
-            assert until(events, "leader_changed").topic == "new"
+            assert wait_for_event(events, "leader_changed").topic == "new"
             cluster.delete_topic("old")
-            assert until(events, "topic_gone").topic == "old"
-            # Without them, what nobody uses is not asked for any more.
+            assert wait_for_event(events, "topic_gone").topic == "old"
+            # Without subscribers, unused topics are no longer requested.
             del events
             assert list(client.cluster(refresh=True).topics) == []
 
 
-def test_connections_come_and_go_with_their_cause() -> None:
+def test_connection_events_carry_their_cause() -> None:
     with (
         MockCluster(brokers=1) as cluster,
         ottla.Client(cluster.bootstrap, connect=False) as client,
     ):
         events = client.events()
         client.cluster()
-        opened = until(events, "connection_opened")
+        opened = wait_for_event(events, "connection_opened")
         assert (opened.broker, opened.address) == (1, cluster.brokers[1])
         cluster.stop_broker(1)
-        lost = until(events, "connection_lost")
+        lost = wait_for_event(events, "connection_lost")
         assert lost.broker == 1
         assert lost.cause is not None
         assert "closed the connection" in lost.cause
@@ -100,6 +100,6 @@ def test_iterating_ends_with_the_client() -> None:
             client.events()
 
 
-def test_no_event_in_time_is_none() -> None:
+def test_timeout_without_events_returns_none() -> None:
     with MockCluster(brokers=1) as cluster, ottla.Client(cluster.bootstrap) as client:
         assert client.events().next(timeout=0.05) is None

@@ -1,4 +1,4 @@
-"""A program that ends without close: what is unsent is written, or its loss is told (R2)."""
+"""Programs that end without `close`: unsent records are written or reported as lost (R2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAKE = {
 producer = ottla.Producer({bootstrap!r}, linger_ms=60_000)
 called = []
 for number in range(100):
-    producer.send("single", str(number), on_delivery=lambda *told: called.append(told))
+    producer.send("single", str(number), on_delivery=lambda *arguments: called.append(arguments))
 """,
     "asyncio": """
 import asyncio
@@ -34,7 +34,7 @@ asyncio.run(work())
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", MAKE)
-def test_what_is_unsent_is_written(
+def test_unsent_records_are_written_at_exit(
     mock_cluster: MockCluster, single: str, kind: str, way: str
 ) -> None:
     program, code = WAYS[way]
@@ -44,7 +44,7 @@ def test_what_is_unsent_is_written(
     assert ended.seconds < 50, "linger.ms is a minute"
 
 
-def test_callbacks_are_called_at_the_end(mock_cluster: MockCluster, single: str) -> None:
+def test_callbacks_run_at_exit(mock_cluster: MockCluster, single: str) -> None:
     ended = run_child(
         f"""
 producer = ottla.Producer({mock_cluster.bootstrap!r}, linger_ms=60_000)
@@ -57,7 +57,7 @@ say("ready")
 
 
 @pytest.mark.parametrize("kind", MAKE)
-def test_what_cannot_be_written_is_told_within_a_bound(
+def test_lost_records_are_reported_within_a_bound(
     mock_cluster: MockCluster, single: str, kind: str
 ) -> None:
     mock_cluster.inject(Fault.silence(), api="Produce")
@@ -65,12 +65,12 @@ def test_what_cannot_be_written_is_told_within_a_bound(
     ended = run_child(program + "say('ready')\nsys.exit(21)")
     assert ended.code == 21, ended.output
     assert "bytes are still unacknowledged" in ended.output, ended.output
-    # Ten seconds, and five for callbacks.
+    # Ten seconds for records and five for callbacks.
     assert ended.seconds < 60
     assert mock_cluster.end_offset(single, 0) == 0
 
 
-def test_ctrl_c_ends_the_wait(mock_cluster: MockCluster, single: str) -> None:
+def test_ctrl_c_interrupts_the_wait(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.silence(), api="Produce")
     program = f"""
 {MAKE["sync"].format(bootstrap=mock_cluster.bootstrap)}
@@ -80,11 +80,11 @@ sys.exit(21)
     ended, _ = interrupt_child(program)
     assert ended.code == 21, ended.output
     assert "KeyboardInterrupt" in ended.output
-    # Less than the ten seconds that are given to what is unsent.
+    # Less than the ten seconds allowed for unsent records.
     assert ended.seconds < 8
 
 
-def test_a_producer_that_was_closed_holds_up_nothing_and_a_dropped_one_is_written(
+def test_closed_producers_do_not_delay_exit_and_dropped_ones_are_written(
     mock_cluster: MockCluster, single: str
 ) -> None:
     ended = run_child(

@@ -1,4 +1,4 @@
-"""Each kind of fault of ottla.testing, as a client sees it and gets over it."""
+"""Each kind of fault of ottla.testing, and how clients recover from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.arrow import values
 
 @pytest.fixture
 def written(producer: ottla.Producer, single: str) -> str:
-    """A hundred records in one partition."""
+    """A topic with a hundred records in one partition."""
     producer.send_batch(single, [f"{i:03}" for i in range(100)]).result(30)
     return single
 
@@ -40,7 +40,7 @@ PASSING: dict[str, Callable[[], Fault]] = {
 
 
 @pytest.mark.parametrize("kind", PASSING)
-def test_a_scan_gets_over_it(mock_cluster: MockCluster, written: str, kind: str) -> None:
+def test_a_scan_recovers(mock_cluster: MockCluster, written: str, kind: str) -> None:
     fault = mock_cluster.inject(PASSING[kind](), api="Fetch", times=2)
     assert values(ottla.scan(written, mock_cluster.bootstrap, timeout=60)) == HUNDRED
     assert mock_cluster.fault_hits(fault) >= 1
@@ -59,20 +59,20 @@ WITHOUT_DUPLICATES = {
 
 
 @pytest.mark.parametrize("kind", PASSING)
-def test_a_producer_gets_over_it(mock_cluster: MockCluster, single: str, kind: str) -> None:
+def test_a_producer_recovers(mock_cluster: MockCluster, single: str, kind: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
         fault = mock_cluster.inject(PASSING[kind](), api="Produce", times=2)
         offsets = [producer.send(single, value).result(60).offset for value in HUNDRED[:5]]
     assert mock_cluster.fault_hits(fault) >= (0 if kind == "corrupt records" else 1)
     read = values(ottla.scan(single, mock_cluster.bootstrap))
-    # Every acknowledged record is at the offset told; without idempotence, a lost answer may
-    # leave one twice.
+    # Every acknowledged record is at its reported offset. Without idempotence, a lost response may
+    # duplicate a record.
     assert [read[offset] for offset in offsets if offset is not None] == HUNDRED[:5]
     if kind in WITHOUT_DUPLICATES:
         assert read == HUNDRED[:5]
 
 
-def test_silence_times_out_and_passes(mock_cluster: MockCluster, written: str) -> None:
+def test_a_silent_broker_times_out_and_is_retried(mock_cluster: MockCluster, written: str) -> None:
     with ottla.Client(
         mock_cluster.bootstrap, request_timeout_ms=300, fetch_max_wait_ms=100
     ) as client:
@@ -83,11 +83,11 @@ def test_silence_times_out_and_passes(mock_cluster: MockCluster, written: str) -
         assert 0.3 <= time.monotonic() - started < 20
 
 
-def test_silence_for_ever_is_a_time_out(mock_cluster: MockCluster, written: str) -> None:
+def test_a_permanently_silent_broker_times_out(mock_cluster: MockCluster, written: str) -> None:
     with ottla.Client(
         mock_cluster.bootstrap, request_timeout_ms=200, fetch_max_wait_ms=50
     ) as client:
-        # A fetch of this one left behind would hold back what comes after it.
+        # A leftover fetch of this client would delay later requests.
         list(ottla.scan(written, client, timeout=30))
         mock_cluster.inject(Fault.silence(), api="Fetch")
         scan = ottla.scan(written, client, timeout=1)
@@ -97,7 +97,7 @@ def test_silence_for_ever_is_a_time_out(mock_cluster: MockCluster, written: str)
         assert 0.9 <= time.monotonic() - started < 20
 
 
-def test_corruption_for_ever_names_the_place(mock_cluster: MockCluster, written: str) -> None:
+def test_permanent_corruption_names_the_offset(mock_cluster: MockCluster, written: str) -> None:
     mock_cluster.inject(Fault.corrupt_records(), api="Fetch")
     with pytest.raises(errors.ProtocolError, match="corrupt") as raised:
         list(ottla.scan(written, mock_cluster.bootstrap, timeout=30))
@@ -105,14 +105,14 @@ def test_corruption_for_ever_names_the_place(mock_cluster: MockCluster, written:
     assert raised.value.context["partition"] == 0
 
 
-def test_an_error_that_does_not_pass(mock_cluster: MockCluster, written: str) -> None:
+def test_permanent_error(mock_cluster: MockCluster, written: str) -> None:
     mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Fetch")
     with pytest.raises(errors.AuthorizationError) as raised:
         list(ottla.scan(written, mock_cluster.bootstrap, timeout=30))
     assert (raised.value.name, raised.value.retriable) == ("TOPIC_AUTHORIZATION_FAILED", False)
 
 
-def test_a_lost_answer_says_maybe(mock_cluster: MockCluster, single: str) -> None:
+def test_a_lost_response_sets_maybe_done(mock_cluster: MockCluster, single: str) -> None:
     config = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2500, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
         producer.send(single, "first").result(30)
@@ -135,8 +135,10 @@ def test_faults_choose_their_requests(mock_cluster: MockCluster, topic: str) -> 
         times=1,
     )
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
-        told = [producer.send(topic, "v", partition=p).exception(30) for p in (1, 0, 2, 1, 1)]
-    assert [error is None for error in told] == [True, True, True, False, True]
+        errors_by_send = [
+            producer.send(topic, "v", partition=p).exception(30) for p in (1, 0, 2, 1, 1)
+        ]
+    assert [error is None for error in errors_by_send] == [True, True, True, False, True]
     assert mock_cluster.fault_hits(fault) == 1
 
 
@@ -161,7 +163,7 @@ def test_a_stopped_broker_comes_back(mock_cluster: MockCluster, topic: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "message"),
     [
         (lambda: Fault.error("NO_SUCH_ERROR"), "not the name of an error code"),
         (lambda: Fault.disconnect("never"), "'before' or 'after'"),  # type: ignore[arg-type]
@@ -171,16 +173,16 @@ def test_a_stopped_broker_comes_back(mock_cluster: MockCluster, topic: str) -> N
         (lambda: Fault.delay(-1), "delay"),
     ],
 )
-def test_wrong_faults_are_told(
-    mock_cluster: MockCluster, fault: Callable[[], Fault], words: str
+def test_invalid_faults_raise(
+    mock_cluster: MockCluster, fault: Callable[[], Fault], message: str
 ) -> None:
-    with pytest.raises(errors.ConfigError, match=words):
+    with pytest.raises(errors.ConfigError, match=message):
         mock_cluster.inject(fault())
     with pytest.raises(errors.ConfigError, match="not the name of an API"):
         mock_cluster.inject(Fault.silence(), api="Produced")
 
 
-def test_faults_are_shown() -> None:
+def test_fault_repr() -> None:
     assert repr(Fault.error("CORRUPT_MESSAGE")) == "Fault.error('CORRUPT_MESSAGE')"
     assert repr(Fault.delay(1)) == "Fault.delay(1.0)"
     assert repr(Fault.bytes(b"x")) == "Fault.bytes(b'x')"

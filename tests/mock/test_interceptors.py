@@ -1,4 +1,4 @@
-"""Interceptors: they see each record, may change it, hear of it once, and break nothing."""
+"""Interceptors see each record, may change it, are notified once, and cannot break a send."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ottla.testing import Fault, MockCluster
 from tests.support import loops
 from tests.support.arrow import read_rows
 
-Heard = tuple[ottla.RecordMetadata, BaseException | None]
+Acknowledgement = tuple[ottla.RecordMetadata, BaseException | None]
 
 
-class Listening(ProducerInterceptor):
-    """Writes down all it is told."""
+class RecordingInterceptor(ProducerInterceptor):
+    """Records every call."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
         self.seen: list[ProducerRecord] = []
-        self.heard: list[Heard] = []
+        self.acknowledged: list[Acknowledgement] = []
         self.threads: set[str] = set()
         self.closed = 0
 
@@ -37,14 +37,14 @@ class Listening(ProducerInterceptor):
         self, metadata: ottla.RecordMetadata, error: BaseException | None
     ) -> None:
         self.threads.add(threading.current_thread().name)
-        self.heard.append((metadata, error))
+        self.acknowledged.append((metadata, error))
 
     def close(self) -> None:
         self.closed += 1
 
 
 class Broken(ProducerInterceptor):
-    """Raises, whatever it is asked."""
+    """Raises from every method."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         raise ZeroDivisionError("on_send")
@@ -67,20 +67,20 @@ def names(row: dict[str, Any]) -> list[bytes]:
 
 
 @pytest.fixture
-def listening() -> Listening:
-    """One that listens."""
-    return Listening("first")
+def recording() -> RecordingInterceptor:
+    """An interceptor that records its calls."""
+    return RecordingInterceptor("first")
 
 
-def test_each_gets_what_the_one_before_it_made(
-    mock_cluster: MockCluster, single: str, listening: Listening
+def test_interceptors_run_in_order(
+    mock_cluster: MockCluster, single: str, recording: RecordingInterceptor
 ) -> None:
-    second = Listening("second")
-    told: list[str] = []
-    second.on_acknowledgement = lambda *heard: told.append("interceptor")  # type: ignore[method-assign]
+    second = RecordingInterceptor("second")
+    order: list[str] = []
+    second.on_acknowledgement = lambda *arguments: order.append("interceptor")  # type: ignore[method-assign]
     with ottla.Producer(
         mock_cluster.bootstrap,
-        interceptors=[listening, second],
+        interceptors=[recording, second],
         key_serializer=serializers.int,
         value_serializer=serializers.json,
     ) as producer:
@@ -89,116 +89,124 @@ def test_each_gets_what_the_one_before_it_made(
             {"a": 1},
             7,
             timestamp=5,
-            on_delivery=lambda error, where: told.append("program"),
+            on_delivery=lambda error, where: order.append("program"),
         )
         assert sent.result(30).offset == 0
-    assert listening.seen == [ProducerRecord(single, {"a": 1}, 7, None, 5, None)]
-    assert second.seen == [replace(listening.seen[0], headers=[("by", "first")])]
-    [(where, error)] = listening.heard
+    assert recording.seen == [ProducerRecord(single, {"a": 1}, 7, None, 5, None)]
+    assert second.seen == [replace(recording.seen[0], headers=[("by", "first")])]
+    [(where, error)] = recording.acknowledged
     assert (where.topic, where.partition, where.offset, where.timestamp, error) == (
         single, 0, 0, 5, None
     )  # fmt: skip
-    assert listening.threads == {"ottla-delivery"}
-    assert told == ["interceptor", "program"]
-    assert listening.closed == second.closed == 1
+    assert recording.threads == {"ottla-delivery"}
+    assert order == ["interceptor", "program"]
+    assert recording.closed == second.closed == 1
     [row] = rows(mock_cluster, single)
     assert (row["key"], row["value"]) == ((7).to_bytes(8, "big"), b'{"a":1}')
     assert names(row) == [b"first", b"second"]
 
 
-def test_one_may_send_a_record_elsewhere(mock_cluster: MockCluster, topic: str) -> None:
-    class Elsewhere(ProducerInterceptor):
+def test_an_interceptor_may_redirect_a_record(mock_cluster: MockCluster, topic: str) -> None:
+    class Redirecting(ProducerInterceptor):
         def on_send(self, record: ProducerRecord) -> ProducerRecord:
             return ProducerRecord(topic, b"other", b"key", partition=2)
 
-    with ottla.Producer(mock_cluster.bootstrap, interceptors=[Elsewhere()]) as producer:
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[Redirecting()]) as producer:
         where = producer.send("nowhere", b"v").result(30)
     assert (where.topic, where.partition) == (topic, 2)
     assert [row["value"] for row in rows(mock_cluster, topic)] == [b"other"]
 
 
-def test_what_they_raise_is_logged_and_breaks_nothing(
+def test_interceptor_exceptions_are_logged_and_ignored(
     mock_cluster: MockCluster,
     single: str,
-    listening: Listening,
+    recording: RecordingInterceptor,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Wrong(ProducerInterceptor):
         def on_send(self, record: ProducerRecord) -> ProducerRecord:
             return None  # type: ignore[return-value]
 
-    everybody = [Broken(), Wrong(), listening]
+    everybody = [Broken(), Wrong(), recording]
     with ottla.Producer(mock_cluster.bootstrap, interceptors=everybody) as producer:
         assert producer.send(single, b"v").result(30).offset == 0
         producer.flush()
         assert producer.send_batch(single, ["a", "b"]).result(30) == 2
-    assert len(listening.seen) == len(listening.heard) == 3
-    assert "Broken.on_send failed; the record is sent unchanged" in caplog.text
+    assert len(recording.seen) == len(recording.acknowledged) == 3
+    assert "Broken.on_send failed; its record goes on" in caplog.text
     assert "expected a ProducerRecord, not NoneType" in caplog.text
     assert "Broken.on_acknowledgement failed" in caplog.text
     assert "Broken.close failed" in caplog.text
     assert len(rows(mock_cluster, single)) == 3
 
 
-def test_a_record_that_send_refuses_is_told_at_once(
-    mock_cluster: MockCluster, topic: str, listening: Listening
+def test_a_record_rejected_by_send_is_reported_at_once(
+    mock_cluster: MockCluster, topic: str, recording: RecordingInterceptor
 ) -> None:
     called: list[object] = []
-    with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[recording]) as producer:
         with pytest.raises(errors.UnknownTopicError):
-            producer.send(topic, b"v", partition=7, on_delivery=lambda *told: called.append(told))
+            producer.send(
+                topic, b"v", partition=7, on_delivery=lambda *arguments: called.append(arguments)
+            )
         with pytest.raises(TypeError):
             producer.send(topic, 5)
-    [(where, error), (other, wrong_type)] = listening.heard
+    [(where, error), (other, wrong_type)] = recording.acknowledged
     assert (where.topic, where.partition, where.offset) == (topic, 7, None)
     assert isinstance(error, errors.UnknownTopicError)
     assert (other.partition, type(wrong_type)) == (-1, TypeError)
-    assert not called, "whoever calls send has the exception"
+    assert not called, "send already raised the exception"
 
 
-def test_each_record_of_a_batch_is_told_of_once(
-    mock_cluster: MockCluster, topic: str, listening: Listening
+def test_each_record_of_a_batch_is_reported_once(
+    mock_cluster: MockCluster, topic: str, recording: RecordingInterceptor
 ) -> None:
-    with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[recording]) as producer:
         sent = producer.send_batch(topic, ["a", "b", "c"], partitions=[0, 7, 1])
         assert [first for first, _, _ in sent.errors(10)] == [1]
         producer.flush()
-        told = sorted(
+        reported = sorted(
             (where.partition, where.offset)
-            for where, _ in listening.heard
+            for where, _ in recording.acknowledged
             if where.offset is not None
         )
-        assert told == [(0, 0), (1, 0)]
-        [(where, _)] = [heard for heard in listening.heard if heard[1] is not None]
+        assert reported == [(0, 0), (1, 0)]
+        [(where, _)] = [
+            acknowledged for acknowledged in recording.acknowledged if acknowledged[1] is not None
+        ]
         assert where.partition == 7
-        listening.heard.clear()
-        # The second is of no type that can be sent, so that none is.
+        recording.acknowledged.clear()
+        # The second value has an unsupported type, so nothing is sent.
         with pytest.raises(TypeError):
             producer.send_batch(topic, ["a", 5, "c"])
-        assert [type(error) for _, error in listening.heard] == [TypeError, TypeError]
-        with pytest.raises(errors.ConfigError, match="interceptors take Python records"):
+        assert [type(error) for _, error in recording.acknowledged] == [TypeError, TypeError]
+        with pytest.raises(errors.ConfigError, match="interceptors see records of Python"):
             producer.send_batch(topic, pa.array(["x"]))
     assert [names(row) for row in rows(mock_cluster, topic)] == [[b"first"], [b"first"]]
 
 
-def test_a_failure_is_told(mock_cluster: MockCluster, single: str, listening: Listening) -> None:
-    with ottla.Producer(mock_cluster.bootstrap, interceptors=[listening]) as producer:
+def test_a_failure_is_reported(
+    mock_cluster: MockCluster, single: str, recording: RecordingInterceptor
+) -> None:
+    with ottla.Producer(mock_cluster.bootstrap, interceptors=[recording]) as producer:
         producer.send(single, b"v").result(30)
         mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
         assert producer.send(single, b"v").exception(10)
         producer.flush()
-    _, (where, error) = listening.heard
+    _, (where, error) = recording.acknowledged
     assert (where.partition, where.offset) == (0, None)
     assert isinstance(error, errors.BrokerError)
     assert error.name == "INVALID_RECORD"
 
 
-def test_with_asyncio(mock_cluster: MockCluster, topic: str, listening: Listening) -> None:
+def test_with_asyncio(
+    mock_cluster: MockCluster, topic: str, recording: RecordingInterceptor
+) -> None:
     async def work() -> None:
         async with ottla.AsyncProducer(
-            mock_cluster.bootstrap, interceptors=[listening, Broken()]
+            mock_cluster.bootstrap, interceptors=[recording, Broken()]
         ) as producer:
-            # The first waits for its topic, the second does not.
+            # The first send waits for its topic, the second does not.
             for _ in range(2):
                 await producer.send(topic, b"v", partition=1)
             with pytest.raises(errors.UnknownTopicError):
@@ -207,20 +215,20 @@ def test_with_asyncio(mock_cluster: MockCluster, topic: str, listening: Listenin
             assert [first for first, _, _ in await sent.errors()] == [1]
             with pytest.raises(errors.ConfigError):
                 await producer.send_batch(topic, pa.array(["x"]))
-        assert listening.closed == 1
+        assert recording.closed == 1
 
     loops.run(work(), 60)
-    told = sorted((where.partition, error is None) for where, error in listening.heard)
-    assert told == [(1, True), (1, True), (2, True), (7, False), (9, False)]
-    assert listening.threads == {threading.current_thread().name}
+    reported = sorted((where.partition, error is None) for where, error in recording.acknowledged)
+    assert reported == [(1, True), (1, True), (2, True), (7, False), (9, False)]
+    assert recording.threads == {threading.current_thread().name}
 
 
 @pytest.mark.parametrize("kind", [ottla.Producer, ottla.AsyncProducer])
-def test_they_hear_of_a_close_that_was_in_vain(
-    mock_cluster: MockCluster, single: str, listening: Listening, kind: Any
+def test_close_runs_after_a_close_timeout(
+    mock_cluster: MockCluster, single: str, recording: RecordingInterceptor, kind: Any
 ) -> None:
-    """And of the records that it has failed, before."""
-    producer = kind(mock_cluster.bootstrap, linger_ms=0, interceptors=[listening])
+    """Records that `close` fails are reported before the interceptor is closed."""
+    producer = kind(mock_cluster.bootstrap, linger_ms=0, interceptors=[recording])
 
     async def work() -> None:
         await producer.send(single, b"v")
@@ -239,10 +247,10 @@ def test_they_hear_of_a_close_that_was_in_vain(
         producer.send(single, b"v")
         with pytest.raises(errors.TimeoutError):
             producer.close(0)
-    assert listening.closed == 1
-    assert [error is None for _, error in listening.heard] == [True, False]
+    assert recording.closed == 1
+    assert [error is None for _, error in recording.acknowledged] == [True, False]
 
 
-def test_what_is_no_interceptor_is_refused(mock_cluster: MockCluster) -> None:
+def test_invalid_interceptors_are_rejected(mock_cluster: MockCluster) -> None:
     with pytest.raises(errors.ConfigError, match="an object of type int has no on_send"):
         ottla.Producer(mock_cluster.bootstrap, interceptors=[5])  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""Ctrl-C ends every wait at once with a KeyboardInterrupt (R1): the goal is 100 ms."""
+"""Ctrl-C ends every wait with a KeyboardInterrupt within 100 ms (R1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ottla.testing import MockCluster
 from tests.support.child import assert_interruptible, interrupt_child
 from tests.support.loops import run
 
-# The goal is 0.1 s; the machine may be busy with other tests.
+# The goal is 0.1 s; a busy machine needs slack.
 SLACK = 0.5
 
 SETUP = """
@@ -78,7 +78,7 @@ WAITS = {
         "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n"
         "say('waiting')\nottla.Client(f'127.0.0.1:{server.getsockname()[1]}')"
     ),
-    # A documentation address: packets to it vanish, or are refused where there is no route.
+    # A documentation address (RFC 5737): packets are dropped, or rejected without a route.
     "a black hole": (
         "say('waiting')\n"
         "while True:\n    try: ottla.Client('192.0.2.1:9092')\n"
@@ -88,15 +88,15 @@ WAITS = {
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_ctrl_c_ends_the_wait(wait: str) -> None:
+def test_ctrl_c_interrupts_the_wait(wait: str) -> None:
     waiting = "\n".join("    " + line for line in WAITS[wait].splitlines())
-    told = "except KeyboardInterrupt:\n    say('interrupted')\n    os._exit(7)"
-    program = f"{SETUP}\ntry:\n{waiting}\n{told}"
+    handler = "except KeyboardInterrupt:\n    say('interrupted')\n    os._exit(7)"
+    program = f"{SETUP}\ntry:\n{waiting}\n{handler}"
     assert_interruptible(program, SLACK, code=7)
 
 
 def test_ctrl_c_in_an_exported_stream_is_not_lost() -> None:
-    # Arrow turns the exception into words; the interrupt itself must come through all the same.
+    # Arrow turns the exception into a message; the interrupt itself must still be raised.
     program = (
         SETUP
         + """
@@ -119,8 +119,8 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_in_a_deserializer_is_not_lost() -> None:
-    # Regression: with records at hand that were made before, poll returned them and forgot about
-    # the Ctrl-C, which, unlike what a record is to blame for, does not come again.
+    # Regression: if poll had already deserialized some records, it returned them and dropped the
+    # Ctrl-C. Unlike an error caused by a record, an interrupt does not recur.
     program = """
 cluster = MockCluster(brokers=1)
 cluster.create_topic("t", partitions=1)
@@ -148,13 +148,13 @@ except KeyboardInterrupt:
 
 
 class Interrupted:
-    """A deserializer that is interrupted some of the times that it is called."""
+    """A deserializer that raises on some of its calls."""
 
     def __init__(self, how: type[BaseException], *at: int) -> None:
         self.how, self.at, self.calls = how, at, 0
 
     def __call__(self, data: bytes) -> bytes:
-        """Give the bytes, or raise."""
+        """Return the bytes, or raise."""
         self.calls += 1
         if self.calls in self.at:
             raise self.how
@@ -166,12 +166,12 @@ class Interrupted:
 def test_a_deserializer_that_is_interrupted_loses_no_record(
     mock_cluster: MockCluster, topic: str, kind: str, how: type[BaseException]
 ) -> None:
-    # Regression: as above. What was made until then is made again by the next poll.
+    # Regression: as above. The next poll deserializes the same records again.
     for partition in range(3):
         mock_cluster.append(topic, partition, [b"v"] * 5)
     config: dict[str, Any] = {
         "auto_offset_reset": "earliest",
-        # Each record is made once at least, so that these calls come.
+        # Each record is deserialized at least once, so these calls happen.
         "value_deserializer": Interrupted(how, 2, 9, 15),
     }
     all_places = [(partition, offset) for partition in range(3) for offset in range(5)]
@@ -181,7 +181,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
     def note(records: list[ottla.Record]) -> None:
         seen.extend((record.partition, record.offset) for record in records)
 
-    def handed_out() -> list[int]:
+    def returned_offsets() -> list[int]:
         return [sum(at == partition for at, _ in seen) for partition in range(3)]
 
     def sync() -> None:
@@ -193,7 +193,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
                     note(consumer.poll(1))
                 except how:
                     interrupts += 1
-                assert [consumer.position(topic, p) for p in range(3)] == handed_out()
+                assert [consumer.position(topic, p) for p in range(3)] == returned_offsets()
 
     async def asynchronous() -> None:
         nonlocal interrupts
@@ -204,7 +204,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
                     note(await consumer.poll(1))
                 except how:
                     interrupts += 1
-                assert [await consumer.position(topic, p) for p in range(3)] == handed_out()
+                assert [await consumer.position(topic, p) for p in range(3)] == returned_offsets()
 
     if kind == "sync":
         sync()
@@ -219,11 +219,11 @@ def test_ctrl_c_unhandled_ends_the_program() -> None:
     ended, reacted = interrupt_child(program)
     assert "KeyboardInterrupt" in ended.output
     assert ended.code in {-2, 130}
-    # Long before the record's own time is over.
+    # Long before the record's delivery timeout.
     assert reacted < 20
 
 
-def test_a_handler_that_does_not_raise_lets_the_wait_go_on() -> None:
+def test_a_handler_that_does_not_raise_resumes_the_wait() -> None:
     program = (
         SETUP
         + """
@@ -231,7 +231,7 @@ signal.signal(signal.SIGINT, lambda *_: say("handled"))
 sent = producer.send("t", "x")
 say("waiting")
 try:
-    # Long enough for the signal to come before its end.
+    # Long enough for the signal to arrive during the wait.
     sent.result(5)
 except ottla.errors.TimeoutError:
     say("timed out")

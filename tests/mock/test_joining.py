@@ -1,4 +1,4 @@
-"""A member joins its group with its first poll, as Java's: who only subscribes takes no part."""
+"""A member joins its group with its first poll, as in Java: subscribing alone does not join."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ottla.testing import MockCluster
 from tests.support.consumers import KINDS, TIMEOUT, read
 
 ALL = [("orders", 0), ("orders", 1), ("orders", 2)]
-OF_MEMBERS = ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "ConsumerGroupHeartbeat"]
+GROUP_APIS = ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "ConsumerGroupHeartbeat"]
 
 
 @pytest.fixture(params=["classic", "consumer"])
 def config(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What a member of the group `g` is made with."""
-    beat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
-    return {"group_id": "g", "group_protocol": request.param, **beat}
+    """The configuration of a member of the group `g`."""
+    heartbeat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
+    return {"group_id": "g", "group_protocol": request.param, **heartbeat}
 
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
-def until(condition: Any, *consumers: Any) -> None:
-    """Have the consumers poll until something is so."""
+def poll_until(condition: Any, *consumers: Any) -> None:
+    """Poll the consumers until the condition holds."""
     deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
@@ -38,12 +38,12 @@ def until(condition: Any, *consumers: Any) -> None:
             consumer.poll(timeout=0.02)
 
 
-def traces(cluster: MockCluster) -> int:
-    """How often brokers heard of a member."""
-    return sum(cluster.request_count(api) for api in OF_MEMBERS)
+def group_requests(cluster: MockCluster) -> int:
+    """Return the number of group requests that brokers received."""
+    return sum(cluster.request_count(api) for api in GROUP_APIS)
 
 
-def test_who_only_subscribes_holds_up_nobody(
+def test_a_consumer_that_never_polls_does_not_delay_the_group(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
 ) -> None:
     with (
@@ -51,28 +51,30 @@ def test_who_only_subscribes_holds_up_nobody(
         kind(mock_cluster.bootstrap, topics=[topic], **config) as busy,
     ):
         assert idle.subscription() == [topic]
-        until(lambda: busy.assignment() == ALL, busy)
+        poll_until(lambda: busy.assignment() == ALL, busy)
         assert len(mock_cluster.members("g")) == 1
-        # One that does not wait is a poll, too.
+        # A poll with a zero timeout counts.
         assert idle.poll(timeout=0) == []
         deadline = time.monotonic() + TIMEOUT
         while len(mock_cluster.members("g")) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        until(lambda: idle.assignment() and len(busy.assignment()) < 3, idle, busy)
+        poll_until(lambda: idle.assignment() and len(busy.assignment()) < 3, idle, busy)
 
 
 @pytest.mark.parametrize("how", ["poll", "poll_arrow", "iterate"])
-def test_each_way_to_poll_joins(
+def test_every_kind_of_poll_joins(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any], how: str
 ) -> None:
     mock_cluster.append(topic, 0, [b"v"])
-    given = {"topics": [topic], "auto_offset_reset": "earliest", **config}
-    with kind(mock_cluster.bootstrap, **given) as consumer:
+    options = {"topics": [topic], "auto_offset_reset": "earliest", **config}
+    with kind(mock_cluster.bootstrap, **options) as consumer:
         consumer.wakeup()
         with pytest.raises(errors.WakeupError):
             consumer.poll(timeout=0)
-        assert traces(mock_cluster) == 0, "it was woken before it began"
+        assert group_requests(mock_cluster) == 0, (
+            "the consumer contacted the group before its first poll"
+        )
         if how == "poll":
             assert [record.value for record in read(consumer, 1)] == [b"v"]
         elif how == "poll_arrow":
@@ -84,7 +86,7 @@ def test_each_way_to_poll_joins(
         assert len(mock_cluster.members("g")) == 1
 
 
-def test_who_ends_before_the_first_poll_leaves_no_trace(
+def test_closing_before_the_first_poll_never_contacts_the_group(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
 ) -> None:
     with kind(mock_cluster.bootstrap, topics=[topic], **config):
@@ -95,15 +97,15 @@ def test_who_ends_before_the_first_poll_leaves_no_trace(
         with pytest.raises(errors.StateError, match="nothing to poll"):
             consumer.poll(timeout=0)
         consumer.assign([(topic, 0)])
-    assert traces(mock_cluster) == 0
+    assert group_requests(mock_cluster) == 0
 
 
 def test_calls_before_the_first_poll(
     mock_cluster: MockCluster, topic: str, kind: Any, config: dict[str, Any]
 ) -> None:
     mock_cluster.commit("g", topic, 0, 7)
-    given = {"topics": [topic], "enable_auto_commit": False, **config}
-    with kind(mock_cluster.bootstrap, **given) as consumer:
+    options = {"topics": [topic], "enable_auto_commit": False, **config}
+    with kind(mock_cluster.bootstrap, **options) as consumer:
         metadata = consumer.group_metadata()
         assert (metadata.group_id, metadata.generation, metadata.member_id) == ("g", -1, "")
         assert consumer.assignment() == []
@@ -115,8 +117,8 @@ def test_calls_before_the_first_poll(
             consumer.position(topic, 0)
         assert consumer.committed((topic, 0)) == {(topic, 0): ottla.OffsetAndMetadata(7)}
         assert consumer.committed() == {}
-        assert traces(mock_cluster) == 0
+        assert group_requests(mock_cluster) == 0
         assert mock_cluster.committed("g") == {(topic, 0): 7}
-        until(lambda: consumer.assignment() == ALL, consumer)
+        poll_until(lambda: consumer.assignment() == ALL, consumer)
         consumer.commit({(topic, 0): 9})
     assert mock_cluster.committed("g")[topic, 0] == 9

@@ -1,4 +1,4 @@
-"""What the engine tells arrives at Python's loggers, at their levels, holding nobody up."""
+"""Engine events reach Python's loggers at their levels without blocking the client."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ottla.testing import MockCluster
 TIMEOUT = 60.0
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + TIMEOUT
     while not condition():
-        assert time.monotonic() < deadline, "not in time"
+        assert time.monotonic() < deadline, "the condition did not hold within the deadline"
         time.sleep(0.01)
 
 
@@ -28,17 +28,17 @@ def names(caplog: pytest.LogCaptureFixture) -> set[str]:
     return {record.name for record in caplog.records}
 
 
-def test_events_go_to_the_logger_of_their_name(caplog: pytest.LogCaptureFixture) -> None:
+def test_events_reach_the_logger_of_their_name(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "ottla"), MockCluster(brokers=1) as cluster:
         with ottla.Client(cluster.bootstrap) as client:
-            # Levels are copied when a call comes by, once a second.
-            until(
+            # Calls copy the levels, at most once a second.
+            wait_until(
                 lambda: bool(
                     client.list_topics(timeout=30) is not None and "ottla.metadata" in names(caplog)
                 )
             )
-        # The last word, or the next test would hear it.
-        until(lambda: any("connection ended" in text for text in caplog.messages))
+        # Wait for the last event, or the next test would receive it.
+        wait_until(lambda: any("connection ended" in text for text in caplog.messages))
     assert "ottla.connection" in names(caplog)
     record = next(record for record in caplog.records if record.name == "ottla.metadata")
     assert record.levelno == logging.DEBUG
@@ -47,14 +47,14 @@ def test_events_go_to_the_logger_of_their_name(caplog: pytest.LogCaptureFixture)
     assert record.lineno > 0
 
 
-def test_below_its_level_a_logger_hears_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_loggers_filter_by_level(caplog: pytest.LogCaptureFixture) -> None:
     with (
         caplog.at_level(logging.WARNING, "ottla"),
         caplog.at_level(logging.DEBUG, "ottla.metadata"),
         MockCluster(brokers=1) as cluster,
         ottla.Client(cluster.bootstrap) as client,
     ):
-        until(lambda: bool(client.list_topics(timeout=30) is not None and names(caplog)))
+        wait_until(lambda: bool(client.list_topics(timeout=30) is not None and names(caplog)))
     assert names(caplog) == {"ottla.metadata"}
 
 
@@ -68,7 +68,7 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_program_that_does_not_care_sees_nothing() -> None:
+def test_without_logging_configuration_nothing_is_printed() -> None:
     ended = run(
         """
         import ottla
@@ -81,7 +81,7 @@ def test_a_program_that_does_not_care_sees_nothing() -> None:
     assert (ended.stdout, ended.stderr) == ("", "")
 
 
-def test_the_last_events_come_before_the_interpreter_ends() -> None:
+def test_last_events_are_logged_before_the_interpreter_exits() -> None:
     ended = run(
         """
         import logging
@@ -95,7 +95,7 @@ def test_the_last_events_come_before_the_interpreter_ends() -> None:
     assert "ottla.metadata refreshed generation=1" in ended.stderr
 
 
-def test_a_forked_child_logs_by_itself() -> None:
+def test_a_forked_child_logs() -> None:
     ended = run(
         """
         import logging, os, sys
@@ -117,7 +117,7 @@ def test_a_forked_child_logs_by_itself() -> None:
     assert f"{child} ottla.metadata refreshed generation=1" in ended.stderr
 
 
-def test_a_handler_that_blocks_holds_nobody_up() -> None:
+def test_a_blocking_handler_does_not_block_the_client() -> None:
     ended = run(
         """
         import logging, threading, time
@@ -132,7 +132,7 @@ def test_a_handler_that_blocks_holds_nobody_up() -> None:
         with MockCluster(brokers=1) as cluster:
             with ottla.Client(cluster.bootstrap) as client:
                 started = time.monotonic()
-                for _ in range(2000):  # more than the queue holds
+                for _ in range(2000):  # more than the queue's capacity
                     client.list_topics()
                 assert time.monotonic() - started < 80
         release.set()
@@ -153,7 +153,7 @@ def test_a_handler_that_blocks_holds_nobody_up() -> None:
         ("localhost:9092", "SASL_PLAINTEXT", "PLAIN", False),
     ],
 )
-def test_a_password_over_plaintext_is_warned_about(
+def test_sending_a_password_over_plaintext_warns(
     caplog: pytest.LogCaptureFixture, server: str, protocol: str, mechanism: str, warned: bool
 ) -> None:
     config = {
@@ -165,10 +165,10 @@ def test_a_password_over_plaintext_is_warned_about(
     with caplog.at_level(logging.WARNING, "ottla"):
         with ottla.Client(server, config, connect=False):
             pass
-        # This warning is the last of all: events come in order.
+        # Events arrive in order, so this warning is the last.
         with ottla.Client(server, {"partitioner.rack.aware": True}, connect=False):
             pass
-        until(lambda: any("partitioner.rack.aware" in text for text in caplog.messages))
+        wait_until(lambda: any("partitioner.rack.aware" in text for text in caplog.messages))
     messages = [text for text in caplog.messages if "sends credentials unencrypted" in text]
     assert len(messages) == int(warned)
     assert all("secret" not in text for text in messages)

@@ -1,5 +1,5 @@
-"""Who does not poll for ``max.poll.interval.ms`` leaves its group, is told so, and goes on with the
-next poll: both kinds of consumer, both protocols, polled and iterated over."""
+"""A consumer that does not poll for ``max.poll.interval.ms`` leaves its group, raises, and rejoins
+with the next poll: blocking and asyncio, both protocols, polled and iterated over."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ ALL = [(p, n) for p in range(3) for n in range(10)]
 
 @pytest.fixture(params=["classic", "consumer"])
 def config(request: pytest.FixtureRequest, mock_cluster: MockCluster, topic: str) -> dict[str, Any]:
-    """What a member of the group `g` is made with; it has ten records a partition to read."""
+    """The configuration of a member of the group `g`; each partition has ten records."""
     for partition in range(3):
         mock_cluster.append(topic, partition, [b"v"] * 10)
-    beat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
+    heartbeat = {"heartbeat_interval_ms": 100} if request.param == "classic" else {}
     return {
         "topics": [topic],
         "group_id": "g",
         "group_protocol": request.param,
         "auto_offset_reset": "earliest",
-        # A machine that stands still for a while does not poll either.
+        # A machine pause exceeds the interval as well.
         "max_poll_interval_ms": 2500,
-        **beat,
+        **heartbeat,
     }
 
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait, without polling."""
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for the condition without polling."""
     deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
@@ -50,7 +50,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("how", ["poll", "iterate"])
-def test_who_polls_too_seldom_is_told_and_goes_on(
+def test_exceeding_the_interval_raises_and_the_next_poll_rejoins(
     mock_cluster: MockCluster, kind: Any, config: dict[str, Any], how: str
 ) -> None:
     def take(count: int) -> list[tuple[int, int]]:
@@ -63,14 +63,14 @@ def test_who_polls_too_seldom_is_told_and_goes_on(
         consumer.subscribe(config["topics"], on_lost=lambda _, gone: lost.extend(gone))
         assert sorted(take(30)) == ALL
         first = consumer.group_metadata()
-        until(lambda: mock_cluster.members("g") == ())
-        words = r"max\.poll\.interval\.ms \(2500 ms\)"
-        with pytest.raises(errors.KafkaError, match=words) as raised:
+        wait_until(lambda: mock_cluster.members("g") == ())
+        message = r"max\.poll\.interval\.ms \(2500 ms\)"
+        with pytest.raises(errors.KafkaError, match=message) as raised:
             consumer.commit()
         assert raised.value.name == "UNKNOWN_MEMBER_ID"
         assert "Poll more often" in str(raised.value)
         assert mock_cluster.committed("g") == {}
-        # It is a member again, which has lost what it had, and begins where the group stands.
+        # It rejoined, lost its partitions, and starts from the group's committed offsets.
         assert sorted(take(30)) == ALL
         assert sorted(lost) == [("orders", partition) for partition in range(3)]
         assert consumer.group_metadata() != first
@@ -78,28 +78,28 @@ def test_who_polls_too_seldom_is_told_and_goes_on(
     assert sorted(mock_cluster.committed("g").values()) == [10, 10, 10]
 
 
-def test_what_is_at_hand_is_not_handed_out_by_who_has_left(
+def test_buffered_records_are_dropped_after_leaving(
     mock_cluster: MockCluster, kind: Any, config: dict[str, Any]
 ) -> None:
-    """It may be another member's by now: it is read again from what the group has committed."""
+    """The partition may have another owner by now: reading resumes at the committed offset."""
     with kind(mock_cluster.bootstrap, **config) as consumer:
         seen = positions_of([next(consumer) for _ in range(5)])
-        until(lambda: mock_cluster.members("g") == ())
+        wait_until(lambda: mock_cluster.members("g") == ())
         again = positions_of([next(consumer) for _ in range(30)])
         committed = mock_cluster.committed("g")
-        assert sorted(again) == ALL, f"{seen} were handed out, and {committed} committed"
+        assert sorted(again) == ALL, f"{seen} were returned, {committed} committed"
 
 
-def test_the_log_says_so(
+def test_exceeding_the_interval_is_logged(
     mock_cluster: MockCluster, config: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who commits by itself raises nothing: its records come again."""
+    """With auto-commit, nothing is raised: the records are delivered again."""
     with ottla.Consumer(mock_cluster.bootstrap, **config) as consumer:
         assert len(read(consumer, 30)) == 30
-        until(lambda: "has not polled for max.poll.interval.ms (2500 ms)" in caplog.text)
+        wait_until(lambda: "has not polled for max.poll.interval.ms (2500 ms)" in caplog.text)
 
 
-def test_a_task_that_waits_polls_and_one_that_works_does_not(
+def test_iterating_counts_as_polling_but_processing_does_not(
     mock_cluster: MockCluster, config: dict[str, Any]
 ) -> None:
     async def run() -> None:
@@ -109,13 +109,13 @@ def test_a_task_that_waits_polls_and_one_that_works_does_not(
             for _ in range(30):
                 await anext(consumer)
             me = consumer.group_metadata().member_id
-            # An iteration that waits for records is a poll: it may take as long as it likes.
+            # Iteration that waits for records counts as polling, however long it takes.
             waiting = asyncio.ensure_future(anext(consumer))
             await asyncio.sleep(4.0)
             assert [member.id for member in mock_cluster.members("g")] == [me]
             mock_cluster.append("orders", 0, [b"w"])
             assert (await asyncio.wait_for(waiting, TIMEOUT)).value == b"w"
-            # A task that works on a record, awaiting something else, does not poll.
+            # A task that processes a record while awaiting something else does not poll.
             deadline = time.monotonic() + TIMEOUT
             while mock_cluster.members("g"):
                 assert time.monotonic() < deadline

@@ -1,4 +1,4 @@
-"""MockCluster keeps what its methods say, and the fixture gives each test a fresh one."""
+"""MockCluster behaves as documented, and the fixture creates one for each test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_fixture_comes_with_the_package(pytestconfig: pytest.Config) -> None
 
 
 @pytest.mark.parametrize(("brokers", "racks"), [(1, None), (5, ["x", "y"]), (2, [])])
-def test_shapes(brokers: int, racks: list[str] | None) -> None:
+def test_cluster_sizes(brokers: int, racks: list[str] | None) -> None:
     with MockCluster(brokers, racks=racks, default_partitions=4) as cluster:
         cluster.create_topic("t")
         with ottla.Client(cluster.bootstrap) as client:
@@ -42,7 +42,7 @@ def test_shapes(brokers: int, racks: list[str] | None) -> None:
 
 
 @pytest.mark.parametrize("brokers", [0, 1001])
-def test_impossible_shapes_are_told(brokers: int) -> None:
+def test_invalid_cluster_sizes_raise(brokers: int) -> None:
     with pytest.raises(errors.ConfigError, match="brokers is"):
         MockCluster(brokers)
 
@@ -87,7 +87,7 @@ def test_records(mock_cluster: MockCluster, producer: ottla.Producer, single: st
 def test_close_ends_the_cluster() -> None:
     with MockCluster(brokers=1) as cluster:
         address = cluster.brokers[1]
-    cluster.close()  # again, to no effect
+    cluster.close()  # a second close has no effect
     host, port = address.split(":")
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port)), timeout=2)
@@ -98,7 +98,7 @@ def test_close_ends_the_cluster() -> None:
 
 def test_log_append_time(mock_cluster: MockCluster, producer: ottla.Producer) -> None:
     mock_cluster.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
-    told = producer.send("t", "v", timestamp=5).result(5).timestamp
-    assert told > 1_600_000_000_000
+    append_time = producer.send("t", "v", timestamp=5).result(5).timestamp
+    assert append_time > 1_600_000_000_000
     row = next(iter(ottla.scan("t", mock_cluster.bootstrap)))
     assert len(row) == 1

@@ -1,4 +1,4 @@
-"""What the mock cluster shows of groups and logs, and what tests do to them."""
+"""The mock cluster's methods that inspect and change groups and logs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ottla import errors
 from ottla.testing import MockCluster
 
 
-def test_offsets_are_committed_seen_and_forgotten(mock_cluster: MockCluster) -> None:
+def test_commit_list_and_delete_offsets(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("t", partitions=2)
     assert mock_cluster.committed("billing") == {}
     assert mock_cluster.group("billing") is None
@@ -38,7 +38,7 @@ def test_a_coordinator_moves(mock_cluster: MockCluster) -> None:
         mock_cluster.move_coordinator("billing", after)
 
 
-def test_only_what_is_committed_is_read(mock_cluster: MockCluster) -> None:
+def test_only_committed_transactions_are_read(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("t", partitions=1)
     assert mock_cluster.append("t", 0, [b"plain"]) == 0
     assert mock_cluster.append_in_transaction("t", 0, 7, [b"a", b"b"]) == 1
@@ -53,7 +53,7 @@ def test_only_what_is_committed_is_read(mock_cluster: MockCluster) -> None:
     assert mock_cluster.end_offset("t", 0) == 1
 
 
-def test_older_brokers_lack_what_they_lack() -> None:
+def test_older_brokers_lack_newer_features() -> None:
     with MockCluster(1, without=["ConsumerGroupHeartbeat", "DescribeCluster"]) as cluster:
         assert cluster.bootstrap
     with pytest.raises(errors.ConfigError, match="NoSuchApi"):

@@ -1,4 +1,4 @@
-"""A datetime without a time zone is refused wherever a time is taken, in the same words."""
+"""Every parameter that takes a time rejects naive datetimes with the same message."""
 
 from __future__ import annotations
 
@@ -82,23 +82,23 @@ TAKES: list[Callable[[str, datetime], Any]] = [
 ]
 
 
-def given(take: Callable[[str, datetime], Any], servers: str, when: datetime) -> object:
-    """Call it, or run the coroutine that it is."""
+def call(take: Callable[[str, datetime], Any], servers: str, when: datetime) -> object:
+    """Call the function and run the coroutine that it may return."""
     return run(take(servers, when)) if take.__name__.startswith("_async") else take(servers, when)
 
 
 @pytest.mark.parametrize("take", TAKES)
-def test_a_naive_datetime_is_refused(
+def test_naive_datetimes_are_rejected(
     take: Callable[[str, datetime], Any], mock_cluster: MockCluster, topic: str
 ) -> None:
     with pytest.raises(errors.ConfigError, match=WORDS) as raised:
-        given(take, mock_cluster.bootstrap, NAIVE)
+        call(take, mock_cluster.bootstrap, NAIVE)
     assert str(NAIVE) in str(raised.value)
     assert sum(mock_cluster.end_offset(topic, partition) for partition in range(3)) == 0
-    given(take, mock_cluster.bootstrap, AWARE)
+    call(take, mock_cluster.bootstrap, AWARE)
 
 
-def test_a_datetime_is_the_moment_that_it_names(mock_cluster: MockCluster, single: str) -> None:
+def test_aware_datetimes_are_converted_to_utc(mock_cluster: MockCluster, single: str) -> None:
     elsewhere = AWARE.astimezone(timezone(timedelta(hours=-5)))
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         for when in (MILLIS - 1, MILLIS, MILLIS + 1):
@@ -114,7 +114,7 @@ def test_a_datetime_is_the_moment_that_it_names(mock_cluster: MockCluster, singl
 
 
 def test_a_column_without_a_time_zone_is_in_utc(mock_cluster: MockCluster, single: str) -> None:
-    """Arrow has no word for a missing zone; its library writes naive datetimes as they are."""
+    """Arrow columns without a time zone count as UTC: pyarrow stores naive datetimes unchanged."""
     table = pa.table({"value": ["v"], "timestamp": pa.array([NAIVE], pa.timestamp("us"))})
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         assert producer.send_batch(single, table).result(30) == 1

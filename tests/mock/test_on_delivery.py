@@ -1,4 +1,4 @@
-"""``on_delivery``: called once a record, on a thread of its own, and heard of when it raises."""
+"""``on_delivery`` is called once per record on a dedicated thread; its exceptions are reported."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.support.child import interrupt_child, run_child
 Called = tuple[errors.KafkaError | None, ottla.RecordMetadata]
 
 
-def until(condition: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_each_is_called_once_in_order(producer: ottla.Producer, single: str) -> None:
+def test_callbacks_run_once_and_in_order(producer: ottla.Producer, single: str) -> None:
     called: list[tuple[int, Called, str]] = []
 
     def callback(number: int, error: errors.KafkaError | None, where: ottla.RecordMetadata) -> None:
@@ -45,26 +45,24 @@ def test_each_is_called_once_in_order(producer: ottla.Producer, single: str) -> 
     assert [number for number, _, _ in called] == list(range(5000))
     assert {thread for _, _, thread in called} == {"ottla-delivery"}
     assert all(error is None for _, (error, _), _ in called)
-    places = [(m.topic, m.partition, m.offset, m.timestamp) for _, (_, m), _ in called]
-    assert places == [(single, 0, number, number) for number in range(5000)]
+    metadata = [(m.topic, m.partition, m.offset, m.timestamp) for _, (_, m), _ in called]
+    assert metadata == [(single, 0, number, number) for number in range(5000)]
 
 
-def test_each_is_told_once_whatever_happens_to_the_connection(
-    mock_cluster: MockCluster, topic: str
-) -> None:
-    """Answers and requests that are lost, leaders that say no, batches that are refused."""
-    told: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
+def test_callbacks_run_once_despite_faults(mock_cluster: MockCluster, topic: str) -> None:
+    """The faults: lost requests and responses, NOT_LEADER errors and rejected batches."""
+    calls: dict[int, list[tuple[int, bool, int | None]]] = {0: [], 1: [], 2: []}
 
     def note(number: int, error: errors.KafkaError | None, where: ottla.RecordMetadata) -> None:
-        told[where.partition].append((number, error is None, where.offset))
+        calls[where.partition].append((number, error is None, where.offset))
 
-    chosen = random.Random(11)
+    random_faults = random.Random(11)
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, batch_size=200, request_timeout_ms=20_000
     ) as producer:
         for number in range(3000):
             if number % 100 == 50:
-                fault = chosen.choice(
+                fault = random_faults.choice(
                     [
                         Fault.disconnect("after"),
                         Fault.disconnect("before"),
@@ -80,7 +78,7 @@ def test_each_is_told_once_whatever_happens_to_the_connection(
                 on_delivery=partial(note, number),
             )
         producer.flush()
-    for partition, records in told.items():
+    for partition, records in calls.items():
         assert [number for number, _, _ in records] == list(range(partition, 3000, 3))
         offsets = [offset for _, written, offset in records if written and offset is not None]
         assert offsets == sorted(set(offsets))
@@ -88,7 +86,7 @@ def test_each_is_told_once_whatever_happens_to_the_connection(
         assert mock_cluster.end_offset(topic, partition) == written
 
 
-def test_a_failure_is_told_with_what_is_known(
+def test_a_failure_carries_topic_and_partition(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     producer.send(single, b"before").result(10)
@@ -104,7 +102,7 @@ def test_a_failure_is_told_with_what_is_known(
     assert (where.topic, where.partition, where.offset, where.timestamp) == (single, 0, None, 7)
 
 
-def test_what_is_unsent_at_the_end_is_told_too(mock_cluster: MockCluster, single: str) -> None:
+def test_unsent_records_call_back_on_close(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap)
     producer.send(single, b"before").result(10)
     mock_cluster.inject(Fault.silence(), api="Produce")
@@ -117,7 +115,7 @@ def test_what_is_unsent_at_the_end_is_told_too(mock_cluster: MockCluster, single
     assert all(isinstance(error, errors.KafkaError) for error, _ in called)
 
 
-def test_what_a_callback_raises_is_raised_once(producer: ottla.Producer, single: str) -> None:
+def test_a_callback_exception_is_raised_once(producer: ottla.Producer, single: str) -> None:
     called = []
 
     def callback(error: object, where: ottla.RecordMetadata) -> None:
@@ -129,11 +127,11 @@ def test_what_a_callback_raises_is_raised_once(producer: ottla.Producer, single:
         producer.send(single, b"v", on_delivery=callback)
     with pytest.raises(ZeroDivisionError, match="mine"):
         producer.flush()
-    assert called == [0, 1, 2], "the others are called all the same"
+    assert called == [0, 1, 2], "the other callbacks were not called"
     producer.flush()
 
 
-def test_close_raises_it_too(mock_cluster: MockCluster, single: str) -> None:
+def test_close_raises_callback_exceptions(mock_cluster: MockCluster, single: str) -> None:
     def callback(error: object, where: object) -> None:
         raise ZeroDivisionError("mine")
 
@@ -144,7 +142,7 @@ def test_close_raises_it_too(mock_cluster: MockCluster, single: str) -> None:
         producer.send(single, b"v", on_delivery=callback)
 
 
-def test_a_second_one_is_logged(
+def test_further_callback_exceptions_are_logged(
     producer: ottla.Producer, single: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def callback(error: object, where: ottla.RecordMetadata) -> None:
@@ -167,13 +165,11 @@ def test_a_callback_may_send(producer: ottla.Producer, single: str) -> None:
         producer.send(single, b"second", on_delivery=second)
 
     producer.send(single, b"first", on_delivery=first)
-    until(lambda: called)
+    wait_until(lambda: called)
     assert called == [1]
 
 
-def test_a_callback_that_blocks_holds_up_flush_and_nothing_else(
-    producer: ottla.Producer, single: str
-) -> None:
+def test_a_blocking_callback_delays_only_flush(producer: ottla.Producer, single: str) -> None:
     free = threading.Event()
     producer.send(single, b"v", on_delivery=lambda error, where: free.wait(60))
     assert producer.send(single, b"v").result(20).offset is not None
@@ -183,7 +179,7 @@ def test_a_callback_that_blocks_holds_up_flush_and_nothing_else(
     producer.flush()
 
 
-def test_what_is_no_callable_is_refused(producer: ottla.Producer, single: str) -> None:
+def test_on_delivery_must_be_callable(producer: ottla.Producer, single: str) -> None:
     with pytest.raises(TypeError, match="on_delivery is of type int"):
         producer.send(single, b"v", on_delivery=1)  # type: ignore[arg-type]
 
@@ -199,23 +195,21 @@ def test_the_thread_ends_with_the_producer(mock_cluster: MockCluster, single: st
     for _ in range(20):
         with ottla.Producer(mock_cluster.bootstrap) as producer:
             producer.send(single, b"v", on_delivery=lambda *arguments: called.append(arguments))
-        # One that was closed has no thread, even while somebody holds it.
+        # A closed producer has no thread, even while it is referenced.
         closed.append(producer)
     assert len(called) == 20
-    until(lambda: not delivery_threads() - before)
+    wait_until(lambda: not delivery_threads() - before)
     producer.close()
 
     dropped = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
     dropped.send(single, b"v", on_delivery=lambda *arguments: called.append(arguments)).result(10)
     del dropped
-    until(lambda: len(called) == 21)
-    until(lambda: not delivery_threads() - before)
+    wait_until(lambda: len(called) == 21)
+    wait_until(lambda: not delivery_threads() - before)
 
 
-def test_batches_of_a_partition_are_told_in_their_order(
-    mock_cluster: MockCluster, topic: str
-) -> None:
-    """Whatever the order in which their answers are worked off: five requests on their way."""
+def test_batches_of_a_partition_call_back_in_order(mock_cluster: MockCluster, topic: str) -> None:
+    """The order holds for any order of responses, with five requests in flight."""
     called: list[tuple[int, int | None]] = []
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0, batch_size=100) as producer:
         for number in range(3000):
@@ -227,11 +221,11 @@ def test_batches_of_a_partition_are_told_in_their_order(
             )
         producer.flush()
     for partition in range(3):
-        told = [offset for where, offset in called if where == partition]
-        assert told == list(range(1000))
+        offsets = [offset for where, offset in called if where == partition]
+        assert offsets == list(range(1000))
 
 
-def test_with_asyncio_it_is_called_on_the_loops_thread(
+def test_with_asyncio_callbacks_run_on_the_loops_thread(
     mock_cluster: MockCluster, single: str
 ) -> None:
     called: list[tuple[Called, threading.Thread]] = []
@@ -244,7 +238,7 @@ def test_with_asyncio_it_is_called_on_the_loops_thread(
         complained: list[dict[str, Any]] = []
         loop.set_exception_handler(lambda loop, context: complained.append(context))
         async with ottla.AsyncProducer(mock_cluster.bootstrap, linger_ms=0) as producer:
-            # The first waits for its topic, the others do not.
+            # The first send waits for its topic, the others do not.
             sent = [producer.send(single, b"v", on_delivery=callback) for _ in range(3)]
             await asyncio.gather(*sent)
             assert [where.offset for (_, where), _ in called] == [0, 1, 2]
@@ -266,12 +260,14 @@ def test_with_asyncio_it_is_called_on_the_loops_thread(
     loops.run(work(), 60)
 
 
-def test_with_asyncio_a_record_that_waits_in_vain_is_told() -> None:
+def test_with_asyncio_a_record_that_times_out_waiting_calls_back() -> None:
     called: list[Called] = []
 
     async def work() -> None:
         async with ottla.AsyncProducer(cluster.bootstrap, max_block_ms=300) as producer:
-            future = producer.send("nowhere", b"v", on_delivery=lambda *told: called.append(told))
+            future = producer.send(
+                "nowhere", b"v", on_delivery=lambda *arguments: called.append(arguments)
+            )
             with pytest.raises(errors.KafkaError):
                 await future
 
@@ -320,7 +316,7 @@ sys.exit(21)
     assert ended.seconds < 50
 
 
-def test_after_a_fork_the_old_refuses_and_a_new_one_calls() -> None:
+def test_after_fork_the_old_producer_raises_and_a_new_one_calls_back() -> None:
     program = f"""{SETUP}
 producer.send("t", b"v", on_delivery=lambda error, where: None)
 producer.flush()

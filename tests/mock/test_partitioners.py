@@ -1,4 +1,4 @@
-"""Partitioners by librdkafka's names choose what librdkafka itself chooses."""
+"""Partitioners with librdkafka's names choose the same partitions as librdkafka."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def wide(mock_cluster: MockCluster) -> str:
     return "wide"
 
 
-def librdkafkas(bootstrap: str, topic: str, keys: list[bytes], partitioner: str) -> list[int]:
-    """Where librdkafka itself sends keys."""
+def librdkafka_partitions(
+    bootstrap: str, topic: str, keys: list[bytes], partitioner: str
+) -> list[int]:
+    """Return the partition that librdkafka chooses for each key."""
     found: dict[int, int] = {}
     settings = {"bootstrap.servers": bootstrap, "partitioner": partitioner, "linger.ms": 0}
     producer = Librdkafka(settings)
@@ -43,12 +45,10 @@ def librdkafkas(bootstrap: str, topic: str, keys: list[bytes], partitioner: str)
 
 
 @pytest.mark.parametrize("name", ["consistent_random", "consistent", "murmur2_random", "murmur2"])
-def test_keys_go_where_librdkafka_sends_them(
-    mock_cluster: MockCluster, wide: str, name: str
-) -> None:
+def test_partitions_match_librdkafka(mock_cluster: MockCluster, wide: str, name: str) -> None:
     made = random.Random(12)
     keys = [made.randbytes(1 + row % 50) for row in range(1_000)]
-    theirs = librdkafkas(mock_cluster.bootstrap, wide, keys, name)
+    expected = librdkafka_partitions(mock_cluster.bootstrap, wide, keys, name)
     with ottla.Producer(mock_cluster.bootstrap, partitioner=name) as producer:
-        ours = [producer.send(wide, b"v", key).partition for key in keys]
-    assert ours == theirs
+        actual = [producer.send(wide, b"v", key).partition for key in keys]
+    assert actual == expected

@@ -1,5 +1,5 @@
-"""A condition that does not pass by itself is a warning within seconds: once per cause, with the
-place and the remedy, for consumers and producers alike."""
+"""Persistent failures of consumers and producers warn within seconds: once per cause, with the
+location and the remedy."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 def poll_until_warned(consumer: ottla.Consumer, warnings: Callable[[], list[str]]) -> str:
     deadline = time.monotonic() + TIMEOUT
     while not warnings():
-        assert time.monotonic() < deadline, "no warning"
+        assert time.monotonic() < deadline, "no warning within the timeout"
         assert consumer.poll(0.1) == []
     return warnings()[0]
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_missing_topic_that_is_subscribed_to(
+def test_subscribing_to_a_missing_topic_warns(
     cluster: MockCluster, warnings: Callable[[], list[str]], protocol: str
 ) -> None:
     with ottla.Consumer(
@@ -62,7 +62,7 @@ def test_a_missing_topic_that_is_subscribed_to(
     assert "the cluster has no topic of this name: create it, or correct the name" in warning
 
 
-def test_a_missing_topic_that_is_assigned_is_an_error_in_the_end(
+def test_assigning_a_missing_topic_warns_then_raises(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     with ottla.Consumer(cluster.bootstrap, default_api_timeout_ms=4_000) as consumer:
@@ -70,16 +70,16 @@ def test_a_missing_topic_that_is_assigned_is_an_error_in_the_end(
         warning = poll_until_warned(consumer, warnings)
         assert "the cluster has no topic of this name" in warning
         with pytest.raises(UnknownTopicError, match="no topic of this name") as caught:
-            poll_for_ever(consumer)
+            poll_until_error(consumer)
         assert caught.value.context["topic"] == "order"
-        # It may be created later.
+        # The topic may be created later.
         cluster.create_topic("order")
         cluster.append("order", 0, [b"late"])
         consumer.seek("order", 0, 0)
         assert [record.value for record in poll_for_records(consumer)] == [b"late"]
 
 
-def poll_for_ever(consumer: ottla.Consumer) -> None:
+def poll_until_error(consumer: ottla.Consumer) -> None:
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
         consumer.poll(0.5)
@@ -93,7 +93,7 @@ def poll_for_records(consumer: ottla.Consumer) -> list[ottla.Record]:
     pytest.fail("no records")
 
 
-def test_a_missing_partition_names_those_that_exist(
+def test_a_missing_partition_warning_names_the_existing_ones(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     with ottla.Consumer(cluster.bootstrap, default_api_timeout_ms=3_000) as consumer:
@@ -105,17 +105,17 @@ def test_a_missing_partition_names_those_that_exist(
         assert "the topic's partitions are 0 to 5" in warning
         assert len(warnings()) == 1, "one warning for both partitions"
         with pytest.raises(UnknownTopicError, match="0 to 5"):
-            poll_for_ever(consumer)
+            poll_until_error(consumer)
 
 
 def leader_and_another(cluster: MockCluster) -> tuple[int, str]:
-    """Return the leader of orders-0, and the address of a broker that is not."""
+    """Return the leader of orders-0 and the address of another broker."""
     leader = cluster.leader("orders", 0)
     assert leader is not None
     return leader, next(server for broker, server in cluster.brokers.items() if broker != leader)
 
 
-def test_an_advertised_address_that_nothing_listens_on(
+def test_advertised_address_without_a_listener(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     address = f"127.0.0.1:{free_ports(1)[0]}"
@@ -132,10 +132,10 @@ def test_an_advertised_address_that_nothing_listens_on(
         assert states[leader].state != "connected"
         assert address in str(states[leader].last_error)
         assert consumer.metrics()["connection-creation-total"] >= 1
-    assert len(warnings()) == 1, "the fetcher and the metadata suffer from the same cause"
+    assert len(warnings()) == 1, "the fetcher and the metadata fail for the same cause"
 
 
-def test_a_broker_that_accepts_connections_and_says_nothing_is_reported_before_its_time_out(
+def test_a_silent_broker_is_reported_before_its_timeout(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     leader, bootstrap = leader_and_another(cluster)
@@ -148,7 +148,7 @@ def test_a_broker_that_accepts_connections_and_says_nothing_is_reported_before_i
     assert "phase ApiVersions" in warning
 
 
-def test_a_producer_that_waits_for_a_missing_topic(
+def test_producer_waiting_for_a_missing_topic(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     with ottla.Producer(cluster.bootstrap, max_block_ms=5_000) as producer:
@@ -158,7 +158,7 @@ def test_a_producer_that_waits_for_a_missing_topic(
     assert any("looking up new has been failing for" in warning for warning in warnings())
 
 
-def test_a_full_buffer_names_the_cause(cluster: MockCluster) -> None:
+def test_a_full_buffer_error_names_the_cause(cluster: MockCluster) -> None:
     cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce")
     with ottla.Producer(cluster.bootstrap, buffer_memory=100_000, max_block_ms=2_000) as producer:
         full = r"buffer\.memory .* stayed full .*: NOT_LEADER_OR_FOLLOWER"
@@ -174,7 +174,7 @@ def send_until_full(producer: ottla.Producer) -> None:
         producer.send("orders", bytes(20_000), partition=0)
 
 
-def test_a_failure_that_passes_at_once_is_no_warning(
+def test_transient_failures_do_not_warn(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
     cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Fetch", times=1)
@@ -188,7 +188,7 @@ def test_a_failure_that_passes_at_once_is_no_warning(
 
 
 @pytest.mark.parametrize("call", ["cluster", "list_offsets", "scan"])
-def test_calls_that_create_no_topics_suggest_similar_names(cluster: MockCluster, call: str) -> None:
+def test_unknown_topic_errors_suggest_similar_names(cluster: MockCluster, call: str) -> None:
     calls: dict[str, Callable[[ottla.Client], object]] = {
         "cluster": lambda client: client.cluster(["ordres"]),
         "list_offsets": lambda client: client.list_offsets({("ordres", 0): "latest"}),
@@ -198,7 +198,7 @@ def test_calls_that_create_no_topics_suggest_similar_names(cluster: MockCluster,
         began = time.monotonic()
         with pytest.raises(UnknownTopicError, match=r"did you mean orders\?"):
             calls[call](client)
-        # A hang guard: the time-out of the call is a minute.
+        # A hang guard: the timeout of the call is a minute.
         assert time.monotonic() - began < 50
 
 
@@ -214,8 +214,8 @@ def test_events_of_consumers_and_producers(cluster: MockCluster) -> None:
             assert any(event.topic == topic for event in events)
 
 
-def test_events_of_the_asyncio_twins(cluster: MockCluster) -> None:
-    async def is_told(user: ottla.AsyncConsumer | ottla.AsyncProducer) -> bool:
+def test_events_of_asyncio_consumers_and_producers(cluster: MockCluster) -> None:
+    async def has_failure_event(user: ottla.AsyncConsumer | ottla.AsyncProducer) -> bool:
         events = await user.events(all_topics=True)
         topic = f"new-{type(user).__name__}"
         cluster.create_topic(topic)
@@ -231,22 +231,20 @@ def test_events_of_the_asyncio_twins(cluster: MockCluster) -> None:
         ):
             assert consumer.metrics()["connection-count"] >= 1
             assert producer.connections()
-            assert await is_told(consumer)
-            assert await is_told(producer)
+            assert await has_failure_event(consumer)
+            assert await has_failure_event(producer)
 
     asyncio.run(main())
 
 
-def test_a_response_that_does_not_come(
-    cluster: MockCluster, warnings: Callable[[], list[str]]
-) -> None:
-    """Regression: nothing was said until request.timeout.ms, 30 s later."""
+def test_an_overdue_response_warns(cluster: MockCluster, warnings: Callable[[], list[str]]) -> None:
+    """Regression: nothing was reported until request.timeout.ms, 30 s later."""
     cluster.inject(Fault.delay(8), api="Produce", times=1)
     with ottla.Producer(cluster.bootstrap) as producer:
         sent = producer.send("orders", b"value", partition=0)
         deadline = time.monotonic() + TIMEOUT
         while not warnings():
-            assert time.monotonic() < deadline, "no warning"
+            assert time.monotonic() < deadline, "no warning within the timeout"
             time.sleep(0.1)
         [warning] = warnings()
         assert warning.startswith("waiting for a response for 5 s: no response to Produce yet")
@@ -255,10 +253,10 @@ def test_a_response_that_does_not_come(
         assert sent.result().offset == 0
 
 
-def test_the_broker_may_wait_as_long_as_it_was_allowed_to(
+def test_a_long_poll_is_not_overdue(
     cluster: MockCluster, warnings: Callable[[], list[str]]
 ) -> None:
-    """A fetch at the end of a log waits for records; that is no late response."""
+    """A fetch at the end of a log waits for records: its response is not late."""
     with ottla.Consumer(cluster.bootstrap, fetch_max_wait_ms=7000) as consumer:
         consumer.assign([("orders", 0)])
         assert consumer.poll(8) == []

@@ -1,4 +1,4 @@
-"""Plain values go through pickle and copy, and are equal afterwards."""
+"""Plain values survive pickle and copy and compare equal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def test_a_value_survives_pickle_and_copy(name: str) -> None:
     assert value != "something else"
 
 
-def test_what_a_cluster_gives_survives_too(mock_cluster: MockCluster, topic: str) -> None:
+def test_values_from_a_cluster_survive_pickle_and_copy(
+    mock_cluster: MockCluster, topic: str
+) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         written: Any = producer.send(topic, "v", key="k", partition=1).result(30)
         assert written == ottla.RecordMetadata(topic, 1, 0, written.timestamp)
@@ -46,7 +48,7 @@ def test_what_a_cluster_gives_survives_too(mock_cluster: MockCluster, topic: str
     with ottla.Consumer(mock_cluster.bootstrap, topics=[topic], **keywords) as consumer:
         record: Any = next(consumer)
         consumer.commit(record)
-        given: list[Any] = [
+        originals: list[Any] = [
             written,
             record,
             consumer.group_metadata(),
@@ -54,10 +56,10 @@ def test_what_a_cluster_gives_survives_too(mock_cluster: MockCluster, topic: str
             consumer.offsets_for_times({(topic, 1): 0}),
         ]
         assert consumer.group_metadata().member_id
-    assert pickle.loads(pickle.dumps(given)) == given == copy.deepcopy(given)
+    assert pickle.loads(pickle.dumps(originals)) == originals == copy.deepcopy(originals)
 
 
-def test_constructors_check_what_they_can() -> None:
+def test_constructors_validate_their_arguments() -> None:
     with pytest.raises(TypeError):
         ottla.RecordMetadata("orders", "0", 1, 1)  # type: ignore[arg-type]
     with pytest.raises(TypeError):

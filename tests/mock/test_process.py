@@ -1,4 +1,4 @@
-"""What a process does to a client, and the other way: exit, fork, GIL, leaks (R2 to R4)."""
+"""Clients and processes: exit, fork, the GIL and leaks (R2 to R4)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXITS = {
     "sys.exit": ("sys.exit(23)", 23),
     "an exception": ("raise ValueError('mine')", 1),
     "os._exit": ("os._exit(9)", 9),
-    "a mock in silence": (SILENT + "sent = producer.send('t', 'x')", 0),
+    "a silent mock": (SILENT + "sent = producer.send('t', 'x')", 0),
     "an atexit handler that uses it": (
         "import atexit\natexit.register(lambda: producer.send('t', 'x').result(5))\nsys.exit(4)",
         4,
@@ -98,7 +98,7 @@ time.sleep(0.5)
 say("leaving")
 sys.exit(21)
 """
-    # At the same time, since most of it is waiting.
+    # Run the children in parallel: they mostly wait.
     with ThreadPoolExecutor(2) as pool:
         children = list(pool.map(run_child, [program] * 2))
     for ended in children:
@@ -116,13 +116,13 @@ pending = producer.send("t", "pending")
 batch = producer.send_batch("t", ["a", "b"])
 done = producer.send("t", "x", partition=0)
 
-def refuses(call):
+def raises_fork_error(call):
     try:
         call()
     except ottla.errors.ClosedError as error:
         assert "forked from it: create a new one here" in str(error), error
     else:
-        raise AssertionError("did not refuse")
+        raise AssertionError("no error was raised")
 
 def in_the_child():
     for call in (
@@ -141,7 +141,7 @@ def in_the_child():
         lambda: consumer.assignment(), lambda: consumer.commit(), lambda: consumer.close(),
         lambda: consumer.seek("t", 0, 0), lambda: ottla.Consumer(client),
     ):
-        refuses(call)
+        raises_fork_error(call)
     for thing in (client, producer, pending, batch, scan, cluster, consumer):
         repr(thing)
     assert set(os.listdir("/proc/self/task")) == {str(os.getpid())}, "a thread was started"
@@ -289,7 +289,7 @@ stop = True
 thread.join()
 say(f"{{gone}} ticks in {{passed:.2f}} s")
 assert passed > 1.8, passed
-# Four hundred on an idle machine; with the GIL held through the wait, hardly one.
+# Four hundred on an idle machine; at most one if the wait held the GIL.
 assert gone > 10, gone
 os._exit(0)
 """
@@ -297,7 +297,7 @@ os._exit(0)
     assert ended.code == 0, ended.output
 
 
-def test_a_hundred_cycles_leak_nothing() -> None:
+def test_a_hundred_cycles_do_not_leak() -> None:
     ended = run_child(
         """
 import gc

@@ -1,4 +1,4 @@
-"""Producer.send: what it takes, what it promises, and what it says when it cannot keep it."""
+"""Producer.send: accepted arguments, deliveries and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fill(producer: ottla.Producer, topic: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "written"),
+    ("argument", "written"),
     [
         (b"bytes", b"bytes"),
         ("täxt", "täxt".encode()),
@@ -39,16 +39,16 @@ def fill(producer: ottla.Producer, topic: str) -> None:
     ],
 )
 def test_values_and_keys(
-    mock_cluster: MockCluster, producer: ottla.Producer, single: str, given: Any, written: Any
+    mock_cluster: MockCluster, producer: ottla.Producer, single: str, argument: Any, written: Any
 ) -> None:
-    producer.send(single, given, given).result(30)
-    producer.send(single, value=given).result(30)
+    producer.send(single, argument, argument).result(30)
+    producer.send(single, value=argument).result(30)
     first, second = rows(mock_cluster, single)
     assert (first["key"], first["value"]) == (written, written)
     assert (second["key"], second["value"]) == (None, written)
 
 
-def test_a_buffer_may_change_after_sending(
+def test_buffers_are_copied_by_send(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     value = bytearray(b"before")
@@ -59,7 +59,7 @@ def test_a_buffer_may_change_after_sending(
 
 
 @pytest.mark.parametrize(
-    ("given", "written"),
+    ("argument", "written"),
     [
         ([("a", b"1")], [("a", b"1")]),
         ([("a", b"1"), ("b", "zwei"), ("a", None)], [("a", b"1"), ("b", b"zwei"), ("a", None)]),
@@ -71,9 +71,9 @@ def test_a_buffer_may_change_after_sending(
     ],
 )
 def test_headers(
-    mock_cluster: MockCluster, producer: ottla.Producer, single: str, given: Any, written: Any
+    mock_cluster: MockCluster, producer: ottla.Producer, single: str, argument: Any, written: Any
 ) -> None:
-    producer.send(single, "v", headers=given).result(30)
+    producer.send(single, "v", headers=argument).result(30)
     found = rows(mock_cluster, single)[0]["headers"]
     assert (found and [(h["key"], h["value"]) for h in found]) == written
 
@@ -82,22 +82,22 @@ def test_timestamps(mock_cluster: MockCluster, producer: ottla.Producer, single:
     aware = datetime(2024, 2, 29, 12, 30, 15, 123_000, tzinfo=timezone.utc)
     elsewhere = aware.astimezone(timezone(timedelta(hours=5)))
     before = int(time.time() * 1000)
-    told = [
-        producer.send(single, "v", timestamp=given).result(30).timestamp
-        for given in (1_234, 0, aware, elsewhere, None)
+    timestamps = [
+        producer.send(single, "v", timestamp=argument).result(30).timestamp
+        for argument in (1_234, 0, aware, elsewhere, None)
     ]
     millis = int(aware.timestamp() * 1000)
-    assert told[:4] == [1_234, 0, millis, millis]
-    assert before <= told[4] <= before + 30_000
+    assert timestamps[:4] == [1_234, 0, millis, millis]
+    assert before <= timestamps[4] <= before + 30_000
     epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
     read = [
         (row["timestamp"] - epoch) / timedelta(milliseconds=1) for row in rows(mock_cluster, single)
     ]
-    assert read == told
+    assert read == timestamps
 
 
 @pytest.mark.parametrize(
-    ("field", "wrong", "kind", "words"),
+    ("field", "wrong", "kind", "message"),
     [
         ("value", 5, TypeError, "value is of type int"),
         ("value", ["x"], TypeError, "value is of type list"),
@@ -116,10 +116,10 @@ def test_timestamps(mock_cluster: MockCluster, producer: ottla.Producer, single:
         ("partition", "0", TypeError, "partition"),
     ],
 )
-def test_wrong_arguments_are_told(
-    producer: ottla.Producer, topic: str, field: str, wrong: Any, kind: type, words: str
+def test_invalid_arguments_raise(
+    producer: ottla.Producer, topic: str, field: str, wrong: Any, kind: type, message: str
 ) -> None:
-    with pytest.raises(kind, match=words):
+    with pytest.raises(kind, match=message):
         producer.send(topic, **{field: wrong})
     assert producer.buffered_bytes == 0
 
@@ -128,8 +128,13 @@ def test_explicit_partition_and_metadata(producer: ottla.Producer, topic: str) -
     for offset in range(3):
         sent = producer.send(topic, "v", b"k", partition=2, timestamp=5)
         assert (sent.topic, sent.partition) == (topic, 2)
-        told = sent.result(30)
-        assert (told.topic, told.partition, told.offset, told.timestamp) == (topic, 2, offset, 5)
+        metadata = sent.result(30)
+        assert (metadata.topic, metadata.partition, metadata.offset, metadata.timestamp) == (
+            topic,
+            2,
+            offset,
+            5,
+        )
 
 
 def test_keys_choose_the_partition(producer: ottla.Producer, topic: str) -> None:
@@ -139,13 +144,13 @@ def test_keys_choose_the_partition(producer: ottla.Producer, topic: str) -> None
         sent.result(30)
 
 
-def test_without_key_records_spread(producer: ottla.Producer, topic: str) -> None:
+def test_records_without_keys_are_spread(producer: ottla.Producer, topic: str) -> None:
     used = {producer.send(topic, b"x" * 5000).partition for _ in range(200)}
     producer.flush(60)
     assert used == {0, 1, 2}
 
 
-def test_promise_before_and_after(mock_cluster: MockCluster, single: str) -> None:
+def test_delivery_before_and_after_completion(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000) as producer:
         sent = producer.send(single, "v")
         assert not sent.done()
@@ -163,12 +168,12 @@ def test_promise_before_and_after(mock_cluster: MockCluster, single: str) -> Non
         assert sent.result(0).offset == 0
 
 
-def test_failure_is_told_by_result_and_exception(
+def test_failures_are_raised_by_result_and_returned_by_exception(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce")
     sent = producer.send(single, "v")
-    producer.flush(60)  # failures are told by the promise, not here
+    producer.flush(60)  # flush does not raise failures; deliveries do
     error = sent.exception(30)
     assert isinstance(error, errors.BrokerError)
     assert (error.name, error.retriable, error.maybe_done) == ("INVALID_RECORD", False, False)
@@ -183,31 +188,31 @@ def test_failure_is_told_by_result_and_exception(
     assert sent.done()
 
 
-def test_acks_0_tells_no_offset(mock_cluster: MockCluster, single: str) -> None:
+def test_acks_0_has_no_offset(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, linger_ms=0) as producer:
         assert producer.send(single, "v").result(30).offset is None
-        # Nobody says when it arrives.
+        # There is no response to wait for.
         wait_until(lambda: mock_cluster.end_offset(single, 0) == 1, lambda: "not written", 60)
     assert [row["value"] for row in rows(mock_cluster, single)] == [b"v"]
 
 
 def test_flush_close_and_with_block(mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000) as producer:
-        promises = [producer.send(topic, str(i)) for i in range(100)]
+        deliveries = [producer.send(topic, str(i)) for i in range(100)]
         assert producer.buffered_bytes > 0
         producer.flush(60)
         assert producer.buffered_bytes == 0
-        assert all(promise.done() for promise in promises)
+        assert all(delivery.done() for delivery in deliveries)
         last = producer.send(topic, "last")
     assert last.done()
     assert last.exception() is None
     assert len(rows(mock_cluster, topic)) == 101
-    producer.close()  # again, to no effect
+    producer.close()  # a second close has no effect
     with pytest.raises(errors.ClosedError, match="this producer was closed"):
         producer.send(topic, "late")
 
 
-def test_close_fails_what_is_unsent(mock_cluster: MockCluster, single: str) -> None:
+def test_close_timeout_fails_unsent_records(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
     producer.send(single, "first").result(30)
     mock_cluster.inject(Fault.silence(), api="Produce")
@@ -217,8 +222,8 @@ def test_close_fails_what_is_unsent(mock_cluster: MockCluster, single: str) -> N
     with pytest.raises(errors.TimeoutError, match="still unacknowledged"):
         producer.close(timeout=0.3)
     assert time.monotonic() - started < 20
-    for promise in (under_way, waiting):
-        assert isinstance(promise.exception(30), errors.ClosedError)
+    for delivery in (under_way, waiting):
+        assert isinstance(delivery.exception(30), errors.ClosedError)
     assert under_way.exception(30).maybe_done  # type: ignore[union-attr]
 
 
@@ -235,19 +240,19 @@ def test_flush_times_out(mock_cluster: MockCluster, single: str) -> None:
         producer.close(0)
 
 
-def test_full_buffer_holds_back_and_goes_on(mock_cluster: MockCluster, single: str) -> None:
+def test_full_buffer_blocks_until_space_is_free(mock_cluster: MockCluster, single: str) -> None:
     config = {"buffer.memory": 20_000, "batch.size": 5_000, "max.block.ms": 60_000, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
         mock_cluster.inject(Fault.delay(0.05), api="Produce")
-        promises = [producer.send(single, b"x" * 1000) for _ in range(200)]
+        deliveries = [producer.send(single, b"x" * 1000) for _ in range(200)]
         assert producer.buffered_bytes <= 20_000
-        assert [p.result(30).offset for p in promises] == list(range(200))
+        assert [p.result(30).offset for p in deliveries] == list(range(200))
 
 
 def test_full_buffer_times_out(mock_cluster: MockCluster, single: str) -> None:
     config = {"buffer.memory": 20_000, "max.block.ms": 300}
     client = ottla.Client(mock_cluster.bootstrap, config)
-    # Or the first would have no more time to be looked up in.
+    # Look up the topic first, or the lookup would use up the timeout.
     client.cluster([single])
     producer = ottla.Producer(client)
     producer.send(single, "first").result(30)
@@ -324,8 +329,8 @@ def test_delivery_timeout_bounds_everything(mock_cluster: MockCluster, single: s
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_codecs(mock_cluster: MockCluster, single: str, codec: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, {"compression.type": codec}) as producer:
-        promises = [producer.send(single, f"value {i}" * 20, f"k{i}") for i in range(500)]
-    assert [p.result(30).offset for p in promises] == list(range(500))
+        deliveries = [producer.send(single, f"value {i}" * 20, f"k{i}") for i in range(500)]
+    assert [p.result(30).offset for p in deliveries] == list(range(500))
     assert [r["value"].decode() for r in rows(mock_cluster, single)] == [
         f"value {i}" * 20 for i in range(500)
     ]
@@ -334,7 +339,7 @@ def test_codecs(mock_cluster: MockCluster, single: str, codec: str) -> None:
 def test_shared_client(mock_cluster: MockCluster, client: ottla.Client, single: str) -> None:
     with ottla.Producer(client) as producer:
         producer.send(single, "v").result(30)
-    # The client is the caller's and stays open.
+    # The caller owns the client: it stays open.
     assert client.list_topics() == [single]
     with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
         ottla.Producer(client, linger_ms=5)
@@ -350,6 +355,6 @@ def test_many_threads_share_a_producer(
         return {(s.result(30).partition, s.result(30).offset) for s in sent}
 
     with ThreadPoolExecutor(8) as pool:
-        places = set().union(*pool.map(work, range(8)))
-    assert len(places) == 8 * 300
+        offsets = set().union(*pool.map(work, range(8)))
+    assert len(offsets) == 8 * 300
     assert len(rows(mock_cluster, topic)) == 8 * 300

@@ -1,4 +1,4 @@
-"""Producer.metrics() and topic_metrics(): Java's names, and what is counted under them."""
+"""Producer.metrics() and topic_metrics(): Java's names and their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ottla import errors
 from ottla.testing import Fault, MockCluster
 
 
-def test_the_names_are_those_of_the_types(producer: ottla.Producer, topic: str) -> None:
+def test_metric_names_match_the_types(producer: ottla.Producer, topic: str) -> None:
     producer.send(topic, b"v").result(30)
     names = set(producer.metrics())
     assert names == set(get_type_hints(ottla.ProducerMetrics))
@@ -42,24 +42,24 @@ def test_records_batches_and_requests_are_counted(mock_cluster: MockCluster) -> 
         assert lingering["buffer-total-bytes"] == 1_000_000
         assert 960_000 < lingering["buffer-available-bytes"] < 970_000
         producer.flush()
-        told = producer.metrics()
+        metrics = producer.metrics()
         topics = producer.topic_metrics()
-    assert told["record-send-total"] == 30
-    assert told["record-send-rate"] > 0
-    assert told["record-error-total"] == told["record-retry-total"] == 0
-    # Two batches, of twenty records and of ten: in one request if both leaders are one broker.
-    assert told["records-per-request-avg"] in (15, 30)
-    assert told["batch-size-avg"] < told["batch-size-max"] < 1000
-    assert 0 < told["compression-rate-avg"] < 0.1
-    assert 1000 < told["record-size-max"] < 1050
-    assert told["record-queue-time-max"] > 0
-    assert 0 < told["request-latency-avg"] <= told["request-latency-max"]
-    assert told["requests-in-flight"] == told["waiting-threads"] == 0
-    assert told["buffer-available-bytes"] == 1_000_000
-    assert told["flush-time-ns-total"] > 0
-    assert told["metadata-wait-time-ns-total"] > 0
+    assert metrics["record-send-total"] == 30
+    assert metrics["record-send-rate"] > 0
+    assert metrics["record-error-total"] == metrics["record-retry-total"] == 0
+    # Two batches of twenty and ten records: one request if one broker leads both.
+    assert metrics["records-per-request-avg"] in (15, 30)
+    assert metrics["batch-size-avg"] < metrics["batch-size-max"] < 1000
+    assert 0 < metrics["compression-rate-avg"] < 0.1
+    assert 1000 < metrics["record-size-max"] < 1050
+    assert metrics["record-queue-time-max"] > 0
+    assert 0 < metrics["request-latency-avg"] <= metrics["request-latency-max"]
+    assert metrics["requests-in-flight"] == metrics["waiting-threads"] == 0
+    assert metrics["buffer-available-bytes"] == 1_000_000
+    assert metrics["flush-time-ns-total"] > 0
+    assert metrics["metadata-wait-time-ns-total"] > 0
     assert {name: of["record-send-total"] for name, of in topics.items()} == {"a": 20, "b": 10}
-    assert sum(of["byte-total"] for of in topics.values()) == 2 * told["batch-size-avg"]
+    assert sum(of["byte-total"] for of in topics.values()) == 2 * metrics["batch-size-avg"]
 
 
 def test_retries_and_failures_are_counted_once_a_record(
@@ -72,15 +72,15 @@ def test_retries_and_failures_are_counted_once_a_record(
     assert producer.send(single, b"v").exception(20)
     with pytest.raises(errors.UnknownTopicError):
         producer.send(single, b"v", partition=7)
-    told = producer.metrics()
+    metrics = producer.metrics()
     [of_topic] = producer.topic_metrics().values()
-    for counted in (told, of_topic):
+    for counted in (metrics, of_topic):
         assert counted["record-retry-total"] == 2
         assert counted["record-error-total"] == 2
         assert counted["record-send-total"] == 5
 
 
-def test_time_that_is_over_is_one_failure(mock_cluster: MockCluster, single: str) -> None:
+def test_an_expired_record_counts_as_one_failure(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=3000, request_timeout_ms=2500
     ) as producer:
@@ -93,11 +93,11 @@ def test_time_that_is_over_is_one_failure(mock_cluster: MockCluster, single: str
         assert producer.metrics()["record-error-total"] == 3
 
 
-def test_a_wait_for_room_is_measured(mock_cluster: MockCluster, single: str) -> None:
+def test_waits_for_buffer_space_are_measured(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Client(
         mock_cluster.bootstrap, linger_ms=0, buffer_memory=2000, max_block_ms=300
     ) as client:
-        # Or the first would have no more time to be looked up in.
+        # Look up the topic first, or the lookup would use up the timeout.
         client.cluster([single])
         producer = ottla.Producer(client)
         producer.send(single, b"v").result(30)
@@ -105,11 +105,11 @@ def test_a_wait_for_room_is_measured(mock_cluster: MockCluster, single: str) -> 
         producer.send(single, b"x" * 1500)
         with pytest.raises(errors.TimeoutError):
             producer.send(single, b"x" * 1500)
-        told = producer.metrics()
-        assert told["buffer-exhausted-total"] == 1
-        assert told["bufferpool-wait-time-ns-total"] > 250e6
-        assert 0 < told["bufferpool-wait-ratio"] < 1
-        assert told["buffer-available-bytes"] < 1000
+        metrics = producer.metrics()
+        assert metrics["buffer-exhausted-total"] == 1
+        assert metrics["bufferpool-wait-time-ns-total"] > 250e6
+        assert 0 < metrics["bufferpool-wait-ratio"] < 1
+        assert metrics["buffer-available-bytes"] < 1000
         mock_cluster.clear_faults()
         with pytest.raises(errors.TimeoutError):
             producer.close(0)
@@ -121,9 +121,9 @@ def test_a_batch_that_is_split_is_counted(
     producer.send(single, b"v").result(30)
     mock_cluster.inject(Fault.error("MESSAGE_TOO_LARGE"), api="Produce", times=1)
     producer.send_batch(single, ["x"] * 4).result(20)
-    told = producer.metrics()
-    assert told["batch-split-total"] >= 1
-    assert told["record-error-total"] == 0
+    metrics = producer.metrics()
+    assert metrics["batch-split-total"] >= 1
+    assert metrics["record-error-total"] == 0
 
 
 def test_with_asyncio(mock_cluster: MockCluster, topic: str) -> None:

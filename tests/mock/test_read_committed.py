@@ -1,5 +1,5 @@
-"""``isolation.level=read_committed``: what was aborted is not handed out, what is open is waited
-for, and the position moves past both."""
+"""``isolation.level=read_committed``: aborted records are not returned, reading waits for open
+transactions, and the position moves past both."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.support.consumers import KINDS, TIMEOUT, read
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the consumer."""
+    """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
 
 
 @pytest.fixture
 def log(mock_cluster: MockCluster, single: str) -> str:
-    """A topic whose log has a record of nobody's, and two transactions that are open: 1 to 4."""
+    """A topic with one non-transactional record and two open transactions, at offsets 1 to 4."""
     mock_cluster.append(single, 0, [b"0"])
     mock_cluster.append_in_transaction(single, 0, 7, [b"1", b"2"])
     mock_cluster.append_in_transaction(single, 0, 8, [b"3", b"4"])
@@ -32,7 +32,7 @@ def log(mock_cluster: MockCluster, single: str) -> str:
 
 
 def columns(consumer: Any, count: int) -> list[int]:
-    """The offsets of so many records, as columns."""
+    """Return the offsets of `count` records, read as columns."""
     offsets: list[int] = []
     deadline = time.monotonic() + TIMEOUT
     while len(offsets) < count:
@@ -44,7 +44,7 @@ def columns(consumer: Any, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("how", ["poll", "poll_arrow", "iterate"])
-def test_what_was_aborted_is_not_handed_out(
+def test_aborted_records_are_not_returned(
     mock_cluster: MockCluster, kind: Any, log: str, how: str
 ) -> None:
     def take(count: int) -> list[int]:
@@ -56,7 +56,7 @@ def test_what_was_aborted_is_not_handed_out(
     config = {"isolation_level": "read_committed", "auto_offset_reset": "earliest"}
     with kind(mock_cluster.bootstrap, group_id="g", **config) as consumer:
         consumer.assign([(log, 0)])
-        # Up to the first transaction that is open, which is where the log ends for this consumer.
+        # Up to the first open transaction: the last stable offset, where this consumer's log ends.
         assert take(1) == [0]
         assert consumer.poll(timeout=0.2) == []
         assert consumer.end_offsets() == {(log, 0): 1}
@@ -65,7 +65,7 @@ def test_what_was_aborted_is_not_handed_out(
         assert consumer.end_offsets() == {(log, 0): 3}
         mock_cluster.end_transaction(log, 0, 8, commit=True)
         assert take(3) == [3, 4, 5]
-        # The log ends in what holds nothing for it: the position comes to its end all the same.
+        # The log ends in records that are not returned: the position still reaches its end.
         mock_cluster.append_in_transaction(log, 0, 9, [b"8"])
         mock_cluster.end_transaction(log, 0, 9, commit=False)
         deadline = time.monotonic() + TIMEOUT
@@ -77,7 +77,7 @@ def test_what_was_aborted_is_not_handed_out(
     assert mock_cluster.committed("g") == {(log, 0): 10}
 
 
-def test_without_it_everything_is_handed_out(
+def test_read_uncommitted_returns_everything(
     mock_cluster: MockCluster, kind: Any, log: str
 ) -> None:
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
@@ -86,12 +86,12 @@ def test_without_it_everything_is_handed_out(
         mock_cluster.end_transaction(log, 0, 7, commit=False)
         assert consumer.end_offsets() == {(log, 0): 7}
         mock_cluster.append(log, 0, [b"7"])
-        # The marker is no record.
+        # The transaction marker is not a record.
         assert [record.offset for record in read(consumer, 1)] == [7]
 
 
 def test_a_scan_ends_before_the_first_open_transaction(mock_cluster: MockCluster, log: str) -> None:
-    """Regression: the end was the high watermark, and the scan waited for open transactions."""
+    """Regression: the end was the high watermark, so the scan waited for open transactions."""
 
     def offsets(**how: Any) -> list[int]:
         batches = ottla.scan(log, mock_cluster.bootstrap, isolation_level="read_committed", **how)

@@ -1,4 +1,4 @@
-"""scan: a bounded read as an Arrow stream: what, from where, in which shape, and how it ends."""
+"""scan, a bounded read as an Arrow stream: bounds, columns, batches and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 
 @pytest.fixture
 def filled(producer: ottla.Producer, topic: str) -> str:
-    """Ten records in each of three partitions, one a second."""
+    """A topic with ten records in each of three partitions, one second apart."""
     producer.send_batch(
         topic,
         [f"{p}-{i}" for p in range(3) for i in range(10)],
@@ -62,7 +62,7 @@ def test_schema_is_exact(client: ottla.Client, filled: str) -> None:
     assert pa.record_batch(batch).schema == SCHEMA
 
 
-def test_rows_are_those_that_were_sent(client: ottla.Client, filled: str) -> None:
+def test_rows_match_the_records_sent(client: ottla.Client, filled: str) -> None:
     rows = read_rows(ottla.scan(filled, client))
     assert [row["value"] for row in rows] == expected(ALL)
     assert [row["offset"] for row in rows] == list(range(10)) * 3
@@ -119,13 +119,13 @@ def test_headers(mock_cluster: MockCluster, producer: ottla.Producer, single: st
     producer.send(single, "v", headers=[("a", b"1"), ("a", None), ("b", b"")])
     producer.send(single, "v").result(30)
     rows = read_rows(ottla.scan(single, mock_cluster.bootstrap, include_headers=True))
-    told = [{"key": "a", "value": b"1"}, {"key": "a", "value": None}, {"key": "b", "value": b""}]
-    assert [row["headers"] for row in rows] == [told, None]
+    headers = [{"key": "a", "value": b"1"}, {"key": "a", "value": None}, {"key": "b", "value": b""}]
+    assert [row["headers"] for row in rows] == [headers, None]
 
 
 BOUNDS: dict[str, tuple[dict[str, Any], dict[int, range]]] = {
     "default": ({}, ALL),
-    "words": ({"start": "earliest", "end": "latest"}, ALL),
+    "names": ({"start": "earliest", "end": "latest"}, ALL),
     "offset": ({"start": 4, "end": 6}, {p: range(4, 6) for p in range(3)}),
     "from latest": ({"start": "latest"}, {}),
     "to earliest": ({"end": "earliest"}, {}),
@@ -168,7 +168,7 @@ def test_several_topics(
     assert values(ottla.scan([single, single], client)) == [b"other"]
 
 
-def test_what_comes_later_is_not_read(
+def test_records_written_after_the_start_are_not_read(
     client: ottla.Client, producer: ottla.Producer, filled: str
 ) -> None:
     scan = ottla.scan(filled, client)
@@ -215,11 +215,11 @@ def test_close_midway(mock_cluster: MockCluster, client: ottla.Client, filled: s
     reader = pa.RecordBatchReader.from_stream(ottla.scan(filled, client, max_rows=5))
     reader.read_next_batch()
     reader.close()
-    # The client is as good as before.
+    # The client stays usable.
     assert read_table(ottla.scan(filled, client)).num_rows == 30
 
 
-def test_closing_the_client_ends_a_scan(mock_cluster: MockCluster, filled: str) -> None:
+def test_closing_the_client_fails_a_scan(mock_cluster: MockCluster, filled: str) -> None:
     client = ottla.Client(mock_cluster.bootstrap)
     client.cluster([filled])
     mock_cluster.inject(Fault.silence(), api="Fetch")
@@ -235,13 +235,13 @@ def test_data_loss_is_an_error(
 ) -> None:
     mock_cluster.delete_records(filled, 1, 4)
     scan = ottla.scan(filled, client, start=2)
-    words = "records from offset 2 to 4 are gone"
+    message = "records from offset 2 to 4 are gone"
     if arrow:
-        # Arrow's stream interface carries the words, and no class.
-        with pytest.raises((pa.ArrowException, OSError), match=words):
+        # Arrow's stream interface carries the message but not the class.
+        with pytest.raises((pa.ArrowException, OSError), match=message):
             read_table(scan)
         return
-    with pytest.raises(errors.DataLossError, match=words) as raised:
+    with pytest.raises(errors.DataLossError, match=message) as raised:
         list(scan)
     assert raised.value.context["partition"] == 1
     assert not raised.value.retriable
@@ -264,7 +264,7 @@ def test_data_loss_may_be_skipped_and_is_logged(
         )
         for partition, end in ((1, 4), (2, 10))
     }
-    # The default start is what is there.
+    # The default start is the earliest available offset.
     assert values(ottla.scan(filled, client)) == expected({0: range(10), 1: range(4, 10)})
 
 
@@ -291,11 +291,11 @@ def test_a_batch_above_the_limit_names_the_setting(
                 read(timeout=30)
     assert raised.value.context["topic"] == single
     assert raised.value.context["partition"] == 0
-    for words in (
+    for message in (
         "batch at offset 1: lz4 data decompresses to more than 100000 bytes",
         "raise decompressed.batch.max.bytes",
     ):
-        assert words in str(raised.value)
+        assert message in str(raised.value)
 
 
 def test_beyond_the_end(mock_cluster: MockCluster, client: ottla.Client, filled: str) -> None:
@@ -332,11 +332,11 @@ WRONG: list[tuple[dict[str, Any], type, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "kind", "words"), WRONG)
-def test_wrong_arguments_are_told(
-    client: ottla.Client, filled: str, arguments: dict[str, Any], kind: type, words: str
+@pytest.mark.parametrize(("arguments", "kind", "message"), WRONG)
+def test_invalid_arguments_raise(
+    client: ottla.Client, filled: str, arguments: dict[str, Any], kind: type, message: str
 ) -> None:
-    with pytest.raises(kind, match=words):
+    with pytest.raises(kind, match=message):
         ottla.scan(filled, client, **arguments)
 
 

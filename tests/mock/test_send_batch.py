@@ -1,4 +1,4 @@
-"""Producer.send_batch: lists and everything that speaks Arrow become the same records."""
+"""Producer.send_batch: lists and Arrow data produce the same records."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ PLAIN: dict[str, Any] = {
 def test_values(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, form: str
 ) -> None:
-    given = PLAIN[form]() if callable(PLAIN[form]) else PLAIN[form]
-    sent = producer.send_batch(single, given)
+    values = PLAIN[form]() if callable(PLAIN[form]) else PLAIN[form]
+    sent = producer.send_batch(single, values)
     assert len(sent) == 4
     assert sent.result(30) == 4
     assert sent.done()
@@ -82,8 +82,8 @@ KEYED: dict[str, Any] = {
 def test_values_with_keys(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, form: str
 ) -> None:
-    given, keys = KEYED[form]
-    assert producer.send_batch(single, given, keys).result(30) == 4
+    values, keys = KEYED[form]
+    assert producer.send_batch(single, values, keys).result(30) == 4
     assert pairs(mock_cluster, single) == list(zip(KEYS, VALUES, strict=True))
 
 
@@ -114,12 +114,12 @@ def test_all_columns_of_a_table(
     )
     assert producer.send_batch(topic, table).result(30) == 3
     rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap, include_headers=True))
-    told = sorted(rows, key=lambda row: (row["value"] is None, row["value"]))
-    assert [r["value"] for r in told] == [b"1", b"2", None]
-    assert [r["partition"] for r in told] == [2, 2, ottla.partition_for_key("k", 3)]
-    assert [r["timestamp"] for r in told if r["value"] != b"2"] == [when, when]
-    assert told[0]["headers"] == [{"key": "a", "value": b"1"}, {"key": "a", "value": None}]
-    assert told[1]["headers"] is None
+    by_value = sorted(rows, key=lambda row: (row["value"] is None, row["value"]))
+    assert [r["value"] for r in by_value] == [b"1", b"2", None]
+    assert [r["partition"] for r in by_value] == [2, 2, ottla.partition_for_key("k", 3)]
+    assert [r["timestamp"] for r in by_value if r["value"] != b"2"] == [when, when]
+    assert by_value[0]["headers"] == [{"key": "a", "value": b"1"}, {"key": "a", "value": None}]
+    assert by_value[1]["headers"] is None
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -132,7 +132,7 @@ def test_timestamps_of_every_unit(
     assert read_rows(ottla.scan(single, mock_cluster.bootstrap))[0]["timestamp"] == when
 
 
-def test_a_scan_can_be_sent(
+def test_a_scan_can_be_passed_to_send_batch(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     producer.send_batch(topic, ["a", "b"], ["k", "l"], headers=[[("h", b"1")], None]).result(30)
@@ -172,7 +172,7 @@ def test_lists_with_everything(
     assert rows[b"c"]["headers"] == [{"key": "y", "value": None}, {"key": "y", "value": b"2"}]
 
 
-def test_nothing_to_send(producer: ottla.Producer, single: str) -> None:
+def test_empty_batches(producer: ottla.Producer, single: str) -> None:
     nothing: Any
     for nothing in ([], pa.array([], pa.binary()), pa.table({"value": pa.array([], pa.string())})):
         sent = producer.send_batch(single, nothing)
@@ -198,7 +198,7 @@ def test_a_hundred_thousand_rows(
     assert sorted(read["value"].cast(pa.string()).to_pylist()) == sorted(table["value"].to_pylist())
 
 
-def test_what_was_read_can_be_sent_as_it_is(
+def test_batches_that_were_read_can_be_sent_unchanged(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     producer.send_batch(single, VALUES, KEYS).result(30)

@@ -1,4 +1,4 @@
-"""Serializers: what makes bytes of keys and values, and what is said when it cannot."""
+"""Serializers of keys and values, and their errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def written(cluster: MockCluster, topic: str) -> list[tuple[bytes | None, bytes 
     return [(row["key"], row["value"]) for row in rows]
 
 
-class Named:
-    """A serializer that puts all it is told into the value."""
+class EchoingSerializer:
+    """A serializer that writes its arguments into the value."""
 
     def serialize(self, topic: str, value: Any, headers: Any) -> str:
         return f"{topic}|{value}|{list(headers)}"
@@ -28,7 +28,9 @@ class Named:
 
 def test_callables_and_objects(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(
-        mock_cluster.bootstrap, key_serializer=lambda key: b"k%d" % key, value_serializer=Named()
+        mock_cluster.bootstrap,
+        key_serializer=lambda key: b"k%d" % key,
+        value_serializer=EchoingSerializer(),
     ) as producer:
         producer.send(single, 1, 2, headers=[("h", b"x")])
         producer.send(single, 3)
@@ -40,7 +42,7 @@ def test_callables_and_objects(mock_cluster: MockCluster, single: str) -> None:
     ]
 
 
-def test_the_built_in_ones(mock_cluster: MockCluster, single: str) -> None:
+def test_built_in_serializers(mock_cluster: MockCluster, single: str) -> None:
     value = {"ä": [1, None, 2.5]}
     with ottla.Producer(
         mock_cluster.bootstrap,
@@ -71,16 +73,16 @@ def test_the_built_in_ones(mock_cluster: MockCluster, single: str) -> None:
     ],
 )
 @pytest.mark.parametrize("field", ["key", "value"])
-def test_a_failure_names_topic_and_field(
+def test_a_serialization_error_names_topic_and_field(
     mock_cluster: MockCluster, single: str, serializer: Any, value: Any, cause: str, field: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, **{f"{field}_serializer": serializer}) as producer:
-        with pytest.raises(errors.SerializationError) as told:
+        with pytest.raises(errors.SerializationError) as raised:
             producer.send(single, **{field: value})
         assert producer.buffered_bytes == 0
-    assert f"the {field} for topic 'single' cannot be serialized: {cause}" in str(told.value)
-    assert told.value.context == {"topic": single, "field": field}
-    assert type(told.value.__cause__).__name__ == cause.split(":")[0]
+    assert f"the {field} for topic 'single' cannot be serialized: {cause}" in str(raised.value)
+    assert raised.value.context == {"topic": single, "field": field}
+    assert type(raised.value.__cause__).__name__ == cause.split(":")[0]
 
 
 def test_lists_are_serialized_before_anything_is_sent(
@@ -88,13 +90,13 @@ def test_lists_are_serialized_before_anything_is_sent(
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, value_serializer=serializers.json) as producer:
         assert producer.send_batch(single, [1, [2], None], keys=["a", "b", "c"]).result(30) == 3
-        with pytest.raises(errors.SerializationError, match="the value at index 1") as told:
+        with pytest.raises(errors.SerializationError, match="the value at index 1") as raised:
             producer.send_batch(single, [1, object()])
-        assert told.value.context == {"topic": single, "field": "value", "index": 1}
+        assert raised.value.context == {"topic": single, "field": "value", "index": 1}
     assert written(mock_cluster, single) == [(b"a", b"1"), (b"b", b"[2]"), (b"c", None)]
 
 
-def test_a_partitioner_of_ones_own_sees_what_was_serialized(
+def test_custom_partitioners_receive_serialized_bytes(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     def choose(topic: str, key: bytes | None, value: bytes | None, count: int) -> int:
@@ -127,7 +129,7 @@ def test_with_asyncio(mock_cluster: MockCluster, single: str) -> None:
     assert [value for _, value in written(mock_cluster, single)] == [b'{"a":1}', b"[1]", b"[2]"]
 
 
-def test_what_is_no_serializer_is_refused(mock_cluster: MockCluster) -> None:
+def test_invalid_serializers_are_rejected(mock_cluster: MockCluster) -> None:
     with pytest.raises(
         errors.ConfigError, match="value_serializer is of type str: expected a callable"
     ):

@@ -1,4 +1,4 @@
-"""Snapshots, connections, metrics and the errors of connecting, as Python sees them."""
+"""Python's view of snapshots, connections, metrics and connect errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def closed_port() -> str:
         return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-def test_an_error_of_connecting_lists_every_address_that_was_tried() -> None:
+def test_connect_errors_list_every_address_tried() -> None:
     servers = [closed_port(), "nowhere.invalid:9092"]
     with pytest.raises(errors.BootstrapError) as raised:
         ottla.Client(servers, timeout=30)
@@ -40,7 +40,7 @@ def test_an_error_of_connecting_lists_every_address_that_was_tried() -> None:
     assert other.value.attempts == []
 
 
-def test_a_client_that_defers_connecting_finds_its_cluster_with_the_first_call() -> None:
+def test_a_client_that_defers_connecting_connects_on_the_first_call() -> None:
     with (
         MockCluster(brokers=2) as cluster,
         ottla.Client(cluster.bootstrap, connect=False) as client,
@@ -54,7 +54,7 @@ def test_a_client_that_defers_connecting_finds_its_cluster_with_the_first_call()
         assert [attempt.phase for attempt in raised.value.attempts] == ["TCP"]
 
 
-def test_all_topics_are_there_this_once_and_those_in_use_stay() -> None:
+def test_all_topics_does_not_track_unused_topics() -> None:
     with MockCluster(brokers=3) as cluster:
         for name in ("a", "b"):
             cluster.create_topic(name, partitions=2)
@@ -64,7 +64,7 @@ def test_all_topics_are_there_this_once_and_those_in_use_stay() -> None:
             assert list(client.cluster(refresh=True).topics) == ["a"]
 
 
-def test_events_of_all_topics_tell_of_those_to_come() -> None:
+def test_events_of_all_topics_include_new_topics() -> None:
     with MockCluster(brokers=3) as cluster:
         cluster.create_topic("old")
         with ottla.Client(cluster.bootstrap) as client:
@@ -73,14 +73,14 @@ def test_events_of_all_topics_tell_of_those_to_come() -> None:
             cluster.create_topic("new", partitions=2)
             cluster.delete_topic("old")
             client.cluster(refresh=True)
-            told = []
+            seen = []
             while (event := events.next(timeout=0.5)) is not None:
-                told.append((event.kind, event.topic))
-            told = [(kind, topic) for kind, topic in told if topic is not None]
-            assert told == [("topic_appeared", "new"), ("topic_gone", "old")]
+                seen.append((event.kind, event.topic))
+            seen = [(kind, topic) for kind, topic in seen if topic is not None]
+            assert seen == [("topic_appeared", "new"), ("topic_gone", "old")]
 
 
-def test_connections_tell_their_lane_round_trip_and_phase() -> None:
+def test_connections_report_role_round_trip_and_phase() -> None:
     with MockCluster(brokers=1) as cluster, ottla.Client(cluster.bootstrap) as client:
         (connection,) = client.connections()
         assert (connection.role, connection.state, connection.phase) == ("data", "connected", None)
@@ -90,7 +90,7 @@ def test_connections_tell_their_lane_round_trip_and_phase() -> None:
         assert re.search(r"role=.data.", repr(connection))
 
 
-def test_metrics_have_the_names_that_their_type_says_and_count() -> None:
+def test_metrics_match_their_type_and_count() -> None:
     with MockCluster(brokers=3) as cluster:
         cluster.create_topic("t", partitions=3)
         with ottla.Client(cluster.bootstrap) as client:

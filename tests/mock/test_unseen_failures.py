@@ -1,4 +1,4 @@
-"""Records that failed and about which nobody has asked: logged, and raised where a block ends."""
+"""Failures that nobody retrieved are logged, and raised at the end of a `with` block."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ REFUSED = Fault.error("INVALID_RECORD")
 
 
 def warnings(caplog: pytest.LogCaptureFixture, count: int = 0) -> list[str]:
-    """Wait until so much was logged of failures that nobody has asked about, and return it."""
-    # A thread hands the engine's events to the loggers.
+    """Wait for `count` warnings about unretrieved failures and return them."""
+    # A thread passes the engine's events to the loggers.
     deadline = time.monotonic() + (60 if count else 0.3)
     while time.monotonic() < deadline and (not count or len(logged(caplog)) < count):
         time.sleep(0.01)
@@ -37,35 +37,35 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.fixture
-def refusing(mock_cluster: MockCluster, single: str) -> MockCluster:
-    """A cluster that refuses all records."""
+def rejecting(mock_cluster: MockCluster, single: str) -> MockCluster:
+    """A cluster that rejects all records."""
     mock_cluster.inject(REFUSED, api="Produce")
     return mock_cluster
 
 
-def test_flush_logs_failures_once_for_each_place_and_cause(
-    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+def test_flush_logs_failures_once_per_partition_and_cause(
+    rejecting: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Regression: thousands of records failed, ``flush`` and the block ended well."""
-    refusing.create_topic("other", partitions=1)
-    producer = ottla.Producer(refusing.bootstrap)
+    """Regression: thousands of records failed, but ``flush`` and the block raised nothing."""
+    rejecting.create_topic("other", partitions=1)
+    producer = ottla.Producer(rejecting.bootstrap)
     for _ in range(1000):
         producer.send("single", "v")
     producer.send_batch("other", ["v"] * 500)
     producer.flush(60)
-    told = warnings(caplog, 2)
-    assert len(told) == 2, told
-    assert all("INVALID_RECORD" in message for message in told)
-    assert any("count=1000" in message and "single-0" in message for message in told)
-    assert any("count=500" in message and "other-0" in message for message in told)
+    messages = warnings(caplog, 2)
+    assert len(messages) == 2, messages
+    assert all("INVALID_RECORD" in message for message in messages)
+    assert any("count=1000" in message and "single-0" in message for message in messages)
+    assert any("count=500" in message and "other-0" in message for message in messages)
     producer.flush(60)
     producer.close()
-    assert len(warnings(caplog)) == 2, "what was told is told again"
+    assert len(warnings(caplog)) == 2, "a reported failure was reported again"
 
 
-def test_leaving_a_with_block_raises_the_first_failure(refusing: MockCluster) -> None:
+def test_leaving_a_with_block_raises_the_first_failure(rejecting: MockCluster) -> None:
     def block() -> None:
-        with ottla.Producer(refusing.bootstrap) as producer:
+        with ottla.Producer(rejecting.bootstrap) as producer:
             producer.send("single", "v")
             producer.send_batch("single", ["v", "w"])
 
@@ -76,11 +76,11 @@ def test_leaving_a_with_block_raises_the_first_failure(refusing: MockCluster) ->
 
 
 @pytest.mark.parametrize("how", ["result", "exception", "on_delivery", "batch", "errors"])
-def test_what_was_asked_about_is_not_told_again(
-    refusing: MockCluster, caplog: pytest.LogCaptureFixture, how: str
+def test_retrieved_failures_are_not_reported_again(
+    rejecting: MockCluster, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     seen: list[Any] = []
-    with ottla.Producer(refusing.bootstrap) as producer:
+    with ottla.Producer(rejecting.bootstrap) as producer:
         if how == "on_delivery":
             producer.send("single", "v", on_delivery=lambda error, _: seen.append(error))
         elif how == "batch":
@@ -97,10 +97,10 @@ def test_what_was_asked_about_is_not_told_again(
     assert warnings(caplog) == []
 
 
-def test_done_and_repr_are_no_questions(
-    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+def test_done_and_repr_do_not_retrieve_failures(
+    rejecting: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    producer = ottla.Producer(refusing.bootstrap)
+    producer = ottla.Producer(rejecting.bootstrap)
     sent = producer.send("single", "v")
     producer.flush(60)
     assert sent.done()
@@ -110,10 +110,10 @@ def test_done_and_repr_are_no_questions(
 
 
 def test_an_exception_in_the_block_is_not_replaced(
-    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+    rejecting: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def block() -> None:
-        with ottla.Producer(refusing.bootstrap) as producer:
+        with ottla.Producer(rejecting.bootstrap) as producer:
             producer.send("single", "v")
             raise ZeroDivisionError
 
@@ -122,7 +122,7 @@ def test_an_exception_in_the_block_is_not_replaced(
     assert len(warnings(caplog, 1)) == 1
 
 
-def test_rows_that_were_refused_alone_count(mock_cluster: MockCluster, single: str) -> None:
+def test_rejected_rows_count_as_unseen(mock_cluster: MockCluster, single: str) -> None:
     values = ["fits", "x" * 5000, "fits"]
     with (
         pytest.raises(
@@ -134,7 +134,7 @@ def test_rows_that_were_refused_alone_count(mock_cluster: MockCluster, single: s
     assert mock_cluster.end_offset(single, 0) == 2
 
 
-def test_what_closing_gives_up_counts(mock_cluster: MockCluster, single: str) -> None:
+def test_records_abandoned_by_close_count_as_unseen(mock_cluster: MockCluster, single: str) -> None:
     mock_cluster.inject(Fault.silence(), api="Produce")
     producer = ottla.Producer(mock_cluster.bootstrap)
     sent = producer.send(single, "v")
@@ -144,10 +144,8 @@ def test_what_closing_gives_up_counts(mock_cluster: MockCluster, single: str) ->
         sent.result(0)
 
 
-def test_a_producer_that_is_dropped_writes_what_was_sent(
-    mock_cluster: MockCluster, single: str
-) -> None:
-    """Regression: a producer that went out of scope failed records whose promise was still held."""
+def test_a_dropped_producer_writes_sent_records(mock_cluster: MockCluster, single: str) -> None:
+    """Regression: a producer that went out of scope failed records with live deliveries."""
     sent = ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000).send(single, "v")
     gc.collect()
     assert sent.result(60).offset == 0
@@ -160,11 +158,11 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(bounded())
 
 
-def test_asyncio_logs_and_raises_them_too(
-    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+def test_asyncio_logs_and_raises_unseen_failures(
+    rejecting: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work() -> None:
-        async with ottla.AsyncProducer(refusing.bootstrap) as producer:
+        async with ottla.AsyncProducer(rejecting.bootstrap) as producer:
             futures = [producer.send("single", "v") for _ in range(10)]
             await producer.send_batch("single", ["v", "w"])
             await producer.flush()
@@ -174,15 +172,15 @@ def test_asyncio_logs_and_raises_them_too(
     with pytest.raises(errors.KafkaError, match="12 records were not written, and nobody"):
         run(work)
     gc.collect()
-    assert len(warnings(caplog)) == 2, "what was told is told again"
+    assert len(warnings(caplog)) == 2, "a reported failure was reported again"
     assert not any("never retrieved" in record.getMessage() for record in caplog.records)
 
 
-def test_asyncio_says_nothing_of_what_was_awaited(
-    refusing: MockCluster, caplog: pytest.LogCaptureFixture
+def test_asyncio_does_not_report_awaited_failures(
+    rejecting: MockCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def work() -> None:
-        async with ottla.AsyncProducer(refusing.bootstrap) as producer:
+        async with ottla.AsyncProducer(rejecting.bootstrap) as producer:
             with pytest.raises(errors.KafkaError):
                 await producer.send("single", "v")
             futures = [producer.send("single", "v") for _ in range(10)]
@@ -195,7 +193,7 @@ def test_asyncio_says_nothing_of_what_was_awaited(
     assert warnings(caplog) == []
 
 
-def test_asyncio_counts_records_that_never_got_into_the_buffer() -> None:
+def test_asyncio_counts_records_that_never_entered_the_buffer() -> None:
     async def work() -> None:
         async with ottla.AsyncProducer(cluster.bootstrap, max_block_ms=200) as producer:
             await asyncio.wait([producer.send("absent", "v")])
@@ -207,7 +205,7 @@ def test_asyncio_counts_records_that_never_got_into_the_buffer() -> None:
         run(work)
 
 
-def test_an_async_producer_that_is_dropped_writes_what_was_sent(
+def test_a_dropped_async_producer_writes_sent_records(
     mock_cluster: MockCluster, single: str
 ) -> None:
     async def work() -> None:

@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""Mistakes: type checkers in strict mode must report each line with a `mistake` comment.
+"""Mistakes of users: type checkers in strict mode report each line marked `mistake`.
 
-Never run. `tests/unit/test_typing.py` reads it without its first line, which exempts this file from
-the check of the whole repository.
+Never run. `tests/unit/test_typing.py` checks it without its first line, which exempts it from the
+check of the whole repository.
 """
 
 from __future__ import annotations

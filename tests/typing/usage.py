@@ -1,6 +1,6 @@
-"""Correct usage, which type checkers accept in strict mode; never run.
+"""Correct uses that type checkers in strict mode accept; never run.
 
-The mistakes that they must report are in mistakes.py.
+Uses that they must report are in mistakes.py.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def consuming(bootstrap: str) -> None:
 
 
 class Order:
-    """The result of a deserializer in `typed_records`."""
+    """The value type of the next function's deserializer."""
 
     def __init__(self, data: bytes) -> None:
         self.amount = len(data)
 
 
 class Upper:
-    """A deserializer that is an object."""
+    """A deserializer object."""
 
     def deserialize(
         self, topic: str, data: bytes, headers: tuple[tuple[str, bytes | None], ...]

@@ -1,4 +1,4 @@
-"""Errors: one hierarchy, useful fields, and they survive the way to another process."""
+"""Errors: one hierarchy, useful fields, and pickling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_error_is_a_kafka_error(kind: type[errors.KafkaError]) -> None:
     assert error.context == {}
 
 
-def test_builtin_classes_catch_what_they_mean() -> None:
+def test_errors_subclass_matching_builtins() -> None:
     assert issubclass(errors.TimeoutError, builtins.TimeoutError)
     assert issubclass(errors.ConnectionError, builtins.ConnectionError)
     assert issubclass(errors.ConfigError, ValueError)
@@ -62,7 +62,7 @@ def test_errors_can_be_pickled(kind: type[errors.KafkaError], protocol: int) -> 
         assert same.attempts == [attempt]
 
 
-def test_an_error_of_the_core_has_its_fields(mock_cluster: MockCluster) -> None:
+def test_core_errors_carry_their_fields(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("t")
     mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Produce")
     with ottla.Producer(mock_cluster.bootstrap) as producer:

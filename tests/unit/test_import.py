@@ -1,4 +1,4 @@
-"""What a program has after `import ottla`: all that is documented, loaded when it is used."""
+"""`import ottla` gives access to every documented name and loads modules on first use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.subprocesses import run_python
         "testing.MockCluster",
     ],
 )
-def test_import_is_enough_to_name_what_is_documented(name: str) -> None:
+def test_documented_names_need_only_import_ottla(name: str) -> None:
     run_python(
         "import sys, ottla\n"
         "loaded = {m for m in sys.modules if m.startswith('ottla')}\n"
@@ -55,7 +55,7 @@ def test_all_names_exist() -> None:
         assert not missing, module.__name__
 
 
-def test_hidden_modules_are_attributes_all_the_same() -> None:
+def test_hidden_modules_are_attributes() -> None:
     assert ottla.doctor is sys.modules["ottla.doctor"]
     with pytest.raises(AttributeError, match="has no attribute 'consumer'"):
         ottla.consumer  # type: ignore[attr-defined]  # noqa: B018

@@ -1,4 +1,4 @@
-"""Without a package of an extra, whatever needs it says which extra to install; the rest works."""
+"""Without an extra's package, features that need it name the extra; all others work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.subprocesses import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Imports fail as without the package, whoever asks for it: `import`, importlib, or find_spec.
+# Make `import`, importlib and find_spec fail as if the package were not installed.
 BLOCK = """
 import importlib.abc, sys
 blocked = {names!r}
@@ -87,7 +87,7 @@ def test_reading_arrow_in_spark_without_pandas() -> None:
     assert message == f"read_arrow needs pandas, which is not installed: {SPARK}\n"
 
 
-def test_what_needs_no_pyarrow_works_without() -> None:
+def test_features_without_pyarrow_work() -> None:
     without(["pyarrow", "pandas"], "import ottla\nottla.spark.client, ottla.spark.lag, ottla.scan")
 
 
@@ -113,8 +113,8 @@ COMMAND = "import sys\nfrom ottla.cli import main\nsys.exit(main({arguments!r}))
 
 
 @pytest.mark.parametrize("command", ["topology"])
-def test_a_command_that_draws_tables_without_rich(command: str) -> None:
-    # Nothing listens there: it ends before it connects.
+def test_commands_that_print_tables_without_rich(command: str) -> None:
+    # Nothing listens there: the command ends before it connects.
     program = COMMAND.format(arguments=[command, "127.0.0.1:1"])
     shown = run_python(BLOCK.format(names={"rich"}) + program, code=2)
     assert "pip install 'ottla[cli]'" in shown
@@ -136,7 +136,7 @@ def test_commands_that_need_no_extra(arguments: list[str], code: int) -> None:
     assert "pip install" not in shown
 
 
-def test_the_extras_are_those_of_the_project() -> None:
+def test_extras_match_pyproject() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     section = text.partition("[project.optional-dependencies]\n")[2].partition("\n[")[0]
     found = {
@@ -147,14 +147,14 @@ def test_the_extras_are_those_of_the_project() -> None:
     assert found == PACKAGES
 
 
-def test_a_package_that_is_too_old_is_reported_as_such() -> None:
+def test_an_outdated_package_is_reported() -> None:
     old = ModuleNotFoundError("No module", name="pyspark.sql.datasource")
     explained = explain(old, "format('ottla')", "spark")
     assert str(explained) == (f"format('ottla') needs a newer version of pyspark: {SPARK}")
     assert explained.name == "pyspark.sql.datasource"
 
 
-def test_errors_of_other_modules_stay_what_they_are() -> None:
+def test_import_errors_of_other_modules_are_unchanged() -> None:
     other = ModuleNotFoundError("No module", name="another")
     assert explain(other, "format('ottla')", "spark") is other
 

@@ -1,6 +1,6 @@
-"""partition_for_key: Java's murmur2, and what it takes for a key.
+"""partition_for_key: Java's murmur2 hash, and the accepted key types.
 
-That the hash is Java's is shown in Rust, on 100,000 keys that Kafka's own class hashed
+A Rust test compares the hash with Kafka's own class on 100,000 keys
 (`rust/client/tests/client/partitioner.rs`).
 """
 
@@ -12,23 +12,23 @@ import ottla
 from ottla import errors
 
 
-# Some of those keys, and their hashes as Java masks them.
+# Some of those keys with their hashes, masked as in Java.
 @pytest.mark.parametrize(
     ("key", "positive"),
     [(b"", 275646681), (b"\xf8", 1556773120), (b"\x17\x5f", 987247775)],
 )
-def test_keys_go_where_java_sends_them(key: bytes, positive: int) -> None:
+def test_keys_hash_as_in_java(key: bytes, positive: int) -> None:
     for partitions in (1, 2, 3, 6, 7, 12, 100, 1000):
         assert ottla.partition_for_key(key, partitions) == positive % partitions
 
 
-def test_forms_of_a_key_agree() -> None:
+def test_string_and_bytes_keys_agree() -> None:
     assert {
         ottla.partition_for_key(k, 1000) for k in ("ä", "ä".encode(), bytearray("ä".encode()))
     } == {ottla.partition_for_key(memoryview("ä".encode()), 1000)}
 
 
-def test_wrong_arguments_are_told() -> None:
+def test_invalid_arguments_raise() -> None:
     with pytest.raises(errors.ConfigError, match="partitions is 0"):
         ottla.partition_for_key("k", 0)
     with pytest.raises(errors.ConfigError, match="key is None"):

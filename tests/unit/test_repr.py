@@ -1,4 +1,4 @@
-"""Everything that a user may print tells what it is, and never raises."""
+"""Every public object has a repr that describes it and never raises."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ async fn all_records_fail_after_the_sender_panicked() {
     let again = Reaction::Error(ErrorCode::NotLeaderOrFollower);
     cluster.inject(Fault::new(Match::api(ApiKey::Produce).partition(0), again));
     cluster.inject(Fault::new(Match::api(ApiKey::Produce).partition(1), Reaction::Delay(ms(5000))));
-    let _guard = panic_at("message=batch goes again", 1);
+    let _guard = panic_at("message=batch is sent again", 1);
     let sent = [send(&producer, 1, "waits").await, send(&producer, 0, "x").await];
     for delivery in &sent {
         offset_of(delivery).await.expect_err("an error");

@@ -1,5 +1,5 @@
-"""What became of the records of a Producer.send_batch: those that fail alone, where the others are,
-and how long it waits, for room or for all to be known."""
+"""Results of Producer.send_batch: rows that fail alone, offsets of the others, and waits for buffer
+space or for all results."""
 
 from __future__ import annotations
 
@@ -53,12 +53,15 @@ def test_a_bad_record_fails_alone(
 def test_a_time_before_1970_fails_alone(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    """Regression: a column's was written, which ``send`` refuses and nothing finds by its time."""
+    """Regression: a column's negative timestamp was written.
+
+    ``send`` rejects those, and no lookup by time finds such a record.
+    """
     times = pa.array([-(10**12), 10**12, -1], pa.timestamp("ms", "UTC"))
     sent = producer.send_batch(single, pa.table({"value": ["a", "b", "c"], "timestamp": times}))
-    told = [(index, count, str(error)) for index, count, error in sent.errors(60)]
-    assert [(index, count) for index, count, _ in told] == [(0, 1), (2, 1)]
-    assert "timestamp is -1000000000000: expected milliseconds since 1970" in told[0][2]
+    failures = [(index, count, str(error)) for index, count, error in sent.errors(60)]
+    assert [(index, count) for index, count, _ in failures] == [(0, 1), (2, 1)]
+    assert "timestamp is -1000000000000: expected milliseconds since 1970" in failures[0][2]
     assert mock_cluster.end_offset(single, 0) == 1
 
 
@@ -79,23 +82,21 @@ def test_a_partition_that_was_just_added_is_written_to(
     assert mock_cluster.end_offset(single, 2) == 1
 
 
-def test_where_the_rows_were_written(
+def test_written_reports_partition_ranges(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     producer.send_batch(topic, ["x"] * 7, partitions=[0, 0, 0, 1, 1, 2, 2]).result(30)
-    # Rows that take turns among partitions still are one entry for each.
+    # Rows that alternate between partitions still give one entry per partition.
     partitions = [0, 1, 2, 0, 1, 0]
     sent = producer.send_batch(topic, ["y"] * 6, partitions=partitions)
     assert sorted(sent.written(10)) == [(0, 3, 3), (1, 2, 2), (2, 2, 1)]
     assert producer.send_batch(topic, []).written(10) == []
     with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as unsure:
-        told = unsure.send_batch(topic, ["z"] * 3, partitions=[1, 0, 1]).written(10)
-    assert sorted(told) == [(0, None, 1), (1, None, 2)]
+        written = unsure.send_batch(topic, ["z"] * 3, partitions=[1, 0, 1]).written(10)
+    assert sorted(written) == [(0, None, 1), (1, None, 2)]
 
 
-def test_where_the_rows_were_written_is_not_told_if_some_were_not(
-    producer: ottla.Producer, single: str
-) -> None:
+def test_written_raises_if_some_rows_failed(producer: ottla.Producer, single: str) -> None:
     sent = producer.send_batch(single, ["a", "x" * 2_000_000, "b"])
     with pytest.raises(
         errors.RecordTooLargeError, match="1 of 3 records failed, the first at index 1"
@@ -103,16 +104,16 @@ def test_where_the_rows_were_written_is_not_told_if_some_were_not(
         sent.written(10)
 
 
-def test_partial_failure_tells_the_indices(
+def test_partial_failure_reports_indices(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", topic=topic, partition=1)
     partitions = [0] * 5 + [1] * 3 + [2] * 2 + [1] * 4
     sent = producer.send_batch(topic, ["x"] * 14, partitions=partitions)
-    told = sent.errors(60)
-    failed = [index for first, count, _ in told for index in range(first, first + count)]
+    failures = sent.errors(60)
+    failed = [index for first, count, _ in failures for index in range(first, first + count)]
     assert failed == [5, 6, 7, 10, 11, 12, 13]
-    for _, _, error in told:
+    for _, _, error in failures:
         assert isinstance(error, errors.BrokerError)
         assert error.context["partition"] == 1
     with pytest.raises(errors.BrokerError, match="7 of 14 records failed, the first at index 5"):
@@ -123,7 +124,7 @@ def test_partial_failure_tells_the_indices(
 
 def test_partitions_and_offsets_of_rows(producer: ottla.Producer, topic: str) -> None:
     producer.send_batch(topic, ["before"] * 5, partitions=[0, 0, 1, 2, 2]).result(30)
-    # The fourth is refused at once, the others are in three batches.
+    # The fourth is rejected at once, the others are in three batches.
     sent = producer.send_batch(topic, ["x"] * 6, partitions=[0, 1, 0, 7, 2, 0])
     assert pa.array(sent.partitions()).to_pylist() == [0, 1, 0, None, 2, 0]
     offsets = pa.array(sent.offsets(10))
@@ -133,22 +134,22 @@ def test_partitions_and_offsets_of_rows(producer: ottla.Producer, topic: str) ->
     assert (first, count) == (3, 1)
     assert isinstance(error, errors.UnknownTopicError)
     assert error.context == {"topic": topic, "partition": 7, "index": 3}
-    with pytest.raises(errors.UnknownTopicError) as told:
+    with pytest.raises(errors.UnknownTopicError) as raised:
         sent.result()
-    assert told.value.context["index"] == 3
+    assert raised.value.context["index"] == 3
 
 
-def test_rows_that_take_turns_find_their_offsets_and_their_failures(
+def test_rows_alternating_between_partitions_keep_offsets_and_failures(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, batch_size=2000, linger_ms=20) as producer:
-        # Of many batches in each partition, with rows between them that can't be sent.
+        # Many batches per partition, with unsendable rows in between.
         turns = [i * 7 % 3 if i % 50 else 7 for i in range(3000)]
         values = [b"%d" % i for i in range(3000)]
         columns = {"value": pa.array(values), "partition": pa.array(turns, pa.int32())}
         sent = producer.send_batch(topic, pa.record_batch(columns))
-        refused = [(first, many) for first, many, _ in sent.errors(60)]
-        assert refused == [(i, 1) for i in range(0, 3000, 50)]
+        rejected = [(first, many) for first, many, _ in sent.errors(60)]
+        assert rejected == [(i, 1) for i in range(0, 3000, 50)]
         chosen = pa.array(sent.partitions()).to_pylist()
         assert chosen == [None if i % 50 == 0 else turns[i] for i in range(3000)]
         offsets = pa.array(sent.offsets()).to_pylist()
@@ -159,7 +160,7 @@ def test_rows_that_take_turns_find_their_offsets_and_their_failures(
         assert there.get(value, (None, None)) == (partition, offset)
 
 
-def test_offsets_that_nobody_knows_are_null(mock_cluster: MockCluster, single: str) -> None:
+def test_unknown_offsets_are_null(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as producer:
         sent = producer.send_batch(single, ["x"] * 3)
         assert pa.array(sent.offsets(10)).to_pylist() == [None] * 3
@@ -167,10 +168,10 @@ def test_offsets_that_nobody_knows_are_null(mock_cluster: MockCluster, single: s
 
 
 @pytest.mark.parametrize("delivered", [True, False])
-def test_an_error_tells_what_the_broker_said_last_and_whether_it_may_be_written(
+def test_errors_carry_the_last_broker_error_and_maybe_done(
     mock_cluster: MockCluster, topic: str, delivered: bool
 ) -> None:
-    """Partition, index, the last broker error, and whether the records may be in the log."""
+    """The error has partition, index, the last broker error and ``maybe_done``."""
     code = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" if delivered else "NOT_ENOUGH_REPLICAS"
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=3000, request_timeout_ms=2500
@@ -195,7 +196,7 @@ def test_an_error_tells_what_the_broker_said_last_and_whether_it_may_be_written(
 
 
 @pytest.mark.parametrize("arrow", [False, True])
-def test_full_buffer_holds_back_and_goes_on(
+def test_full_buffer_blocks_until_space_is_free(
     mock_cluster: MockCluster, single: str, arrow: bool
 ) -> None:
     config = {"buffer.memory": 50_000, "batch.size": 10_000, "linger.ms": 0}
@@ -211,7 +212,7 @@ def test_full_buffer_holds_back_and_goes_on(
 @pytest.mark.parametrize("arrow", [False, True])
 def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bool) -> None:
     client = ottla.Client(mock_cluster.bootstrap, buffer_memory=20_000, max_block_ms=200)
-    # Or the first would have no more time to be looked up in.
+    # Look up the topic first, or the lookup would use up the timeout.
     client.cluster([single])
     producer = ottla.Producer(client)
     producer.send(single, "first").result(30)
@@ -227,10 +228,10 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
 
 
 @pytest.mark.parametrize("kind", ["lists", "arrow", "serializer", "interceptors", "asyncio"])
-def test_a_batch_that_times_out_half_way_can_be_gone_on_with(
+def test_a_batch_that_times_out_half_way_can_be_resumed(
     mock_cluster: MockCluster, single: str, kind: str
 ) -> None:
-    """Regression: the promise of the rows before was lost, and the error invited to repeat them."""
+    """Regression: the earlier rows' delivery was lost, and the error suggested resending them."""
     client = ottla.Client(mock_cluster.bootstrap, buffer_memory=20_000, max_block_ms=500)
     client.cluster([single])
     values: list[Any] = [f"{n:04}" + "x" * 1000 for n in range(60)]
@@ -277,10 +278,10 @@ def test_a_batch_that_times_out_half_way_can_be_gone_on_with(
 
         asyncio.run(work())
     else:
-        given = pa.array(values) if kind == "arrow" else values
+        data = pa.array(values) if kind == "arrow" else values
         with ottla.Producer(client, **hooks) as producer:
             with pytest.raises(errors.TimeoutError) as raised:
-                producer.send_batch(single, given)
+                producer.send_batch(single, data)
             index = check(raised)
             first = raised.value.delivery
             assert isinstance(first, ottla.BatchDelivery)

@@ -1,4 +1,4 @@
-"""A user's own partitioner: a callable, or an object for whole columns of keys."""
+"""Custom partitioners: a callable, or an object that partitions whole columns of keys."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def producing(cluster: MockCluster, partitioner: Any) -> Iterator[ottla.Producer
 
 
 def partitions(cluster: MockCluster, topic: str) -> dict[bytes, int]:
-    """The partition of each value."""
+    """Return the partition of each value."""
     scan = ottla.scan(topic, cluster.bootstrap, columns=["value", "partition"])
     table = pa.RecordBatchReader.from_stream(scan).read_all()
     return {row["value"]: row["partition"] for row in table.to_pylist()}
@@ -46,11 +46,11 @@ def by_value(topic: str, key: bytes | None, value: bytes | None, count: int) -> 
     return int(value or b"0") % count
 
 
-class ByColumn:
-    """Keys are numbers; records without one go to the last partition."""
+class ColumnPartitioner:
+    """Partition numeric keys; records without a key go to the last partition."""
 
-    def __init__(self, answer: Callable[[list[int]], Any]) -> None:
-        self.answer = answer
+    def __init__(self, convert: Callable[[list[int]], Any]) -> None:
+        self.convert = convert
         self.calls = 0
 
     def partition_batch(self, topic: str, keys: Array, count: int) -> Any:
@@ -58,10 +58,10 @@ class ByColumn:
         self.calls += 1
         numbers: list[bytes | str | None] = pa.array(keys).to_pylist()
         assert len(numbers) == len(keys)
-        return self.answer([count - 1 if key is None else int(key) % count for key in numbers])
+        return self.convert([count - 1 if key is None else int(key) % count for key in numbers])
 
 
-def test_a_callable_chooses_where_the_record_names_no_partition(
+def test_a_callable_partitions_records_without_a_partition(
     mock_cluster: MockCluster, wide: str
 ) -> None:
     with producing(mock_cluster, by_value) as producer:
@@ -80,7 +80,7 @@ def test_a_callable_chooses_where_the_record_names_no_partition(
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "convert",
     [
         list,
         lambda chosen: pa.array(chosen, pa.int32()),
@@ -88,19 +88,19 @@ def test_a_callable_chooses_where_the_record_names_no_partition(
     ],
     ids=["list", "int32", "int64"],
 )
-def test_an_object_chooses_for_whole_columns(
-    mock_cluster: MockCluster, wide: str, answer: Callable[[list[int]], Any]
+def test_an_object_partitions_whole_columns(
+    mock_cluster: MockCluster, wide: str, convert: Callable[[list[int]], Any]
 ) -> None:
-    chooser = ByColumn(answer)
-    with producing(mock_cluster, chooser) as producer:
+    partitioner = ColumnPartitioner(convert)
+    with producing(mock_cluster, partitioner) as producer:
         values, keys = [b"a", b"b", b"c"], ["14", None, "16"]
         producer.send_batch(wide, values, keys).result(30)
-        assert chooser.calls == 1, "once for a list"
+        assert partitioner.calls == 1, "called more than once for a list"
         more = pa.table({"key": ["17", None], "value": ["d", "e"]})
         producer.send_batch(wide, more).result(30)
         producer.send_batch(wide, pa.array([b"f"]), pa.array([b"18"])).result(30)
         producer.send_batch(wide, pa.array([b"g"])).result(30)
-        assert chooser.calls == 4
+        assert partitioner.calls == 4
         assert producer.send(wide, b"h", "19").partition == 6
     last = PARTITIONS - 1
     chosen = dict(zip(map(str.encode, "abcdefgh"), [1, last, 3, 4, last, 5, last, 6], strict=True))
@@ -108,7 +108,7 @@ def test_an_object_chooses_for_whole_columns(
 
 
 @pytest.mark.parametrize(
-    ("returned", "words"),
+    ("returned", "message"),
     [
         (13, "returned 13; expected for each record an int from 0 to 12"),
         (-1, "returned -1;"),
@@ -119,8 +119,8 @@ def test_an_object_chooses_for_whole_columns(
         (1.0, "type float"),
     ],
 )
-def test_what_is_no_partition_is_an_error_and_nothing_is_sent(
-    mock_cluster: MockCluster, wide: str, returned: object, words: str
+def test_invalid_partitions_raise_and_nothing_is_sent(
+    mock_cluster: MockCluster, wide: str, returned: object, message: str
 ) -> None:
     with producing(mock_cluster, lambda *_: returned) as producer:
         calls: list[Callable[[], object]] = [
@@ -129,36 +129,36 @@ def test_what_is_no_partition_is_an_error_and_nothing_is_sent(
             lambda: producer.send_batch(wide, pa.array([b"v"])),
         ]
         for call in calls:
-            with pytest.raises(errors.ConfigError, match=words) as caught:
+            with pytest.raises(errors.ConfigError, match=message) as caught:
                 call()
             assert caught.value.context["topic"] == wide
-    with producing(mock_cluster, ByColumn(lambda _: [returned])) as producer:
-        with pytest.raises(errors.ConfigError, match=words):
+    with producing(mock_cluster, ColumnPartitioner(lambda _: [returned])) as producer:
+        with pytest.raises(errors.ConfigError, match=message):
             producer.send_batch(wide, [b"v"])
-        with pytest.raises(errors.ConfigError, match=words):
+        with pytest.raises(errors.ConfigError, match=message):
             producer.send(wide, b"v")
     assert partitions(mock_cluster, wide) == {}
 
 
 def test_too_few_or_null_partitions_are_errors(mock_cluster: MockCluster, wide: str) -> None:
-    def returned(answer: Any, _: list[int]) -> Any:
-        return answer
+    def constant(result: Any, _: list[int]) -> Any:
+        return result
 
-    for answer, words in (
+    for result, message in (
         ([0], "1 partitions for 2 keys"),
         (pa.array([0, None], pa.int32()), "a null"),
         (pa.array(["a", "b"]), "an array of Utf8"),
     ):
-        column = ByColumn(partial(returned, answer))
+        column = ColumnPartitioner(partial(constant, result))
         with (
             producing(mock_cluster, column) as producer,
-            pytest.raises(errors.ConfigError, match=words),
+            pytest.raises(errors.ConfigError, match=message),
         ):
             producer.send_batch(wide, [b"a", b"b"])
     assert partitions(mock_cluster, wide) == {}
 
 
-def test_what_it_raises_reaches_the_caller(mock_cluster: MockCluster, wide: str) -> None:
+def test_partitioner_exceptions_reach_the_caller(mock_cluster: MockCluster, wide: str) -> None:
     def failing(*_: object) -> int:
         raise LookupError("no such region")
 
@@ -171,14 +171,14 @@ def test_what_it_raises_reaches_the_caller(mock_cluster: MockCluster, wide: str)
     assert list(partitions(mock_cluster, wide)) == [b"v"]
 
 
-def test_what_is_no_batch_is_told_as_ever(mock_cluster: MockCluster, wide: str) -> None:
+def test_invalid_batches_raise_the_usual_error(mock_cluster: MockCluster, wide: str) -> None:
     with producing(mock_cluster, by_value) as producer:
         for values in ("text", b"bytes", 5, (n for n in [b"v"])):
             with pytest.raises(TypeError, match="values is of type"):
                 producer.send_batch(wide, values)
 
 
-def test_what_is_no_partitioner_is_told(mock_cluster: MockCluster) -> None:
+def test_invalid_partitioners_are_rejected(mock_cluster: MockCluster) -> None:
     with pytest.raises(errors.ConfigError, match="partitioner is of type int; expected a name"):
         ottla.Producer(mock_cluster.bootstrap, partitioner=5)  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match="did you mean consistent_random"):
@@ -186,7 +186,7 @@ def test_what_is_no_partitioner_is_told(mock_cluster: MockCluster) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()])
-def test_partitions_of_a_column_are_those_of_its_keys(kind: pa.DataType) -> None:
+def test_partitions_for_a_column_match_partition_for_key(kind: pa.DataType) -> None:
     made = random.Random(3)
     keys = [None if row % 7 == 0 else made.randbytes(row % 40) for row in range(2_000)]
     column = pa.chunked_array([pa.array(keys[:900], kind), pa.array(keys[900:], kind)])
@@ -200,7 +200,7 @@ def test_partitions_of_a_column_are_those_of_its_keys(kind: pa.DataType) -> None
     )
 
 
-def test_partitions_of_what_are_no_keys_are_errors() -> None:
+def test_partitions_for_invalid_keys_raise() -> None:
     with pytest.raises(errors.ConfigError, match="partitions is 0"):
         ottla.partitions_for_keys(pa.array([b"k"]), 0)
     with pytest.raises(errors.ConfigError):
@@ -209,9 +209,9 @@ def test_partitions_of_what_are_no_keys_are_errors() -> None:
         ottla.partitions_for_keys([b"k"], 3)
 
 
-@pytest.mark.parametrize("form", [by_value, ByColumn(lambda numbers: numbers)])
+@pytest.mark.parametrize("form", [by_value, ColumnPartitioner(lambda numbers: numbers)])
 def test_with_asyncio(mock_cluster: MockCluster, wide: str, form: Any) -> None:
-    """Also of a topic that is looked up first, where the record waits."""
+    """Includes sends that wait for their topic to be looked up."""
 
     async def work() -> None:
         async with ottla.AsyncProducer(mock_cluster.bootstrap, partitioner=form) as producer:
@@ -219,8 +219,8 @@ def test_with_asyncio(mock_cluster: MockCluster, wide: str, form: Any) -> None:
                 producer.send(wide, str(number), b"k" if form is by_value else str(number))
                 for number in range(30)
             ]
-            told = [(await future).partition for future in first]
-            assert told == [number % PARTITIONS for number in range(30)]
+            partitions_sent = [(await future).partition for future in first]
+            assert partitions_sent == [number % PARTITIONS for number in range(30)]
             assert (
                 await producer.send(wide, b"5", b"k" if form is by_value else b"5")
             ).partition == 5
@@ -238,7 +238,7 @@ def test_with_asyncio(mock_cluster: MockCluster, wide: str, form: Any) -> None:
         assert found[str(value).encode()] == value % PARTITIONS
 
 
-def test_with_asyncio_what_it_raises_reaches_the_caller(
+def test_with_asyncio_partitioner_exceptions_reach_the_caller(
     mock_cluster: MockCluster, wide: str
 ) -> None:
     def choose(topic: str, key: bytes | None, value: bytes | None, count: int) -> int:
@@ -246,9 +246,9 @@ def test_with_asyncio_what_it_raises_reaches_the_caller(
 
     async def work() -> None:
         async with ottla.AsyncProducer(mock_cluster.bootstrap, partitioner=choose) as producer:
-            with pytest.raises(ZeroDivisionError, match="mine"):  # it waits for its topic
+            with pytest.raises(ZeroDivisionError, match="mine"):  # waits for its topic
                 await producer.send(wide, b"v")
-            with pytest.raises(ZeroDivisionError, match="mine"):  # it does not
+            with pytest.raises(ZeroDivisionError, match="mine"):  # does not wait
                 await producer.send(wide, b"v")
             with pytest.raises(ZeroDivisionError, match="mine"):
                 await producer.send_batch(wide, [b"v"])

@@ -1,4 +1,4 @@
-"""Programs of confluent-kafka and kafka-python: their configuration, and calls that they make."""
+"""Migrating from confluent-kafka and kafka-python: configuration and familiar calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MADE: dict[str, Callable[..., object]] = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_mapping_in_the_first_place_is_the_configuration(
+def test_first_argument_may_be_a_configuration_mapping(
     name: str, mock_cluster: MockCluster, topic: str
 ) -> None:
     config = {"bootstrap.servers": mock_cluster.bootstrap, "client.id": "from confluent-kafka"}
@@ -45,7 +45,7 @@ def test_a_mapping_in_the_first_place_is_the_configuration(
         MADE[name]({**config, "linger.mss": 5})
 
 
-def test_a_mapping_in_the_first_place_is_read_and_written_with(
+def test_a_configuration_mapping_configures_producers_and_consumers(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     config = {"metadata.broker.list": mock_cluster.bootstrap, "queue.buffering.max.ms": 0}
@@ -57,7 +57,7 @@ def test_a_mapping_in_the_first_place_is_read_and_written_with(
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "says"),
+    ("key", "value", "message"),
     [
         ("batch.num.messages", 5, r"librdkafka's: use batch\.size"),
         ("error_cb", print, "calls raise errors"),
@@ -72,13 +72,13 @@ def test_a_mapping_in_the_first_place_is_read_and_written_with(
         ("ssl_certfile", "tls.crt", r"use ssl\.certificate\.location"),
     ],
 )
-def test_a_key_without_a_twin_says_what_to_write(key: str, value: Any, says: str) -> None:
-    with pytest.raises(errors.ConfigError, match=says) as raised:
+def test_unsupported_keys_name_their_replacement(key: str, value: Any, message: str) -> None:
+    with pytest.raises(errors.ConfigError, match=message) as raised:
         ottla.Client({"bootstrap.servers": "127.0.0.1:9", key: value}, connect=False)
     assert key in str(raised.value)
 
 
-def test_keywords_of_kafka_python_say_what_to_write() -> None:
+def test_kafka_python_keywords_name_their_replacement() -> None:
     with pytest.raises(errors.ConfigError, match=r"sasl_plain_password.*use sasl\.password") as no:
         ottla.Producer(bootstrap_servers="127.0.0.1:9", sasl_plain_password="hunter2")  # type: ignore[call-arg]
     assert "hunter2" not in str(no.value)
@@ -86,7 +86,7 @@ def test_keywords_of_kafka_python_say_what_to_write() -> None:
         ottla.Client("127.0.0.1:9", value_deserializer=bytes)  # type: ignore[call-arg]
 
 
-def test_two_names_of_a_key_have_to_agree() -> None:
+def test_aliases_of_a_key_must_agree() -> None:
     config = {"bootstrap.servers": "127.0.0.1:9", "queue.buffering.max.ms": 5}
     with pytest.raises(
         errors.ConfigError, match=r"queue\.buffering\.max\.ms and linger\.ms are two names"
@@ -95,7 +95,7 @@ def test_two_names_of_a_key_have_to_agree() -> None:
     ottla.Client({**config, "linger.ms": "5"}, connect=False).close()
 
 
-def test_a_processed_record_is_committed(mock_cluster: MockCluster, topic: str) -> None:
+def test_commit_a_processed_record(mock_cluster: MockCluster, topic: str) -> None:
     mock_cluster.append(topic, 1, [b"a", b"b", b"c"])
     config = {"bootstrap.servers": mock_cluster.bootstrap, "group.id": "billing"}
     keywords: dict[str, Any] = {"enable_auto_commit": False, "auto_offset_reset": "earliest"}
@@ -105,21 +105,19 @@ def test_a_processed_record_is_committed(mock_cluster: MockCluster, topic: str) 
         consumer.commit(second)
         expected = ottla.OffsetAndMetadata(2, leader_epoch=second.leader_epoch)
         assert consumer.committed((topic, 1)) == {(topic, 1): expected}
-        told: list[tuple[object, object]] = []
-        consumer.commit_async(third, lambda error, offsets: told.append((error, offsets)))
-        consumer.commit(first)  # commits go out in order
+        calls: list[tuple[object, object]] = []
+        consumer.commit_async(third, lambda error, offsets: calls.append((error, offsets)))
+        consumer.commit(first)  # commits are sent in order
         after = ottla.OffsetAndMetadata(3, leader_epoch=third.leader_epoch)
-        wait_until(lambda: bool(consumer.poll(0) or told), lambda: "the callback was not called")
-        assert told == [(None, {(topic, 1): after})]
+        wait_until(lambda: bool(consumer.poll(0) or calls), lambda: "the callback was not called")
+        assert calls == [(None, {(topic, 1): after})]
         assert mock_cluster.committed("billing") == {(topic, 1): 1}
         for wrong in ([first], first.offset, "orders"):
             with pytest.raises(TypeError, match="expected a record, or offsets by partition"):
                 consumer.commit(wrong)  # type: ignore[arg-type]
 
 
-def test_a_processed_record_is_committed_with_asyncio(
-    mock_cluster: MockCluster, topic: str
-) -> None:
+def test_commit_a_processed_record_with_asyncio(mock_cluster: MockCluster, topic: str) -> None:
     mock_cluster.append(topic, 1, [b"a", b"b"])
 
     async def main() -> None:
@@ -154,7 +152,7 @@ def test_topics_and_partitions_are_listed(mock_cluster: MockCluster, topic: str)
             with pytest.raises(errors.UnknownTopicError, match=r"did you mean orders\?"):
                 one.partitions_for("ordres")
             assert time.monotonic() - began < 5
-        assert client.list_topics() == ["clicks", "orders"], "looking up has made a topic"
+        assert client.list_topics() == ["clicks", "orders"], "the lookup created a topic"
     with pytest.raises(errors.ClosedError):
         consumer.list_topics()
 
@@ -179,7 +177,7 @@ def test_topics_and_partitions_are_listed_with_asyncio(
     run(main())
 
 
-def test_asking_for_a_missing_topic_does_not_end_a_subscription_to_it(
+def test_looking_up_a_missing_topic_keeps_its_subscription(
     mock_cluster: MockCluster,
 ) -> None:
     keywords: dict[str, Any] = {"auto_offset_reset": "earliest", "metadata_max_age_ms": 200}

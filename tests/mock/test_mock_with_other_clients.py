@@ -1,5 +1,5 @@
-"""Kafka's own consumer and librdkafka's take the mock cluster for a cluster: what it serves to
-groups is not only what our own client wants."""
+"""Kafka's Java consumer and librdkafka's work with the mock cluster: its group protocol is not
+limited to what ottla's own client needs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.support.kafka_admin import wait_until
 
 PARTITIONS = 6
 RECORDS = 50
-# JVMs start slowly on a machine with other work.
+# JVMs start slowly on a busy machine.
 PATIENCE = 120
 PROTOCOLS = ["classic", "consumer"]
 
 
 class JavaConsumer:
-    """Kafka's VerifiableConsumer, which tells what it does as JSON."""
+    """Kafka's VerifiableConsumer, which reports its events as JSON."""
 
     def __init__(self, cluster: MockCluster, protocol: str, instance: str | None = None) -> None:
         log4j = REPOSITORY / "tests" / "support" / "log4j2.properties"
@@ -41,7 +41,7 @@ class JavaConsumer:
         if instance is not None:
             command += ["--group-instance-id", instance]
         self.consumed = 0
-        self._said: deque[str] = deque(maxlen=20)
+        self._output: deque[str] = deque(maxlen=20)
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed by close)
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=self._errors, text=True
@@ -53,19 +53,19 @@ class JavaConsumer:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
-                self._said.append(line)
+                self._output.append(line)
                 event: dict[str, Any] = json.loads(line)
                 if event["name"] == "records_consumed":
                     self.consumed += event["count"]
 
-    def story(self) -> str:
-        """How it is, and what it said last."""
+    def describe(self) -> str:
+        """Return its exit status and its last output."""
         self._errors.seek(0)
-        last = "".join([*self._said, self._errors.read()[-4000:]])
+        last = "".join([*self._output, self._errors.read()[-4000:]])
         return f"{self._process.args!r}\nended with {self._process.poll()}, and said\n{last}"
 
     def close(self) -> None:
-        """As by a service manager: SIGTERM."""
+        """Stop it with SIGTERM, like a service manager."""
         self._process.terminate()
         try:
             self._process.wait(PATIENCE)
@@ -83,7 +83,7 @@ def java_consumer(
     try:
         yield consumer
     except BaseException:
-        print(consumer.story())
+        print(consumer.describe())
         raise
     finally:
         consumer.close()
@@ -105,7 +105,7 @@ def group(cluster: MockCluster) -> Group:
 
 
 def await_members(cluster: MockCluster, *shares: int) -> None:
-    """Wait until the group is stable and its members have so many partitions."""
+    """Wait until the group is stable and its members have these numbers of partitions."""
 
     def settled() -> bool:
         now = group(cluster)
@@ -114,7 +114,7 @@ def await_members(cluster: MockCluster, *shares: int) -> None:
     wait_until(settled, lambda: f"{group(cluster)} does not settle as {shares}", PATIENCE)
 
 
-def one_more_each(cluster: MockCluster) -> None:
+def append_one_each(cluster: MockCluster) -> None:
     for partition in range(PARTITIONS):
         cluster.append("t", partition, [b"more"])
 
@@ -136,10 +136,10 @@ def test_java_consumers_share_a_topic(cluster: MockCluster, protocol: str) -> No
         with java_consumer(cluster, protocol) as two:
             await_members(cluster, 3, 3)
             assert group(cluster).kind == protocol
-            # Each member has read of what it was assigned: Kafka's ends with an error if it is
-            # expired while it asks where to begin.
+            # Wait until each member has read from its partitions: Java's consumer fails if it
+            # is expired while it fetches its start offsets.
             await_committed(cluster, total)
-            one_more_each(cluster)
+            append_one_each(cluster)
             await_committed(cluster, total + PARTITIONS)
             before = group(cluster).generation
             cluster.expire_member("g", group(cluster).members[0].id)
@@ -151,18 +151,18 @@ def test_java_consumers_share_a_topic(cluster: MockCluster, protocol: str) -> No
             leader = cluster.leader("t", 0)
             assert leader is not None
             cluster.move_leader("t", 0, leader % 3 + 1)
-            one_more_each(cluster)
+            append_one_each(cluster)
             await_committed(cluster, total + 2 * PARTITIONS)
         await_members(cluster, 6)
     wait_until(lambda: group(cluster).state == "Empty", lambda: f"{group(cluster)}", PATIENCE)
-    # Nothing twice: whoever was expired had committed all that it had read.
+    # No duplicates: the expired member had committed everything that it read.
     assert one.consumed + two.consumed == total + 2 * PARTITIONS
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_static_java_consumer_comes_back(cluster: MockCluster, protocol: str) -> None:
+def test_a_static_java_consumer_rejoins(cluster: MockCluster, protocol: str) -> None:
     with java_consumer(cluster, protocol, "a"):
         with java_consumer(cluster, protocol, "b"):
             await_members(cluster, 3, 3)
@@ -207,7 +207,7 @@ def test_librdkafka_reads_and_commits(cluster: MockCluster, settings: dict[str, 
         missing = PARTITIONS * RECORDS
         while missing:
             message = consumer.poll(PATIENCE)
-            assert message is not None, f"{missing} records do not come"
+            assert message is not None, f"{missing} records did not arrive"
             assert message.error() is None, message.error()
             seen.add((message.partition(), message.offset()))
             missing -= 1

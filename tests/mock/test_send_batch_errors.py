@@ -1,4 +1,4 @@
-"""What Producer.send_batch refuses as a whole, before anything is sent, and how it says so."""
+"""Batches that Producer.send_batch rejects as a whole, before anything is sent."""
 
 from __future__ import annotations
 
@@ -101,24 +101,24 @@ WRONG: dict[str, tuple[dict[str, Any], type, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_told_before_anything_is_sent(
+def test_invalid_batches_raise_before_anything_is_sent(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, case: str
 ) -> None:
-    arguments, kind, words = WRONG[case]
-    with pytest.raises(kind, match=words):
+    arguments, kind, message = WRONG[case]
+    with pytest.raises(kind, match=message):
         producer.send_batch(single, **arguments)
     producer.flush(60)
     assert mock_cluster.end_offset(single, 0) == 0
 
 
-def test_a_column_that_no_record_has_is_named(producer: ottla.Producer, single: str) -> None:
+def test_an_unknown_column_is_named(producer: ottla.Producer, single: str) -> None:
     table = pa.table({"value": [b"a", None], "tiemstamp": [1, 2]})
     with pytest.raises(errors.ConfigError, match='column "tiemstamp" is not part of a record'):
         producer.send_batch(single, table)
     assert producer.buffered_bytes == 0
 
 
-def test_closed_producer_refuses(mock_cluster: MockCluster, single: str) -> None:
+def test_closed_producer_raises(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         producer.send(single, "v").result(30)
     for values in (["a"], pa.array(["a"])):
