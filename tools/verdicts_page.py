@@ -25,7 +25,7 @@ FINDING = re.compile(
     r"^  (?P<severity>error|warning|note) \((?P<phase>\w+)\): (?P<rest>.*?)(?=^  \w|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-FIX = "what to do:"
+FIX = "fix:"
 # Differs between two cases of one finding.
 EXAMPLE = re.compile(r"[\w.-]+:\d+|\d+(?:\.\d+)*")
 

@@ -144,8 +144,8 @@ def poll_until_it_raises(consumer: Any) -> None:
 
 def test_invalid_assignors_are_rejected(kind: Any) -> None:
     for wrong, message in [
-        ([object()], "of type object is no assignor"),
-        (3, "of type int is no assignor"),
+        ([object()], "of type object is not an assignor"),
+        (3, "of type int is not an assignor"),
         ([EvenAndOdd(None), "rnage"], 'there is no assignor "rnage"'),
     ]:
         with pytest.raises(errors.ConfigError, match=message):

@@ -133,7 +133,7 @@ def test_interceptor_exceptions_are_logged_and_ignored(
         producer.flush()
         assert producer.send_batch(single, ["a", "b"]).result(30) == 2
     assert len(recording.seen) == len(recording.acknowledged) == 3
-    assert "Broken.on_send failed; its record goes on" in caplog.text
+    assert "Broken.on_send failed; the record is sent unchanged" in caplog.text
     assert "expected a ProducerRecord, not NoneType" in caplog.text
     assert "Broken.on_acknowledgement failed" in caplog.text
     assert "Broken.close failed" in caplog.text
@@ -180,7 +180,7 @@ def test_each_record_of_a_batch_is_reported_once(
         with pytest.raises(TypeError):
             producer.send_batch(topic, ["a", 5, "c"])
         assert [type(error) for _, error in recording.acknowledged] == [TypeError, TypeError]
-        with pytest.raises(errors.ConfigError, match="interceptors see records of Python"):
+        with pytest.raises(errors.ConfigError, match="interceptors take Python records"):
             producer.send_batch(topic, pa.array(["x"]))
     assert [names(row) for row in rows(mock_cluster, topic)] == [[b"first"], [b"first"]]
 

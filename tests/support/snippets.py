@@ -59,7 +59,7 @@ class Snippet:
 
 def pages() -> list[Path]:
     """Return the user documentation's pages."""
-    return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").glob("*.md"))]
+    return [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 def snippets(language: str | None = None) -> Iterator[Snippet]:

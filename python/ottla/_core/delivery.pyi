@@ -98,8 +98,9 @@ class Delivery:
 
 @final
 class BatchDelivery:
-    """A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their
-    number.
+    """A future of many records, as ``Producer.send_batch`` returns it.
+
+    ``len()`` is the number of records.
     """
 
     def __len__(self) -> int: ...

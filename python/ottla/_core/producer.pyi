@@ -19,8 +19,7 @@ from ottla.metrics import ProducerMetrics, TopicMetrics
 
 @final
 class Producer:
-    """A Kafka producer. Use it in a ``with`` block, or call ``close()``, to write every
-    record.
+    """A Kafka producer. A ``with`` block, or ``close()``, writes every record.
 
     At its end, a ``with`` block raises the first failure of a record whose result was not
     checked. A producer is safe to use from any thread.

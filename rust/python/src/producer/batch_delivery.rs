@@ -24,8 +24,9 @@ fn repr(class: &str, results: &RowResults) -> String {
     format!("{class}(count={}, done={done})", results.count())
 }
 
-/// A future of many records. ``Producer.send_batch`` returns it; ``len()`` is their
-/// number.
+/// A future of many records, as ``Producer.send_batch`` returns it.
+///
+/// ``len()`` is the number of records.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct BatchDelivery {
     results: RowResults,

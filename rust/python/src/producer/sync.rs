@@ -28,8 +28,7 @@ use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
 /// How long `close` waits for unsent records by default.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A Kafka producer. Use it in a ``with`` block, or call ``close()``, to write every
-/// record.
+/// A Kafka producer. A ``with`` block, or ``close()``, writes every record.
 ///
 /// At its end, a ``with`` block raises the first failure of a record whose result was not
 /// checked. A producer is safe to use from any thread.
