@@ -95,6 +95,7 @@ kerberos:
 lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	$(STEP) 'clippy'
 	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	@cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings
 	$(STEP) 'mypy, stubtest'
 	@$(PY) -m mypy
 	@$(PY) tools/check_stubs.py

@@ -1,21 +1,21 @@
-"""``AsyncConsumer``: the order in which the asyncio consumer polls, rebalances and closes.
+"""``AsyncConsumer``: runs the steps of its calls on the event loop, and calls the callbacks.
 
-Its base class, in Rust, waits until records are buffered; a call that does not wait pops them once
-the polling task runs again. So a cancelled wait loses no records. A rebalance is a task of its own:
-cancelling the poll that started it does not interrupt a callback, and the next poll waits for it.
+The order of the steps is the engine's, as for the blocking ``Consumer``. The engine waits until
+records are buffered; a step that does not wait pops them once the polling task runs again. So a
+cancelled wait loses no records. A rebalance is a task of its own: cancelling the poll that started
+it does not interrupt a callback, and the next poll waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ottla import errors
-from ottla._core import AsyncConsumerBase, RebalanceChange, Record, RecordBatch
+from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record, RecordBatch
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -65,7 +65,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
 
     _connected = False
     # The rebalance in progress, or one whose error was not raised yet.
-    _rebalance: asyncio.Task[None] | None = None
+    _rebalance: asyncio.Task[bool] | None = None
     _closing: asyncio.Task[None] | None = None
 
     async def poll(
@@ -88,8 +88,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             ClosedError: the consumer was closed before or during the poll.
         """
         records = await self._poll(
-            timeout,
-            lambda left: self._wait_for_records(left, max_records),
+            lambda: self._poll_records(timeout, max_records),
             lambda: self._pop_records(max_records) or None,
         )
         return records or []
@@ -120,14 +119,13 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         """
         names = None if columns is None else list(columns)
         return await self._poll(
-            timeout,
-            lambda left: self._wait_for_batch(left, max_rows, names, include_headers),
+            lambda: self._poll_batch(timeout, max_rows, names, include_headers),
             self._pop_batch,
         )
 
     async def unsubscribe(self) -> None:
         """Give up all partitions, and leave the group; calls ``on_revoked`` first."""
-        self._unsubscribe()
+        call = self._unsubscribe()
         if self._is_in_callback():
             return
         try:
@@ -135,7 +133,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         except errors.StateError:
             return  # The poll in progress handles the change.
         try:
-            await self._handle_pending_rebalances()
+            await self._run(call)
         finally:
             self._unlock_poll()
 
@@ -155,9 +153,10 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         if self._is_in_callback():
             raise errors.StateError("close() in a callback of the consumer: return first")
         if self._closing is None:
-            if not self._start_closing():
+            call = self._start_closing(timeout)
+            if call is None:
                 return
-            self._closing = asyncio.ensure_future(self._close(time.monotonic() + timeout))
+            self._closing = asyncio.ensure_future(self._close(call))
         await asyncio.shield(self._closing)
 
     async def __aenter__(self) -> Self:
@@ -182,18 +181,11 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
 
     async def _next(self) -> Record[K | None, V | None]:
         while True:
-            record = await self._poll(
-                _FOREVER, lambda left: self._wait_for_records(left, None), self._pop_record
-            )
+            record = await self._poll(lambda: self._poll_records(_FOREVER, None), self._pop_record)
             if record is not None:
                 return record
 
-    async def _poll(
-        self,
-        timeout: float,
-        wait: Callable[[float], Awaitable[bool | RebalanceChange]],
-        pop: Callable[[], T | None],
-    ) -> T | None:
+    async def _poll(self, begin: Callable[[], ConsumerCall], take: Callable[[], T | None]) -> T | None:
         if self._is_in_callback():
             raise errors.StateError("a callback of a consumer cannot poll it: return first")
         self._lock_poll()
@@ -201,97 +193,97 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             if not self._connected:
                 await self.connect()
                 self._connected = True
-            deadline = time.monotonic() + timeout
-            while True:
-                await self._wait_for_rebalance()
-                await self._invoke_commit_callbacks()
-                left = timeout if timeout <= 0 else max(0.0, deadline - time.monotonic())
-                outcome = await wait(left)
-                if isinstance(outcome, RebalanceChange):
-                    self._start_rebalance(outcome)
-                    continue
-                if outcome and (popped := pop()) is not None:
-                    return popped
-                if not outcome:
-                    return None
+            call = begin()
+            await self._wait_for_rebalance()
+            return await self._run(call, take)
         finally:
             self._unlock_poll()
+
+    async def _close(self, call: ConsumerCall) -> None:
+        try:
+            await self._run(call)
+        finally:
+            self._forget_subscription()
+
+    async def _run(
+        self, call: ConsumerCall, take: Callable[[], T | None] = lambda: None
+    ) -> T | None:
+        """Run the steps of a call; return what was taken."""
+        taken: T | None = None
+        while (step := call.next_step()) is not None:
+            if step == "take":
+                taken = take()
+                call.completed(taken is not None)
+            elif step == "next_rebalance" and self._rebalance is None:
+                call.take_rebalance()
+            elif isinstance(step, (str, RebalanceChange)):
+                await self._run_callbacks(call, step)
+            else:
+                await step
+        return taken
+
+    async def _run_callbacks(self, call: ConsumerCall, step: str | RebalanceChange) -> None:
+        """Run a step that calls the application, within the time of the call."""
+        if step == "commit_callbacks":
+            work = self._invoke_commit_callbacks()
+        else:
+            if isinstance(step, RebalanceChange):
+                self._rebalance = asyncio.ensure_future(self._handle_rebalance(step))
+            work = self._wait_for_rebalance()
+        left = call.time_left()
+        try:
+            call.completed(await (work if left is None else asyncio.wait_for(work, left)))
+        except Exception as error:
+            if left is None:
+                raise
+            if isinstance(error, asyncio.TimeoutError) and call.time_left() == 0:
+                call.completed(True)  # The call reports that a callback has not ended.
+            else:
+                call.failed(error)
 
     def _is_in_callback(self) -> bool:
         return self._rebalance is not None and asyncio.current_task() is self._rebalance
 
-    def _start_rebalance(self, change: RebalanceChange) -> None:
-        self._rebalance = asyncio.ensure_future(self._handle_rebalance(change))
+    async def _wait_for_rebalance(self) -> bool:
+        """Wait for the rebalance in progress, and raise its callback's exception.
 
-    async def _wait_for_rebalance(self) -> None:
-        """Wait for the rebalance in progress, and raise its callback's exception."""
+        Returns:
+            Whether there was one with a callback.
+        """
         rebalance = self._rebalance
-        if rebalance is not None:
-            try:
-                await asyncio.shield(rebalance)
-            finally:
-                if rebalance.done():
-                    self._rebalance = None
-
-    async def _handle_rebalance(self, change: RebalanceChange) -> None:
-        await change.begin()
+        if rebalance is None:
+            return False
         try:
-            callback = change.callback()
+            return await asyncio.shield(rebalance)
+        finally:
+            if rebalance.done():
+                self._rebalance = None
+
+    async def _handle_rebalance(self, change: RebalanceChange) -> bool:
+        """Handle a change, and return whether it has a callback."""
+        await change.begin()
+        callback, succeeded = change.callback(), False
+        try:
             if callback is not None:
                 result = callback(self, change.partitions)
                 if inspect.isawaitable(result):
                     await result
-            await change.wait_for_commits()
+            succeeded = True
         finally:
-            change.finish()
+            await change.finish(succeeded)
+        return callback is not None
 
-    async def _invoke_commit_callbacks(self) -> None:
-        """Call the callbacks of completed commits; after an exception, the rest stay queued."""
+    async def _invoke_commit_callbacks(self) -> bool:
+        """Call the callbacks of completed commits; after an exception, the rest stay queued.
+
+        Returns:
+            Whether there were any.
+        """
+        is_called = False
         while (call := self._next_commit_callback()) is not None:
             callback, error, offsets = call
             result = callback(error, offsets)
             if inspect.isawaitable(result):
                 await result
-
-    async def _handle_pending_rebalances(self) -> None:
-        """Handle the last changes of a membership that ends; raise the first error at the end."""
-        first: BaseException | None = None
-        while True:
-            try:
-                await self._wait_for_rebalance()
-            except Exception as error:  # noqa: BLE001 - raised at the end
-                first = first or error
-            change = self._next_pending_rebalance()
-            if change is None:
-                break
-            self._start_rebalance(change)
-        if first is not None:
-            raise first
-
-    async def _close(self, deadline: float) -> None:
-        def left() -> float:
-            return max(0.0, deadline - time.monotonic())
-
-        first: BaseException | None = None
-        has_poll_lock = await self._acquire_poll_lock(left())
-        try:
-            await self._begin_close(left())
-            try:
-                # Closing continues even if a callback never returns.
-                await asyncio.wait_for(self._handle_pending_rebalances(), left())
-            except asyncio.TimeoutError:
-                first = errors.TimeoutError("a callback of the last rebalance did not end in time")
-            except Exception as error:  # noqa: BLE001 - raised at the end
-                first = error
-            await self._end_close(left())
-            try:
-                await asyncio.wait_for(self._invoke_commit_callbacks(), left())
-            except asyncio.TimeoutError:
-                first = first or errors.TimeoutError("a callback of a commit did not end in time")
-            except Exception as error:  # noqa: BLE001 - raised at the end
-                first = first or error
-        finally:
-            if has_poll_lock:
-                self._unlock_poll()
-        if first is not None:
-            raise first
+            is_called = True
+        return is_called

@@ -144,3 +144,26 @@ def test_close_ends_a_poll_in_another_thread(mock_cluster: MockCluster, topic: s
     consumer.close()
     thread.join(TIMEOUT)
     assert [type(error) for error in raised_errors] == [errors.ClosedError]
+
+
+@pytest.mark.parametrize("callback", ["rebalance", "commit"])
+def test_close_reports_a_callback_that_overruns(
+    kind: Any, callback: str, mock_cluster: MockCluster, topic: str
+) -> None:
+    """Both consumers leave their group and report the callback; a callback is not interrupted."""
+    fill(mock_cluster, topic, 10)
+    ended = []
+
+    def slow(*_: object) -> None:
+        time.sleep(2)
+        ended.append(callback)
+
+    consumer = kind(mock_cluster.bootstrap, group_id="g", auto_offset_reset="earliest")
+    consumer.subscribe([topic], on_revoked=slow if callback == "rebalance" else None)
+    read(consumer, 10)
+    if callback == "commit":
+        consumer.commit_async(on_commit=slow)
+    with pytest.raises(errors.TimeoutError, match=f"a callback of .*{callback} did not end in time"):
+        consumer.close(timeout=1)
+    assert ended == [callback]
+    assert consumer.closed

@@ -13,6 +13,7 @@ from ottla._core.config import config_row_of, config_rows, other_client_config_r
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer import Consumer
 from ottla._core.consumer_base import ConsumerBase
+from ottla._core.consumer_call import ConsumerCall, RebalanceChange
 from ottla._core.delivery import (
     AsyncBatchDelivery,
     BatchDelivery,
@@ -22,7 +23,7 @@ from ottla._core.delivery import (
 )
 from ottla._core.doctor import examine
 from ottla._core.events import AsyncEvents, Event, Events
-from ottla._core.group import GroupMetadata, MemberSubscription, RebalanceChange
+from ottla._core.group import GroupMetadata, MemberSubscription
 from ottla._core.log_events import LogEvents
 from ottla._core.mock import MockCluster
 from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
@@ -46,6 +47,7 @@ __all__ = [
     "ConnectionStatus",
     "Consumer",
     "ConsumerBase",
+    "ConsumerCall",
     "Delivery",
     "DeliveryReports",
     "Event",

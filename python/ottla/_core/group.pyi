@@ -1,7 +1,5 @@
 """A consumer's membership in its group."""
 
-from asyncio import Future
-from collections.abc import Callable
 from typing import Any, final
 
 from ottla._core.aliases import TopicPartition
@@ -70,19 +68,3 @@ class MemberSubscription:
     @property
     def user_data(self) -> bytes | None:
         """The user data that the member's assignor added to its subscription, or None."""
-
-@final
-class RebalanceChange:
-    """A change of the assignment, which ``AsyncConsumer`` handles step by step."""
-
-    @property
-    def partitions(self) -> list[TopicPartition]:
-        """The partitions that were assigned, revoked or lost, as topic and number."""
-    def begin(self) -> Future[None]:
-        """Do what comes before the callback: commit before a revocation, take up new partitions."""
-    def callback(self) -> Callable[..., object] | None:
-        """Return the application's callback for this change, if there is one."""
-    def wait_for_commits(self) -> Future[None]:
-        """Wait a few seconds at most for commits of the partitions to give up."""
-    def finish(self) -> None:
-        """Give up revoked or lost partitions, and let the membership continue."""

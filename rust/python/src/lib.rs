@@ -43,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<consumer::MemberSubscription>()?;
     module.add_class::<consumer::GroupMetadata>()?;
     module.add_class::<consumer::OffsetAndMetadata>()?;
+    module.add_class::<consumer::ConsumerCall>()?;
     module.add_class::<consumer::RebalanceChange>()?;
     module.add_class::<consumer::Record>()?;
     module.add_class::<client::events::Event>()?;

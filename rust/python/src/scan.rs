@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use ottla_arrow::{ArrowDecoder, Column, DecoderConfig, OffsetRange, PushOptions};
-use ottla_client::consumer::{Chunk, FOLLOW, Range, Scan as Core, ScanOptions};
-use ottla_client::{Client, Error, Kind};
-use ottla_protocol::records::AbortedTransactions;
+use ottla_arrow::Column;
+use ottla_client::Client;
+use ottla_client::consumer::{ArrowLayout, Range, Scan as Core, ScanOptions};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -17,7 +16,7 @@ use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::convert::errors;
-use crate::convert::record_batch::{RecordBatch, as_struct_field, undecodable};
+use crate::convert::record_batch::{RecordBatch, as_struct_field};
 use crate::runtime::{ProcessLocal, wait};
 
 /// The maximum size of a fetch response in bytes: large responses cost little CPU per record, and
@@ -47,89 +46,16 @@ pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool)
     }
 }
 
-/// The core's scan and its decoder; an exported Arrow stream takes it over.
-struct BatchStream {
-    core: Core,
-    decoder: ArrowDecoder,
-    read_committed: bool,
-    /// Whether the scan follows the log: available rows are returned before it waits for more.
-    follow: bool,
-    /// Whether all chunks were decoded.
-    is_drained: bool,
-    /// The error that ended the scan; reading on after it would miss records.
-    error: Option<Error>,
-}
-
-impl BatchStream {
-    /// Returns the next batch of rows; `None` at the end. After an error, returns that error again.
-    async fn next(&mut self) -> ottla_client::Result<Option<ArrowBatch>> {
-        if let Some(error) = &self.error {
-            return Err(error.clone());
-        }
-        let next = self.decode_next().await;
-        self.error = next.as_ref().err().cloned();
-        next
+/// Waits for the next batch of rows, and logs the gaps that were skipped before it.
+fn next_batch(py: Python<'_>, scan: &mut Core) -> PyResult<Option<ArrowBatch>> {
+    let next = wait(py, scan.next_batch());
+    for gap in scan.take_gaps() {
+        let (topic, partition) = &gap.partition;
+        let logger = py.import("logging")?.call_method1("getLogger", ("ottla.fetch",))?;
+        let message = "%s-%d: the records from offset %d to %d are gone and were skipped";
+        logger.call_method1("warning", (message, &**topic, *partition, gap.from, gap.to))?;
     }
-
-    async fn decode_next(&mut self) -> ottla_client::Result<Option<ArrowBatch>> {
-        loop {
-            if let Some(decoded) = self.decoder.pop() {
-                return Ok(Some(decoded.batch));
-            }
-            if self.is_drained {
-                return Ok(None);
-            }
-            match self.core.next().await {
-                Some(chunk) => {
-                    self.decode(&chunk?)?;
-                    if self.follow {
-                        self.flush_available()?;
-                    }
-                }
-                None => {
-                    self.is_drained = true;
-                    self.flush()?;
-                }
-            }
-        }
-    }
-
-    /// Finishes a batch from the chunks that are available.
-    fn flush_available(&mut self) -> ottla_client::Result<()> {
-        while self.decoder.ready_count() == 0
-            && let Some(chunk) = self.core.ready()
-        {
-            self.decode(&chunk?)?;
-        }
-        self.flush()
-    }
-
-    fn flush(&mut self) -> ottla_client::Result<()> {
-        self.decoder.flush().map_err(|cause| Error::new(Kind::Protocol, cause.to_string()))
-    }
-
-    /// Waits for the next batch of rows, and logs the gaps that were skipped before it.
-    fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
-        let next = wait(py, self.next());
-        for gap in self.core.take_gaps() {
-            let (topic, partition) = &gap.partition;
-            let logger = py.import("logging")?.call_method1("getLogger", ("ottla.fetch",))?;
-            let message = "%s-%d: the records from offset %d to %d are gone and were skipped";
-            logger.call_method1("warning", (message, &**topic, *partition, gap.from, gap.to))?;
-        }
-        next?.map_err(|error| errors::raise(py, &error))
-    }
-
-    fn decode(&mut self, chunk: &Chunk) -> ottla_client::Result<()> {
-        let (topic, partition) = &chunk.partition;
-        let range = OffsetRange { topic, partition: *partition, start: chunk.start, end: chunk.end };
-        let mut aborted =
-            self.read_committed.then(|| AbortedTransactions::new(chunk.aborted.iter().copied()));
-        // The core's scan has checked the CRCs already: it can fetch a corrupt batch again.
-        let options = PushOptions { check_crcs: false, aborted: aborted.as_mut() };
-        let pushed = self.decoder.push(&chunk.records, &range, options);
-        pushed.map(drop).map_err(|error| undecodable(error).at(topic, *partition))
-    }
+    next?.map_err(|error| errors::raise(py, &error))
 }
 
 /// A read of ranges of offsets: an iterator of ``RecordBatch``, and an Arrow stream.
@@ -140,7 +66,7 @@ impl BatchStream {
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Scan {
     schema: SchemaRef,
-    stream: Mutex<Option<ProcessLocal<BatchStream>>>,
+    scan: Mutex<Option<ProcessLocal<Core>>>,
 }
 
 impl Scan {
@@ -149,32 +75,14 @@ impl Scan {
         client: Client,
         ranges: Vec<Range>,
         options: ScanOptions,
-        columns: Vec<Column>,
-        max_rows: usize,
-        target_bytes: usize,
-    ) -> PyResult<Self> {
-        let config = DecoderConfig {
-            max_rows: max_rows.max(1),
-            target_bytes: target_bytes.clamp(1, 1 << 30),
-            max_decompressed: client.config().decompressed_batch_max,
-        };
-        let decoder = ArrowDecoder::new(&columns, config);
-        let schema = decoder.schema();
-        let follow = ranges.iter().any(|range| range.end == FOLLOW);
-        let core = Core::start(client, ranges, options);
-        let stream = BatchStream {
-            core,
-            decoder,
-            read_committed: options.read_committed,
-            follow,
-            is_drained: false,
-            error: None,
-        };
-        Ok(Self { schema, stream: Mutex::new(Some(ProcessLocal::new(stream))) })
+        layout: &ArrowLayout,
+    ) -> Self {
+        let scan = Core::start(client, ranges, options, layout);
+        Self { schema: scan.schema(), scan: Mutex::new(Some(ProcessLocal::new(scan))) }
     }
 
-    fn take(&self) -> PyResult<ProcessLocal<BatchStream>> {
-        let taken = self.stream.lock().take();
+    fn take(&self) -> PyResult<ProcessLocal<Core>> {
+        let taken = self.scan.lock().take();
         taken.ok_or_else(|| {
             errors::closed("this scan was closed, or another reader uses it: a scan can be read once")
         })
@@ -196,8 +104,8 @@ impl Scan {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         // Taken out while it is read: a second reader gets an error instead of waiting.
         let mut owned = self.take()?;
-        let next = owned.get_mut().and_then(|stream| stream.next_batch(py));
-        *self.stream.lock() = Some(owned);
+        let next = owned.get_mut().and_then(|scan| next_batch(py, scan));
+        *self.scan.lock() = Some(owned);
         Ok(next?.map(RecordBatch))
     }
 
@@ -211,13 +119,13 @@ impl Scan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let exported = ArrowStreamExport { field: as_struct_field(&self.schema), stream: self.take()? };
+        let exported = ArrowStreamExport { field: as_struct_field(&self.schema), scan: self.take()? };
         Ok(to_stream_pycapsule(py, Box::new(exported), requested_schema)?)
     }
 
     /// Stop reading, and release the buffers. Closing a scan again has no effect.
     fn close(&self) {
-        drop(self.stream.lock().take());
+        drop(self.scan.lock().take());
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -237,7 +145,7 @@ impl Scan {
 /// A scan as an Arrow C stream.
 struct ArrowStreamExport {
     field: FieldRef,
-    stream: ProcessLocal<BatchStream>,
+    scan: ProcessLocal<Core>,
 }
 
 impl Iterator for ArrowStreamExport {
@@ -246,7 +154,7 @@ impl Iterator for ArrowStreamExport {
     fn next(&mut self) -> Option<Self::Item> {
         // The reader may or may not hold the GIL; attaching first makes detaching right for both.
         let batch = Python::try_attach(|py| {
-            let next = self.stream.get_mut().and_then(|stream| stream.next_batch(py));
+            let next = self.scan.get_mut().and_then(|scan| next_batch(py, scan));
             next.map_err(|error| {
                 // The stream interface carries text only.
                 let message = error.to_string();

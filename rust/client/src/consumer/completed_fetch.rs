@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use ottla_protocol::records::{AbortedTransactions, Batches};
 
-use super::record_set::RemainingBatch;
+use crate::consumer::read::record_set::RemainingBatch;
 use crate::error::{Error, Kind};
 use crate::topic_partition::TopicPartition;
 

@@ -8,32 +8,36 @@
 //! ([`Consumer::version`]). Nothing is fetched before partitions are assigned, and the consumer joins its
 //! group in the first poll after subscribing (`subscribe.rs`).
 //!
-//! - `subscribe`, `seek`, `fetch_collector`: the rest of the application's interface; `state` is shared by
-//!   all.
+//! - `poll`, `wait`, `close`, `rebalance`, `subscribe`, `seek`: the application's interface; `call_sequence`: the order
+//!   of the steps of a call; `state` is shared by all.
 //! - `subscription_state`, `partition_state`: the assigned partitions and their positions; no I/O.
 //! - `fetch`: the prefetching task, its requests, sessions and responses.
 //! - `positions`: initial positions: committed offsets, offsets by time, truncated logs.
-//! - `completed_fetch`, `record_decoder`, `record_set`: buffered record batches and their decoding.
+//! - `completed_fetch`, `read`: buffered record batches, and their decoding to records and Arrow batches.
 //! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
 //! - [`offsets`], `commit`, `group_metadata`: offset commits and the identity under which they are sent.
 //! - `scan`: bounded reads of partition ranges, without a consumer.
+
 pub mod assignor;
+mod call_sequence;
+mod close;
 mod commit;
 mod completed_fetch;
 mod fetch;
-mod fetch_collector;
 pub mod group;
 mod group_metadata;
 pub mod offsets;
 mod partition_state;
+mod poll;
 mod positions;
-mod record_decoder;
-mod record_set;
+mod read;
+mod rebalance;
 mod scan;
 mod seek;
 mod state;
 mod subscribe;
 mod subscription_state;
+mod wait;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,37 +46,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ottla_protocol::records::Decompressor;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::Duration;
 
+pub use call_sequence::{CallSequence, Progress, Step};
 pub use completed_fetch::CompletedFetch;
 pub use group_metadata::ConsumerGroupMetadata;
-pub use record_set::{RecordEntry, RecordSet};
-pub use scan::{Chunk, FOLLOW, Gap, Range, Scan, ScanOptions};
+#[cfg(feature = "arrow")]
+pub use read::arrow_decoding::ArrowLayout;
+pub use read::buffered::PollTarget;
+pub use read::record_buffer::ConvertError;
+pub use read::record_set::{RecordEntry, RecordSet};
+pub use rebalance::RebalanceListener;
+#[cfg(feature = "arrow")]
+pub use scan::Scan;
+pub use scan::{Chunk, ChunkScan, FOLLOW, Gap, Range, ScanOptions};
+pub use wait::PollOutcome;
 
 use crate::cluster::Client;
 use crate::consumer::assignor::Assignor;
 use crate::consumer::commit::CommitManager;
 use crate::consumer::fetch::fetcher::Fetcher;
-use crate::consumer::group::{Group, RebalanceEvent};
+use crate::consumer::group::Group;
 use crate::consumer::offsets::CommittedOffset;
 use crate::consumer::positions::committed_lookups;
+use crate::consumer::read::buffered::ReadBuffers;
 use crate::consumer::state::ConsumerState;
 use crate::consumer::subscribe::ConsumerSubscription;
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
 use crate::topic_partition::TopicPartition;
-
-/// The outcome of a poll.
-#[derive(Debug)]
-pub enum PollOutcome {
-    /// Records can be taken.
-    Ready,
-    /// The assignment changes. Call [`Consumer::prepare_rebalance`], the application's callback,
-    /// [`Consumer::await_pending_commits`] and [`Consumer::complete_rebalance`], in this order.
-    Rebalance(RebalanceEvent),
-    /// The deadline passed.
-    TimedOut,
-}
 
 /// A consumer.
 #[derive(Debug)]
@@ -82,8 +84,14 @@ pub struct Consumer {
     fetcher: Mutex<Option<AbortHandle>>,
     commits: CommitManager,
     woken: AtomicBool,
+    closing: AtomicBool,
     closed: AtomicBool,
     decompressor: Mutex<Decompressor>,
+    buffers: ReadBuffers,
+    /// The callback for rebalances of Rust programs.
+    listener: Option<Arc<dyn RebalanceListener>>,
+    /// Held by the call of a Rust program that polls or closes.
+    polling: tokio::sync::Mutex<()>,
 }
 
 impl Drop for Consumer {
@@ -105,8 +113,12 @@ impl Consumer {
             subscription: ConsumerSubscription::default(),
             fetcher: Mutex::default(),
             woken: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             decompressor: Mutex::new(decompressor),
+            buffers: ReadBuffers::default(),
+            listener: None,
+            polling: tokio::sync::Mutex::default(),
         }
     }
 
@@ -114,6 +126,14 @@ impl Consumer {
     #[must_use]
     pub fn with_assignors(mut self, assignors: Vec<Arc<dyn Assignor>>) -> Self {
         self.subscription.assignors = assignors;
+        self
+    }
+
+    /// Calls `listener` for each rebalance, inside [`Consumer::poll`], [`Consumer::poll_arrow`] and
+    /// [`Consumer::close`].
+    #[must_use]
+    pub fn with_rebalance_listener(mut self, listener: Arc<dyn RebalanceListener>) -> Self {
+        self.listener = Some(listener);
         self
     }
 
@@ -161,99 +181,6 @@ impl Consumer {
         partitions
     }
 
-    /// Waits until there is something for the application, or until the deadline. Cancel-safe.
-    pub async fn poll(&self, deadline: Instant) -> Result<PollOutcome> {
-        let mut poll_scope = self.shared.group.get().map(Group::enter_poll);
-        loop {
-            let ready = self.shared.poll_wakeup.notified();
-            tokio::pin!(ready);
-            // From here on no wakeup is missed.
-            ready.as_mut().enable();
-            if self.woken.swap(false, Ordering::AcqRel) {
-                return Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"));
-            }
-            self.check_open()?;
-            self.join()?;
-            let group = self.shared.group.get();
-            if poll_scope.is_none() {
-                poll_scope = group.map(Group::enter_poll);
-            }
-            if group.is_none() && self.subscription.is_unset() {
-                let message = "nothing to poll: subscribe to topics or assign partitions first";
-                return Err(Error::new(Kind::State, message));
-            }
-            let now = Instant::now();
-            if let Some(event) = group.and_then(Group::try_next_event) {
-                return Ok(PollOutcome::Rebalance(event));
-            }
-            self.commits.maybe_auto_commit(now);
-            if let Some(error) = self.shared.take_error() {
-                return Err(error);
-            }
-            if self.shared.subscriptions.lock().has_deliverable() {
-                return Ok(PollOutcome::Ready);
-            }
-            if deadline <= now {
-                return Ok(PollOutcome::TimedOut);
-            }
-            let event = async {
-                match group {
-                    Some(group) => group.wait_for_event().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = ready => {}
-                () = event => {}
-                () = sleep_until(deadline.min(self.commits.next_auto_commit(now))) => {}
-            }
-        }
-    }
-
-    /// Ends the current or the next poll with an error of [`Kind::Wakeup`].
-    pub fn wakeup(&self) {
-        self.woken.store(true, Ordering::Release);
-        self.shared.poll_wakeup.notify_waiters();
-    }
-
-    /// Runs before the application's rebalance callback: commits delivered records before a revocation, and
-    /// adds assigned partitions.
-    pub async fn prepare_rebalance(&self, event: &RebalanceEvent) {
-        match event {
-            RebalanceEvent::Revoke(_) => self.commits.before_revocation().await,
-            RebalanceEvent::Assign { all, .. } => {
-                self.shared.subscriptions.lock().replace(all.clone(), self.initial_state());
-                self.shared.fetcher_wakeup.notify_one();
-            }
-            RebalanceEvent::Lost(_) | RebalanceEvent::Failed(_) => {}
-        }
-    }
-
-    /// Waits a few seconds at most for commits of revoked partitions, including those of the application's
-    /// callback. It runs between the callback and [`Consumer::complete_rebalance`], which rejects later
-    /// ones.
-    pub async fn await_pending_commits(&self, event: &RebalanceEvent) {
-        if matches!(event, RebalanceEvent::Revoke(_)) {
-            self.commits.wait_for_pending().await;
-        }
-    }
-
-    /// Runs after the application's callback: removes revoked and lost partitions, and lets the group
-    /// member continue.
-    pub fn complete_rebalance(&self, event: &RebalanceEvent) -> Result<()> {
-        if let RebalanceEvent::Revoke(partitions) | RebalanceEvent::Lost(partitions) = event {
-            self.shared.subscriptions.lock().remove(partitions);
-        }
-        if let Some(group) = self.shared.group.get() {
-            group.complete_event();
-        }
-        self.shared.fetcher_wakeup.notify_one();
-        match event {
-            RebalanceEvent::Failed(error) => Err(error.clone()),
-            _ => Ok(()),
-        }
-    }
-
     /// Commits offsets, or all positions. Retriable failures are retried until the timeout.
     pub async fn commit(
         &self,
@@ -296,33 +223,5 @@ impl Consumer {
     #[must_use]
     pub fn group(&self) -> Option<&Group> {
         self.shared.group.get()
-    }
-
-    /// Starts closing: commits delivered records and gives up the partitions. Handle the remaining
-    /// rebalance events with [`Consumer::next_closing_event`].
-    pub async fn begin_close(&self, timeout: Duration) {
-        if self.check_open().is_err() {
-            return;
-        }
-        self.commits.auto_commit_now(timeout).await;
-        // The consumer is open, so this cannot fail.
-        let _ = self.unsubscribe();
-    }
-
-    /// The next rebalance event of a closing consumer.
-    #[must_use]
-    pub fn next_closing_event(&self) -> Option<RebalanceEvent> {
-        self.shared.group.get()?.try_next_event()
-    }
-
-    /// Finishes closing: leaves the group within the timeout.
-    pub async fn end_close(&self, timeout: Duration) -> Result<()> {
-        self.stop();
-        let left = match self.shared.group.get() {
-            Some(group) => group.leave(timeout).await,
-            None => Ok(()),
-        };
-        self.shared.poll_wakeup.notify_waiters();
-        left
     }
 }

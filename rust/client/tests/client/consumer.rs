@@ -4,7 +4,7 @@
 //! its bound.
 
 use crate::support::*;
-use ottla_client::consumer::{Consumer, PollOutcome};
+use ottla_client::consumer::Consumer;
 use ottla_client::{Error, Kind, OffsetSpec, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -40,13 +40,10 @@ type Row = (i32, i64, String);
 /// The records of one poll, at most `max_records`.
 async fn poll(consumer: &Consumer, max_records: usize, wait: Duration) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
-    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(max_records) {
-            for entry in &set.entries {
-                let value = String::from_utf8_lossy(set.value(entry).unwrap_or_default()).into_owned();
-                rows.push((set.partition.1, entry.offset, value));
-            }
-            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
+    for set in consumer.poll(wait, max_records).await? {
+        for entry in &set.entries {
+            let value = String::from_utf8_lossy(set.value(entry).unwrap_or_default()).into_owned();
+            rows.push((set.partition.1, entry.offset, value));
         }
     }
     Ok(rows)
@@ -111,7 +108,7 @@ async fn collected_records_that_were_not_delivered_are_fetched_again() {
     let cluster = cluster(1).await;
     fill(&cluster, 0, 0..30, &[]).await;
     let consumer = consumer(&cluster, &[0], &[]).await;
-    within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
+    within_deadline(consumer.wait_until_ready(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
     let version = consumer.version();
     assert!(!consumer.take_records(5).is_empty());
     assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), 0);
@@ -348,7 +345,7 @@ async fn prefetched_bytes_are_bounded() {
     within_deadline(producer.close(CALL_TIMEOUT)).await.expect("written");
     let bounds = [("prefetch.max.bytes", "300000"), ("max.partition.fetch.bytes", "100000")];
     let consumer = consumer(&cluster, &[0, 1, 2, 3], &bounds).await;
-    within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
+    within_deadline(consumer.wait_until_ready(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
     // A slow application: no fetch exceeds the bound.
     quiet(&cluster, ms(300)).await;
     let fetches = consumer.take_fetches(usize::MAX);
@@ -365,7 +362,7 @@ async fn a_wakeup_ends_the_current_or_the_next_poll() {
     let consumer = std::sync::Arc::new(consumer(&cluster, &[0], &[]).await);
     let waiting = tokio::spawn({
         let consumer = std::sync::Arc::clone(&consumer);
-        async move { consumer.poll(Instant::now() + CALL_TIMEOUT).await }
+        async move { consumer.wait_until_ready(Instant::now() + CALL_TIMEOUT).await }
     });
     tokio::time::sleep(ms(50)).await;
     consumer.wakeup();
@@ -379,8 +376,8 @@ async fn a_wakeup_ends_the_current_or_the_next_poll() {
 async fn invalid_calls_return_errors() {
     let cluster = cluster(1).await;
     let idle = Consumer::new(client(&cluster, &[]).await);
-    assert_eq!(idle.poll(Instant::now()).await.expect_err("nothing to poll").kind(), Kind::State);
+    assert_eq!(idle.wait_until_ready(Instant::now()).await.expect_err("nothing to poll").kind(), Kind::State);
     assert_eq!(idle.commit(None, CALL_TIMEOUT).await.expect_err("no group").kind(), Kind::Config);
     idle.end_close(CALL_TIMEOUT).await.expect("closed");
-    assert_eq!(idle.poll(Instant::now()).await.expect_err("closed").kind(), Kind::Closed);
+    assert_eq!(idle.wait_until_ready(Instant::now()).await.expect_err("closed").kind(), Kind::Closed);
 }

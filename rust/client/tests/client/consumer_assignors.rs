@@ -26,7 +26,7 @@ async fn join(cluster: &MockCluster, pairs: &[(&str, &str)], custom: Vec<Arc<dyn
 
 /// One poll; returns the partitions that it revoked.
 async fn poll(consumer: &Consumer) -> Result<Vec<TopicPartition>, Error> {
-    let PollOutcome::Rebalance(change) = consumer.poll(Instant::now() + ms(20)).await? else {
+    let PollOutcome::Rebalance(change) = consumer.wait_until_ready(Instant::now() + ms(20)).await? else {
         return Ok(Vec::new());
     };
     consumer.prepare_rebalance(&change).await;

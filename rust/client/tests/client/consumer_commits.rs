@@ -59,13 +59,10 @@ impl Member {
 
     async fn poll(&self, wait: Duration) {
         if let PollOutcome::Rebalance(change) =
-            self.consumer.poll(Instant::now() + wait).await.expect("polled")
+            self.consumer.wait_until_ready(Instant::now() + wait).await.expect("polled")
         {
             self.consumer.prepare_rebalance(&change).await;
-            if self.awaits_commits {
-                self.consumer.await_pending_commits(&change).await;
-            }
-            self.consumer.complete_rebalance(&change).expect("done");
+            self.consumer.finish_rebalance(&change, self.awaits_commits, None).await.expect("done");
         }
     }
 

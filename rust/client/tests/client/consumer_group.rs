@@ -57,7 +57,7 @@ impl Reader {
 
     /// One poll, with everything that an application does for it.
     async fn poll(&mut self, wait: Duration) -> Result<usize, Error> {
-        match self.consumer.poll(Instant::now() + wait).await? {
+        match self.consumer.wait_until_ready(Instant::now() + wait).await? {
             PollOutcome::TimedOut => Ok(0),
             PollOutcome::Rebalance(change) => {
                 self.consumer.prepare_rebalance(&change).await;

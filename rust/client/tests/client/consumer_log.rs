@@ -3,12 +3,12 @@
 //! silently or read twice.
 
 use crate::support::*;
+use ottla_client::consumer::Consumer;
 use ottla_client::consumer::offsets::CommittedOffset;
-use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
-use tokio::time::{Duration, Instant};
+use tokio::time::Duration;
 
 fn tp() -> TopicPartition {
     ("t".into(), 0)
@@ -24,14 +24,8 @@ async fn consumer(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Consumer {
 
 /// The offsets of the records of one poll.
 async fn poll(consumer: &Consumer, max_records: usize, wait: Duration) -> Result<Vec<i64>, Error> {
-    let mut offsets = Vec::new();
-    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(max_records) {
-            offsets.extend(set.entries.iter().map(|entry| entry.offset));
-            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
-        }
-    }
-    Ok(offsets)
+    let sets = consumer.poll(wait, max_records).await?;
+    Ok(sets.iter().flat_map(|set| &set.entries).map(|entry| entry.offset).collect())
 }
 
 /// The offsets of the next `count` records, at most `max_records` per poll.

@@ -116,7 +116,7 @@ impl Model {
 
     /// One poll; sometimes only a part of the collected records is delivered.
     async fn poll(&mut self, wait: Duration) {
-        let polled = self.consumer.poll(Instant::now() + wait).await;
+        let polled = self.consumer.wait_until_ready(Instant::now() + wait).await;
         if !matches!(polled.unwrap_or_else(|error| panic!("{error}: {:?}", self.log)), PollOutcome::Ready) {
             return;
         }

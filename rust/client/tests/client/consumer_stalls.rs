@@ -87,7 +87,7 @@ async fn records_discarded_before_a_reset_stall_nothing() {
         write(&cluster, 0, 40);
         let small = [("max.partition.fetch.bytes", "300"), ("fetch.max.wait.ms", "50")];
         let consumer = consumer(&cluster, &[0], &small).await;
-        within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
+        within_deadline(consumer.wait_until_ready(Instant::now() + CALL_TIMEOUT)).await.expect("ready");
         quiet(&cluster, ms(200)).await;
         cluster.delete_records("t", 0, 30).unwrap();
         // There is room again, and the next offset is no longer in the log.

@@ -50,7 +50,7 @@ async fn consumer(cluster: &MockCluster, pairs: &[(&str, &str)]) -> Consumer {
 
 /// One poll, with everything that an application does for it.
 async fn poll(consumer: &Consumer, wait: Duration) -> Result<(), Error> {
-    if let PollOutcome::Rebalance(change) = consumer.poll(Instant::now() + wait).await? {
+    if let PollOutcome::Rebalance(change) = consumer.wait_until_ready(Instant::now() + wait).await? {
         consumer.prepare_rebalance(&change).await;
         consumer.complete_rebalance(&change)?;
     }

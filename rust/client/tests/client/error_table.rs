@@ -50,7 +50,7 @@ impl Member {
     }
 
     async fn poll(&mut self, wait: Duration) -> Result<(), Error> {
-        match self.consumer.poll(Instant::now() + wait).await? {
+        match self.consumer.wait_until_ready(Instant::now() + wait).await? {
             PollOutcome::TimedOut => Ok(()),
             PollOutcome::Rebalance(change) => {
                 self.consumer.prepare_rebalance(&change).await;
@@ -166,7 +166,7 @@ async fn a_commit_with_a_stale_epoch_waits_for_the_new_one() {
     let joins = async {
         until(|| cluster.fault_hits(fault) == 1).await;
         // Raises the group's epoch.
-        let _ = other.consumer.poll(Instant::now() + ms(10)).await;
+        let _ = other.consumer.wait_until_ready(Instant::now() + ms(10)).await;
     };
     let (committed, ()) = tokio::join!(within_deadline(member.consumer.commit(None, CALL_TIMEOUT)), joins);
     committed.expect("committed under the new epoch");

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use ottla_client::Kind;
-use ottla_client::consumer::{Consumer, PollOutcome, Range, Scan, ScanOptions};
+use ottla_client::consumer::{ChunkScan, Consumer, PollOutcome, Range, ScanOptions};
 use ottla_mock::MockCluster;
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 use tokio::time::Instant;
@@ -26,7 +26,8 @@ fn append(cluster: &MockCluster, codec: Compression, size: usize) {
 
 /// Reads the huge record. Returns the peak memory of that, and the memory still in use afterwards.
 async fn read_huge(consumer: &Consumer) -> (u64, i64) {
-    let ready = within_deadline(consumer.poll(Instant::now() + CALL_TIMEOUT)).await.expect("records");
+    let ready =
+        within_deadline(consumer.wait_until_ready(Instant::now() + CALL_TIMEOUT)).await.expect("records");
     assert!(matches!(ready, PollOutcome::Ready));
     let mut sets = Vec::new();
     let took = allocation_counter::measure(|| sets = consumer.take_records(500));
@@ -75,7 +76,7 @@ async fn a_response_that_is_too_large_is_an_error_that_names_the_limit() {
         timeout: CALL_TIMEOUT,
     };
     let range = Range { partition: ("t".into(), 0), start: 0, end: 1 };
-    let mut scan = Scan::start(small.client().clone(), vec![range], options);
+    let mut scan = ChunkScan::start(small.client().clone(), vec![range], options);
     let error = within_deadline(scan.next()).await.expect("an error").expect_err("too large");
     assert_eq!(error.kind(), Kind::Config, "{error}");
     assert_eq!(read(&consumer(&cluster, &[0], &[]).await, 1).await, rows(0, 0..1));

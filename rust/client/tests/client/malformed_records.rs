@@ -2,7 +2,7 @@
 //! poll.
 
 use bytes::Bytes;
-use ottla_client::consumer::Consumer;
+use ottla_client::consumer::{ArrowLayout, Consumer};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState};
 
@@ -53,4 +53,28 @@ async fn records_before_a_malformed_one_are_delivered() {
         // Nothing is skipped: the error stays until the application seeks.
         assert!(poll_until_error(&consumer, max_records).await.0.is_empty());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn arrow_rows_before_a_malformed_record_are_delivered() {
+    let cluster = cluster(1).await;
+    cluster.append("t", 0, &[b"before"]).expect("appended");
+    cluster.append_raw("t", 0, malformed()).expect("appended");
+    let consumer = consumer(&cluster, &[0], &[("check.crcs", "false")]).await;
+    let layout = ArrowLayout::default();
+    let mut rows = 0;
+    let error = within_deadline(async {
+        loop {
+            match consumer.poll_arrow(CALL_TIMEOUT, &layout).await {
+                Ok(batch) => rows += batch.map_or(0, |batch| batch.num_rows()),
+                Err(error) => return error,
+            }
+        }
+    })
+    .await;
+    assert_eq!((rows, error.kind(), error.context().partition), (3, Kind::Protocol, Some(0)), "{error}");
+    assert_eq!(
+        within_deadline(consumer.position(&("t".into(), 0), CALL_TIMEOUT)).await.expect("a position"),
+        3
+    );
 }

@@ -3,7 +3,7 @@
 //! it with a typed error in time; a slow caller bounds memory.
 
 use crate::support::*;
-use ottla_client::consumer::{Gap, Range, Scan, ScanOptions};
+use ottla_client::consumer::{ChunkScan, Gap, Range, ScanOptions};
 use ottla_client::{Client, Error, IfMissing, Kind};
 use ottla_mock::{Fault, Match, MockCluster, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -45,7 +45,7 @@ async fn read(
     ranges: Vec<Range>,
     options: ScanOptions,
 ) -> Result<Vec<(i32, i64, String)>, Error> {
-    let mut scan = Scan::start(client.clone(), ranges, options);
+    let mut scan = ChunkScan::start(client.clone(), ranges, options);
     let mut all = Vec::new();
     while let Some(chunk) = within_deadline(scan.next()).await {
         all.extend(wanted(&chunk?));
@@ -96,7 +96,7 @@ async fn moving_leaders_and_stopping_brokers_lose_nothing() {
     // Small responses, so that the scan takes several.
     let client = client(&cluster, &[]).await;
     let options = ScanOptions { max_bytes: 500, ..OPTIONS };
-    let mut scan = Scan::start(client, (0..3).map(|p| range(p, 0, 200)).collect(), options);
+    let mut scan = ChunkScan::start(client, (0..3).map(|p| range(p, 0, 200)).collect(), options);
     let (mut all, mut chunks) = (Vec::new(), 0);
     while let Some(chunk) = within_deadline(scan.next()).await {
         all.extend(wanted(&chunk.expect("read")));
@@ -129,7 +129,7 @@ async fn a_moved_partition_is_found_while_others_progress() {
     cluster.inject(Fault::new(old, Reaction::Error(ErrorCode::LeaderNotAvailable)));
     cluster.move_leader("t", 0, limits % 3 + 1).unwrap();
     let options = ScanOptions { max_bytes: 300, ..OPTIONS };
-    let mut scan = Scan::start(client, vec![range(0, 0, 100), range(3, 0, 100)], options);
+    let mut scan = ChunkScan::start(client, vec![range(0, 0, 100), range(3, 0, 100)], options);
     let mut seen = Vec::new();
     while let Some(chunk) = within_deadline(scan.next()).await {
         seen.push(chunk.expect("read").partition.1);
@@ -165,7 +165,7 @@ async fn a_corrupt_log_is_an_error_with_partition_and_offset() {
     assert!(error.message().contains("offset 12"), "{error}");
     // Without CRC checks the records are returned as they are.
     let unchecked = crate::support::client(&cluster, &[("check.crcs", "false")]).await;
-    let mut scan = Scan::start(unchecked, vec![range(0, 12, 50)], OPTIONS);
+    let mut scan = ChunkScan::start(unchecked, vec![range(0, 12, 50)], OPTIONS);
     within_deadline(scan.next()).await.expect("a chunk").expect("unchecked");
 }
 
@@ -199,7 +199,7 @@ async fn a_deleted_topic_fails_the_scan_only_if_configured() {
     let gap = Gap { partition: ("deleted".into(), 0), from: 0, to: 4 };
 
     // Started, without a result yet.
-    let mut scan = Scan::start(client.clone(), vec![deleted_range(), range(0, 0, 10)], lenient);
+    let mut scan = ChunkScan::start(client.clone(), vec![deleted_range(), range(0, 0, 10)], lenient);
     assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
     cluster.delete_topic("deleted").unwrap();
     assert!(within_deadline(scan.next()).await.is_none());
@@ -210,7 +210,7 @@ async fn a_deleted_topic_fails_the_scan_only_if_configured() {
     within_deadline(client.topics(&["deleted".into()], IfMissing::Wait, CALL_TIMEOUT)).await.expect("known");
     cluster.delete_topic("deleted").unwrap();
     for client in [client.clone(), crate::support::client(&cluster, &[]).await] {
-        let mut scan = Scan::start(client, vec![deleted_range(), range(0, 0, 10)], lenient);
+        let mut scan = ChunkScan::start(client, vec![deleted_range(), range(0, 0, 10)], lenient);
         assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
         assert!(within_deadline(scan.next()).await.is_none());
         assert_eq!(scan.take_gaps(), std::slice::from_ref(&gap));
@@ -227,7 +227,7 @@ async fn records_that_never_come_end_the_scan_in_time_and_late_ones_are_read() {
     fill(&cluster, 0, 10, &[]).await;
     let client = client(&cluster, &[("fetch.max.wait.ms", "50")]).await;
     let short = ScanOptions { timeout: ms(3000), ..OPTIONS };
-    let mut scan = Scan::start(client.clone(), vec![range(0, 0, 20)], short);
+    let mut scan = ChunkScan::start(client.clone(), vec![range(0, 0, 20)], short);
     assert_eq!(wanted(&within_deadline(scan.next()).await.unwrap().expect("what is there")).len(), 10);
     let started = Instant::now();
     let error = within_deadline(scan.next()).await.unwrap().expect_err("the rest never comes");
@@ -237,7 +237,7 @@ async fn records_that_never_come_end_the_scan_in_time_and_late_ones_are_read() {
     let again = within_deadline(scan.next()).await.unwrap().expect_err("it has failed");
     assert_eq!(again.to_string(), error.to_string());
 
-    let mut scan = Scan::start(client, vec![range(0, 10, 20)], OPTIONS);
+    let mut scan = ChunkScan::start(client, vec![range(0, 10, 20)], OPTIONS);
     tokio::time::sleep(ms(50)).await;
     fill(&cluster, 0, 10, &[]).await;
     let mut late = 0;
@@ -270,7 +270,7 @@ async fn a_slow_caller_pauses_fetching_and_dropping_ends_the_task() {
     let client = client(&cluster, &[]).await;
     cluster.clear_requests();
     let options = ScanOptions { max_bytes: 100, timeout: ms(2500), ..OPTIONS };
-    let mut scan = Scan::start(client, vec![range(0, 0, 300)], options);
+    let mut scan = ChunkScan::start(client, vec![range(0, 0, 300)], options);
     within_deadline(scan.next()).await.unwrap().expect("read");
     // Longer than the timeout: waiting for the caller does not count as lack of progress.
     tokio::time::sleep(ms(3000)).await;

@@ -2,7 +2,7 @@
 //! of the old: the unread records are gone, which is an error or a gap.
 
 use crate::support::*;
-use ottla_client::consumer::{FOLLOW, Gap, Range, Scan, ScanOptions};
+use ottla_client::consumer::{ChunkScan, FOLLOW, Gap, Range, ScanOptions};
 use ottla_client::{Error, Kind};
 use ottla_mock::{MockCluster, TopicSpec};
 
@@ -26,7 +26,7 @@ async fn read(end: i64, options: ScanOptions) -> (i64, i64, Result<(), Error>, V
     let cluster = cluster(1).await;
     fill(&cluster, 200, "old");
     let range = Range { partition: ("t".into(), 0), start: 0, end };
-    let mut scan = Scan::start(client(&cluster, &[]).await, vec![range], options);
+    let mut scan = ChunkScan::start(client(&cluster, &[]).await, vec![range], options);
     let (mut old, mut new, mut ended) = (0, 0, Ok(()));
     while let Some(chunk) = within_deadline(scan.next()).await {
         let chunk = match chunk {
@@ -93,14 +93,14 @@ async fn a_client_that_knew_the_old_topic_reads_a_range_of_the_new_one() {
         fill(&cluster, 3, "old");
         let client = client(&cluster, &[]).await;
         let range = Range { partition: ("t".into(), 0), start: 0, end: 3 };
-        let mut scan = Scan::start(client.clone(), vec![range.clone()], options);
+        let mut scan = ChunkScan::start(client.clone(), vec![range.clone()], options);
         while let Some(chunk) = within_deadline(scan.next()).await {
             chunk.expect("the old records");
         }
         cluster.delete_topic("t").expect("deleted");
         cluster.create_topic(TopicSpec::new("t").partitions(1)).expect("made");
         fill(&cluster, 3, "new");
-        let mut scan = Scan::start(client, vec![range], options);
+        let mut scan = ChunkScan::start(client, vec![range], options);
         let mut read = Vec::new();
         while let Some(chunk) = within_deadline(scan.next()).await {
             read.extend(values(&chunk.expect("the new records").records));

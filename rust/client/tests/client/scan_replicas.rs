@@ -2,7 +2,7 @@
 //! lags, and returns each record once and in order throughout.
 
 use crate::support::*;
-use ottla_client::consumer::{Range, Scan, ScanOptions};
+use ottla_client::consumer::{ChunkScan, Range, ScanOptions};
 use ottla_client::{Client, IfMissing};
 use ottla_mock::MockCluster;
 use ottla_protocol::ApiKey;
@@ -33,7 +33,7 @@ async fn read(cluster: &MockCluster, meanwhile: impl AsyncFnOnce()) {
 
 async fn read_with(client: Client, meanwhile: impl AsyncFnOnce()) {
     let range = Range { partition: ("t".into(), 0), start: 0, end: COUNT };
-    let mut scan = Scan::start(client, vec![range], OPTIONS);
+    let mut scan = ChunkScan::start(client, vec![range], OPTIONS);
     let mut meanwhile = Some(meanwhile);
     let mut all = Vec::new();
     while let Some(chunk) = within_deadline(scan.next()).await {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::support::*;
 use ottla_client::Client;
-use ottla_client::consumer::{Consumer, Range, Scan, ScanOptions};
+use ottla_client::consumer::{ChunkScan, Consumer, Range, ScanOptions};
 use ottla_mock::MemoryListener;
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::fetch::{FetchResponse, FetchableTopicResponse, PartitionData};
@@ -132,7 +132,7 @@ async fn a_consumer_pauses_between_requests_that_bring_nothing() {
         let (servers, asked) = cluster(habit);
         let consumer = Consumer::new(connected(&servers).await);
         consumer.assign(vec![("t".into(), 0)]).expect("assigned");
-        let _ = within_deadline(consumer.poll(Instant::now() + ms(10_000))).await;
+        let _ = within_deadline(consumer.wait_until_ready(Instant::now() + ms(10_000))).await;
         assert!(consumer.take_records(500).is_empty(), "{habit:?}");
         let asked = asked.load(Ordering::Acquire);
         assert!((5..=510).contains(&asked), "{habit:?}: {asked} requests in 10 s");
@@ -148,7 +148,7 @@ async fn a_scan_pauses_between_requests_that_bring_nothing() {
         let options =
             ScanOptions { fail_on_data_loss: true, read_committed: false, max_bytes: 1 << 20, timeout };
         let range = Range { partition: ("t".into(), 0), start: 50, end: 60 };
-        let mut scan = Scan::start(connected(&servers).await, vec![range], options);
+        let mut scan = ChunkScan::start(connected(&servers).await, vec![range], options);
         let error = within_deadline(scan.next()).await.expect("no end").expect_err("no records");
         assert_eq!(error.kind(), ottla_client::Kind::Timeout, "{habit:?}: {error}");
         let asked = asked.load(Ordering::Acquire);

@@ -10,7 +10,7 @@ use crate::support::panics::{panic_at, panic_at_request};
 use crate::support::reader::{consumer, poll, read, rows, write};
 use crate::support::*;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::{Consumer, Range, Scan, ScanOptions};
+use ottla_client::consumer::{ChunkScan, Consumer, Range, ScanOptions};
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 use ottla_client::producer::Producer;
 use ottla_client::{Client, Error, Kind};
@@ -62,7 +62,7 @@ async fn every_poll_fails_after_the_fetcher_panicked() {
     }
 }
 
-async fn scan(cluster: &MockCluster) -> Scan {
+async fn scan(cluster: &MockCluster) -> ChunkScan {
     let options = ScanOptions {
         fail_on_data_loss: true,
         read_committed: false,
@@ -70,7 +70,7 @@ async fn scan(cluster: &MockCluster) -> Scan {
         timeout: CALL_TIMEOUT,
     };
     let range = Range { partition: ("t".into(), 0), start: 0, end: 10 };
-    Scan::start(client(cluster, &[]).await, vec![range], options)
+    ChunkScan::start(client(cluster, &[]).await, vec![range], options)
 }
 
 /// Regression: a scan whose task had panicked looked like one that had read everything.
@@ -218,7 +218,7 @@ async fn a_member_s_request_that_panics_fails_the_poll() {
         within_deadline(async {
             let mut read = 0;
             while read < 5 || seen.is_empty() {
-                match consumer.poll(Instant::now() + ms(500)).await {
+                match consumer.wait_until_ready(Instant::now() + ms(500)).await {
                     Ok(ottla_client::consumer::PollOutcome::Rebalance(change)) => {
                         consumer.prepare_rebalance(&change).await;
                         seen.extend(consumer.complete_rebalance(&change).err());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
-use ottla_client::consumer::{FOLLOW, Range, ScanOptions};
+use ottla_client::consumer::{ArrowLayout, FOLLOW, Range, ScanOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -298,7 +298,7 @@ impl Client {
         };
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Scan::start(core.clone(), ranges, options, columns, max_rows, target_bytes)
+        Ok(Scan::start(core.clone(), ranges, options, &ArrowLayout { columns, max_rows, target_bytes }))
     }
 
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.

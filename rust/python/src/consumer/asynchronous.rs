@@ -8,23 +8,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::OffsetSpec;
+use ottla_client::consumer::{ArrowLayout, PollTarget};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
 use super::assignors;
 use super::base::{ConsumerBase, repr};
-use super::blocking::deadline_after;
+use super::blocking::{deadline_after, default_deadline};
 use super::deserializers::Deserializers;
 use super::partitions;
 use super::record::{ReadyRecord, Record};
 use crate::asyncio::{FutureResult, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
-use crate::consumer::arrow_buffer::BatchLayout;
+use crate::consumer::async_call::ConsumerCall;
 use crate::consumer::commit_callbacks::{CallbackCall, start_now};
 use crate::consumer::consumer_handle::ConsumerHandle;
-use crate::consumer::rebalance_change::{RebalanceChange, poll_outcome};
 use crate::convert::errors;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
@@ -95,16 +95,14 @@ impl AsyncConsumerBase {
         Ok(())
     }
 
-    fn _wait_for_records<'py>(
-        this: &Bound<'py, Self>,
+    fn _poll_records(
+        this: &Bound<'_, Self>,
         timeout: f64,
         max_records: Option<usize>,
-    ) -> FutureResult<'py> {
-        let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
-        let max_records = handle.max_records(max_records);
-        let owner = Arc::clone(&handle);
-        let work = async move { handle.wait_for_records(deadline, max_records).await };
-        start(this.py(), work, |py, outcome| poll_outcome(py, owner, outcome))
+    ) -> PyResult<ConsumerCall> {
+        let handle = handle(this)?;
+        let target = PollTarget::Records(handle.max_records(max_records));
+        Ok(ConsumerCall::poll(handle, target, deadline_after(timeout)?))
     }
 
     fn _pop_records<'py>(
@@ -119,22 +117,20 @@ impl AsyncConsumerBase {
         handle(this)?.pop_record(this.py())
     }
 
-    fn _wait_for_batch<'py>(
-        this: &Bound<'py, Self>,
+    fn _poll_batch(
+        this: &Bound<'_, Self>,
         timeout: f64,
         max_rows: usize,
         columns: Option<Vec<String>>,
         include_headers: bool,
-    ) -> FutureResult<'py> {
-        let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
-        let layout = BatchLayout { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
-        let owner = Arc::clone(&handle);
-        let work = async move { handle.wait_for_batch(deadline, &layout).await };
-        start(this.py(), work, |py, outcome| poll_outcome(py, owner, outcome))
+    ) -> PyResult<ConsumerCall> {
+        let columns = scan::columns(this.py(), columns, include_headers)?;
+        let target = PollTarget::Batch(ArrowLayout { columns, max_rows, ..ArrowLayout::default() });
+        Ok(ConsumerCall::poll(handle(this)?, target, deadline_after(timeout)?))
     }
 
     fn _pop_batch(this: &Bound<'_, Self>) -> PyResult<Option<RecordBatch>> {
-        Ok(handle(this)?.pop_batch().map(RecordBatch))
+        Ok(handle(this)?.core.pop_batch().map(RecordBatch))
     }
 
     fn __aiter__(this: Py<Self>) -> Py<Self> {
@@ -157,15 +153,12 @@ impl AsyncConsumerBase {
         }
     }
 
-    fn _next_pending_rebalance(this: &Bound<'_, Self>) -> PyResult<Option<RebalanceChange>> {
+    /// Unsubscribes; returns the steps that remain, for a task that holds the lock of polling.
+    fn _unsubscribe(this: &Bound<'_, Self>) -> PyResult<ConsumerCall> {
         let handle = handle(this)?;
-        Ok(handle.core.next_closing_event().map(|change| RebalanceChange::new(Arc::clone(handle), change)))
-    }
-
-    fn _unsubscribe(this: &Bound<'_, Self>) -> PyResult<()> {
-        handle(this)?.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
-        this.as_super().get().forget_subscription();
-        Ok(())
+        handle.core.unsubscribe().map_err(|error| errors::raise(this.py(), &error))?;
+        handle.forget_subscription_names();
+        Ok(ConsumerCall::unsubscribe(handle, default_deadline(handle)))
     }
 
     /// Subscribe to changes of the cluster and the connections; see ``AsyncClient.events``.
@@ -364,33 +357,15 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
-    fn _start_closing(this: &Bound<'_, Self>) -> PyResult<bool> {
-        Ok(handle_even_if_closed(this)?.start_closing())
+    /// Begins to close; returns the steps that remain, or None if the consumer is closed.
+    fn _start_closing(this: &Bound<'_, Self>, timeout: f64) -> PyResult<Option<ConsumerCall>> {
+        let (handle, deadline) = (handle_even_if_closed(this)?, deadline_after(timeout)?);
+        Ok(handle.start_closing().then(|| ConsumerCall::close(handle, deadline)))
     }
 
-    /// Waits for the poll lock; true if it was acquired in time, until `_unlock_poll`.
-    fn _acquire_poll_lock<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
-        let (handle, deadline) = (Arc::clone(handle_even_if_closed(this)?), deadline_after(timeout)?);
-        let work = async move { Ok(handle.poll_lock.acquire_by(deadline).await) };
-        start(this.py(), work, |py, is_acquired| is_acquired.into_py_any(py))
-    }
-
-    fn _begin_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
-        let handle = Arc::clone(handle_even_if_closed(this)?);
-        let timeout = seconds(Some(timeout), Duration::ZERO)?;
-        let work = async move {
-            handle.begin_close(timeout).await;
-            Ok(())
-        };
-        start(this.py(), work, |py, ()| Ok(py.None()))
-    }
-
-    fn _end_close<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
-        let handle = Arc::clone(handle_even_if_closed(this)?);
-        let timeout = seconds(Some(timeout), Duration::ZERO)?;
-        handle.forget_callbacks();
-        this.as_super().get().forget_subscription();
-        start(this.py(), async move { handle.end_close(timeout).await }, |py, ()| Ok(py.None()))
+    fn _forget_subscription(this: &Bound<'_, Self>) -> PyResult<()> {
+        handle_even_if_closed(this)?.forget_subscription();
+        Ok(())
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> String {

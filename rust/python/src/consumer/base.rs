@@ -8,35 +8,27 @@ use ottla_client::config::GroupProtocol;
 use ottla_client::consumer::group::Subscription;
 use ottla_client::metadata::Pattern;
 use ottla_client::{Error, Kind, ListedOffset, OffsetSpec, TopicPartition};
-use parking_lot::Mutex;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::partitions::{self, GroupMetadata};
+use super::subscription_arg::SubscriptionArg;
 use crate::client::connection_status::{ConnectionStatus, connections};
 use crate::client::metrics::metrics;
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::errors;
 use crate::runtime::{ProcessLocal, runtime};
 
-/// The topics or the pattern passed to `subscribe`.
-#[derive(Clone)]
-enum SubscriptionArg {
-    Topics(Vec<Arc<str>>),
-    Pattern(String),
-}
-
 /// The methods that ``Consumer`` and ``AsyncConsumer`` share; none of them waits.
 #[pyclass(frozen, subclass, module = "ottla._core")]
 pub(crate) struct ConsumerBase {
     handle: ProcessLocal<Arc<ConsumerHandle>>,
-    subscribed: Mutex<Option<SubscriptionArg>>,
 }
 
 impl ConsumerBase {
     pub(super) fn new(handle: ConsumerHandle, topics: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let base = Self { handle: ProcessLocal::new(Arc::new(handle)), subscribed: Mutex::default() };
+        let base = Self { handle: ProcessLocal::new(Arc::new(handle)) };
         if let Some(topics) = topics.filter(|topics| !topics.is_none()) {
             base.subscribe_to(topics.py(), SubscriptionArg::Topics(names(topics)?))?;
         }
@@ -69,12 +61,8 @@ impl ConsumerBase {
         let runtime = runtime()?;
         let _entered = runtime.enter();
         handle.core.subscribe(subscription).map_err(|error| errors::raise(py, &error))?;
-        *self.subscribed.lock() = Some(subscribed);
+        *handle.subscription.lock() = Some(subscribed);
         Ok(())
-    }
-
-    pub(super) fn forget_subscription(&self) {
-        *self.subscribed.lock() = None;
     }
 
     /// Converts partition arguments; without any, returns all assigned partitions.
@@ -208,8 +196,7 @@ impl ConsumerBase {
 
     /// Return the subscribed topics as a list, or the pattern as a string.
     fn subscription(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.handle()?;
-        let subscribed = self.subscribed.lock().clone();
+        let subscribed = self.handle()?.subscription.lock().clone();
         Ok(match subscribed {
             Some(SubscriptionArg::Topics(topics)) => {
                 PyList::new(py, topics.iter().map(|topic| &**topic))?.into_any().unbind()

@@ -119,12 +119,15 @@ impl CommitCallbacks {
         Ok(Some((callback, error, offsets.unbind())))
     }
 
-    /// Calls the callbacks of completed commits. If one raises, the rest wait for the next call.
-    pub(super) fn invoke_completed(&self, py: Python<'_>) -> PyResult<()> {
+    /// Calls the callbacks of completed commits; returns whether there were any. If one raises, the rest
+    /// wait for the next call.
+    pub(super) fn invoke_completed(&self, py: Python<'_>) -> PyResult<bool> {
+        let mut is_called = false;
         while let Some((callback, error, offsets)) = self.next_call(py)? {
             callback.call1(py, (error, offsets))?;
+            is_called = true;
         }
-        Ok(())
+        Ok(is_called)
     }
 
     /// Waits until no commit is in flight, or until the deadline.

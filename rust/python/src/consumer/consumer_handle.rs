@@ -1,8 +1,6 @@
-//! `ConsumerHandle`: the core's consumer and its buffers, shared by both Python consumers.
+//! `ConsumerHandle`: the core's consumer with what Python adds, shared by both Python consumers.
 //!
-//! Invariants: either records or Arrow batches are buffered, never both. What a cancelled or failed call
-//! has buffered, the next call returns. A call that was cancelled while it ran on another thread buffers
-//! nothing once the next call has begun: the position would move past it. Nothing here waits for the GIL.
+//! Invariants: nothing here waits for the GIL. Records become Python objects only as they are popped.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -10,38 +8,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arrow_array::RecordBatch as ArrowBatch;
 use ottla_client::config::IsolationLevel;
 use ottla_client::consumer::assignor::Assignor;
-use ottla_client::consumer::group::RebalanceEvent;
-use ottla_client::consumer::{Consumer, PollOutcome as CorePollOutcome};
+use ottla_client::consumer::{Consumer, ConvertError};
 use ottla_client::tasks::panics::try_catch;
-use ottla_client::{Client, Error, Kind, ListedOffset, OffsetSpec, Result, TopicPartition};
+use ottla_client::{Client, ListedOffset, OffsetSpec, Result, TopicPartition};
 use parking_lot::Mutex;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use tokio::time::Instant;
 
 use super::deserializers::Deserializers;
 use super::record::Record;
 use crate::client::client_ops;
-use crate::consumer::arrow_buffer::{ArrowBuffer, BatchLayout};
 use crate::consumer::commit_callbacks::{CommitCallbacks, CompletedCommit, Offsets, start_now};
 use crate::consumer::poll_guard::PollLock;
 use crate::consumer::rebalance_listener::RebalanceListener;
-use crate::consumer::record_buffer::RecordBuffer;
+use crate::consumer::subscription_arg::SubscriptionArg;
 use crate::convert::errors;
 use crate::runtime::{ProcessLocal, runtime, seconds};
-
-/// How often iteration polls for rebalances and errors while it has buffered records.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// The outcome of a poll.
-pub(super) enum PollOutcome {
-    /// There may be records to pop.
-    Ready,
-    Empty,
-    Rebalance(RebalanceEvent),
-}
 
 pub(super) struct ConsumerHandle {
     pub(super) core: Consumer,
@@ -51,13 +37,9 @@ pub(super) struct ConsumerHandle {
     pub(super) poll_lock: PollLock,
     pub(super) listener: RebalanceListener,
     pub(super) commit_callbacks: CommitCallbacks,
-    /// The number of the latest call that waits for records. Locked before both buffers.
-    latest_call: Mutex<u64>,
-    records: Mutex<RecordBuffer>,
-    arrow: Mutex<ArrowBuffer>,
-    /// The time of the last poll.
-    polled_at: Mutex<Option<Instant>>,
-    closing: AtomicBool,
+    pub(super) subscription: Mutex<Option<SubscriptionArg>>,
+    /// The topic of the last record, whose string the next one shares.
+    topic: Mutex<Option<(Arc<str>, Py<PyString>)>>,
     closed: AtomicBool,
 }
 
@@ -78,11 +60,8 @@ impl ConsumerHandle {
             poll_lock: PollLock::default(),
             listener: RebalanceListener::default(),
             commit_callbacks: CommitCallbacks::default(),
-            latest_call: Mutex::default(),
-            records: Mutex::default(),
-            arrow: Mutex::default(),
-            polled_at: Mutex::default(),
-            closing: AtomicBool::new(false),
+            subscription: Mutex::default(),
+            topic: Mutex::default(),
             closed: AtomicBool::new(false),
         }
     }
@@ -103,107 +82,48 @@ impl ConsumerHandle {
         seconds(timeout, self.core.client().config().default_api_timeout)
     }
 
-    async fn poll(&self, deadline: Instant) -> Result<CorePollOutcome> {
-        let polled = self.core.poll(deadline).await;
-        *self.polled_at.lock() = Some(Instant::now());
-        match polled {
-            Err(error) if error.kind() == Kind::Wakeup && self.closing.load(Ordering::Acquire) => {
-                Err(Error::new(Kind::Closed, "this consumer was closed while it was polled"))
-            }
-            polled => polled,
-        }
-    }
-
-    /// Begins a call, and returns its number and the result of `prepare`. Earlier calls buffer nothing from
-    /// here on.
-    fn begin_call<T>(&self, prepare: impl FnOnce() -> T) -> (u64, T) {
-        let mut latest = self.latest_call.lock();
-        *latest += 1;
-        (*latest, prepare())
-    }
-
-    /// Waits until records are buffered, at most `max_records`, or until the deadline. Cancel-safe.
-    pub(super) async fn wait_for_records(
-        &self,
-        deadline: Instant,
-        max_records: usize,
-    ) -> Result<PollOutcome> {
-        let (call, is_buffered) = self.begin_call(|| {
-            self.arrow.lock().discard(&self.core);
-            self.records.lock().drop_stale(&self.core)
-        });
-        match self.poll(if is_buffered { Instant::now() } else { deadline }).await? {
-            CorePollOutcome::Rebalance(change) => Ok(PollOutcome::Rebalance(change)),
-            CorePollOutcome::TimedOut if !is_buffered => Ok(PollOutcome::Empty),
-            CorePollOutcome::TimedOut | CorePollOutcome::Ready => {
-                let latest = self.latest_call.lock();
-                if *latest == call {
-                    self.records.lock().fill(&self.core, max_records);
-                }
-                Ok(PollOutcome::Ready)
-            }
-        }
-    }
-
-    /// Waits until an Arrow batch is buffered, or until the deadline. Cancel-safe.
-    pub(super) async fn wait_for_batch(
-        &self,
-        deadline: Instant,
-        layout: &BatchLayout,
-    ) -> Result<PollOutcome> {
-        let (call, is_buffered) = self.begin_call(|| {
-            self.records.lock().discard(&self.core);
-            self.arrow.lock().drop_stale(&self.core)
-        });
-        match self.poll(if is_buffered { Instant::now() } else { deadline }).await? {
-            CorePollOutcome::Rebalance(change) => Ok(PollOutcome::Rebalance(change)),
-            CorePollOutcome::TimedOut if !is_buffered => Ok(PollOutcome::Empty),
-            CorePollOutcome::TimedOut | CorePollOutcome::Ready => {
-                let latest = self.latest_call.lock();
-                if *latest == call {
-                    self.arrow.lock().fill(&self.core, layout)?;
-                }
-                Ok(PollOutcome::Ready)
-            }
-        }
-    }
-
-    /// Works on the record buffer outside of its lock, since `work` may call Python.
-    fn with_records<T>(&self, work: impl FnOnce(&mut RecordBuffer) -> T) -> T {
-        let mut buffer = std::mem::take(&mut *self.records.lock());
-        let result = work(&mut buffer);
-        buffer.restore_to(&mut self.records.lock());
-        result
-    }
-
+    /// Pops the next records, at most `max_records`.
     pub(super) fn pop_records(&self, py: Python<'_>, max_records: usize) -> PyResult<Vec<Py<Record>>> {
-        self.with_records(|buffer| {
-            if !buffer.drop_stale(&self.core) {
-                return Ok(Vec::new());
-            }
-            buffer.pop_records(py, &self.core, &self.deserializers, max_records)
+        let mut last: Option<(Arc<str>, Bound<'_, PyString>)> = None;
+        self.core.pop_records(max_records, |set, entry| {
+            let name = &set.partition.0;
+            let (_, topic) = match &last {
+                Some(known) if Arc::ptr_eq(&known.0, name) => known,
+                _ => last.insert((Arc::clone(name), PyString::intern(py, name))),
+            };
+            Record::new(topic, set, entry, &self.deserializers).map_err(|error| {
+                // Ctrl-C, unlike an error of the record, does not occur again.
+                match error.is_instance_of::<PyException>(py) {
+                    true => ConvertError::Record(error),
+                    false => ConvertError::Interrupted(error),
+                }
+            })
         })
     }
 
-    /// Returns the next record, if there is one.
+    /// Pops the next record, if there is one.
     pub(super) fn pop_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
-        self.with_records(|buffer| {
-            if !buffer.drop_stale(&self.core) {
-                return Ok(None);
-            }
-            buffer.pop_record(py, &self.core, &self.deserializers)
+        self.core.pop_record(|set, entry| {
+            Record::new(&self.topic(py, &set.partition.0), set, entry, &self.deserializers)
         })
     }
 
-    /// Returns the next record, if there is one and no poll is due.
-    pub(super) fn pop_buffered_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
-        let is_recent = self.polled_at.lock().is_some_and(|polled| polled.elapsed() < POLL_INTERVAL);
-        if is_recent && !self.closing.load(Ordering::Acquire) { self.pop_record(py) } else { Ok(None) }
+    /// Returns a topic's name as a string, which consecutive records share.
+    fn topic<'py>(&self, py: Python<'py>, name: &Arc<str>) -> Bound<'py, PyString> {
+        let mut last = self.topic.lock();
+        match &*last {
+            Some((known, topic)) if Arc::ptr_eq(known, name) => topic.bind(py).clone(),
+            _ => {
+                let topic = PyString::intern(py, name);
+                *last = Some((Arc::clone(name), topic.clone().unbind()));
+                topic
+            }
+        }
     }
 
-    pub(super) fn pop_batch(&self) -> Option<ArrowBatch> {
-        let mut arrow = self.arrow.lock();
-        if arrow.drop_stale(&self.core) { arrow.pop(&self.core) } else { None }
+    /// Pops the next record, if there is one and no poll is due.
+    pub(super) fn pop_buffered_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
+        if self.core.polled_recently() { self.pop_record(py) } else { Ok(None) }
     }
 
     /// Looks up offsets at the consumer's isolation level.
@@ -252,8 +172,7 @@ impl ConsumerHandle {
         if self.closed.load(Ordering::Acquire) {
             return false;
         }
-        self.closing.store(true, Ordering::Release);
-        self.core.wakeup();
+        self.core.start_closing();
         true
     }
 
@@ -274,9 +193,15 @@ impl ConsumerHandle {
         left
     }
 
-    /// Drops the rebalance callbacks, so that no reference cycle keeps the consumer alive.
-    pub(super) fn forget_callbacks(&self) {
+    /// Drops what `subscription()` returns.
+    pub(super) fn forget_subscription_names(&self) {
+        *self.subscription.lock() = None;
+    }
+
+    /// Drops the subscription and its callbacks, so that no reference cycle keeps the consumer alive.
+    pub(super) fn forget_subscription(&self) {
         self.listener.set(None, None, None);
+        self.forget_subscription_names();
     }
 
     pub(super) fn is_closed(&self) -> bool {

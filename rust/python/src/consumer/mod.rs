@@ -1,14 +1,16 @@
 //! `Consumer` and `AsyncConsumer`, over one `consumer_handle`.
 //!
-//! - `base`: methods that do not wait; `sync` and `asynchronous`: those that do; `blocking`: the
-//!   blocking consumer's poll loop.
-//! - `consumer_handle`: the core's consumer and its buffers: `record_buffer`, `arrow_buffer`.
+//! - `base`: methods that do not wait; `sync` and `asynchronous`: those that do.
+//! - `blocking`, `async_call`: run the steps of a call on a thread or for a coroutine; `steps`: what the core
+//!   does in each step. The order of the steps is the core's.
+//! - `subscription_arg`: the argument of `subscribe`.
+//! - `consumer_handle`: the core's consumer and what Python adds to it.
 //! - `record`, `deserializers`: records as objects; `partitions`: partitions and offsets.
 //! - `rebalance_listener`, `rebalance_change`: rebalances and their callbacks; `assignors`: custom ones.
 //! - `poll_guard`: one poll at a time; `commit_callbacks`: asynchronous commits.
 
-mod arrow_buffer;
 mod assignors;
+mod async_call;
 mod asynchronous;
 mod base;
 mod blocking;
@@ -20,10 +22,12 @@ mod poll_guard;
 mod rebalance_change;
 mod rebalance_listener;
 mod record;
-mod record_buffer;
+mod steps;
+mod subscription_arg;
 mod sync;
 
 pub(crate) use assignors::MemberSubscription;
+pub(crate) use async_call::ConsumerCall;
 pub(crate) use asynchronous::AsyncConsumerBase;
 pub(crate) use base::ConsumerBase;
 pub(crate) use partitions::{GroupMetadata, OffsetAndMetadata};

@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use ottla_client::consumer::group::RebalanceEvent;
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use tokio::time::Instant;
 
 use crate::asyncio::start;
-use crate::consumer::consumer_handle::{ConsumerHandle, PollOutcome};
+use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::consumer::rebalance_listener::changed_partitions;
-use crate::convert::errors;
 use crate::runtime::ProcessLocal;
 
 /// A change of the assignment, which ``AsyncConsumer`` handles step by step.
@@ -21,24 +20,17 @@ use crate::runtime::ProcessLocal;
 pub(crate) struct RebalanceChange {
     handle: ProcessLocal<Arc<ConsumerHandle>>,
     change: RebalanceEvent,
+    /// Until when the change must be finished, if the membership ends.
+    deadline: Option<Instant>,
 }
 
 impl RebalanceChange {
-    pub(super) fn new(handle: Arc<ConsumerHandle>, change: RebalanceEvent) -> Self {
-        Self { handle: ProcessLocal::new(handle), change }
-    }
-}
-
-/// Converts the outcome of a poll: a change to handle, or whether there may be something to pop.
-pub(super) fn poll_outcome(
-    py: Python<'_>,
-    handle: Arc<ConsumerHandle>,
-    outcome: PollOutcome,
-) -> PyResult<Py<PyAny>> {
-    match outcome {
-        PollOutcome::Ready => true.into_py_any(py),
-        PollOutcome::Empty => false.into_py_any(py),
-        PollOutcome::Rebalance(change) => RebalanceChange::new(handle, change).into_py_any(py),
+    pub(super) fn new(
+        handle: Arc<ConsumerHandle>,
+        change: RebalanceEvent,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Self { handle: ProcessLocal::new(handle), change, deadline }
     }
 }
 
@@ -65,19 +57,13 @@ impl RebalanceChange {
         Ok(ConsumerHandle::open(&self.handle)?.listener.callback_for(py, &self.change))
     }
 
-    /// Wait a few seconds at most for commits of the partitions to give up.
-    fn wait_for_commits<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (handle, change) = (Arc::clone(ConsumerHandle::open(&self.handle)?), self.change.clone());
-        let work = async move {
-            handle.core.await_pending_commits(&change).await;
-            Ok(())
-        };
+    /// Wait for commits of the partitions to give up, if the callback succeeded, a few seconds at most.
+    /// Then give up revoked or lost partitions, and let the membership continue.
+    fn finish<'py>(&self, py: Python<'py>, succeeded: bool) -> PyResult<Bound<'py, PyAny>> {
+        // The consumer may have closed while the callback ran.
+        let (handle, change) = (Arc::clone(self.handle.get()?), self.change.clone());
+        let deadline = self.deadline;
+        let work = async move { handle.core.finish_rebalance(&change, succeeded, deadline).await };
         start(py, work, |py, ()| Ok(py.None()))
-    }
-
-    /// Give up revoked or lost partitions, and let the membership continue.
-    fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let finished = ConsumerHandle::open(&self.handle)?.core.complete_rebalance(&self.change);
-        finished.map_err(|error| errors::raise(py, &error))
     }
 }

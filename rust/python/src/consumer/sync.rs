@@ -3,20 +3,21 @@
 use std::sync::Arc;
 
 use ottla_client::OffsetSpec;
+use ottla_client::consumer::{ArrowLayout, PollTarget};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::assignors;
 use super::base::{ConsumerBase, repr};
-use super::blocking::{self, MaxRecords, deadline_after, default_deadline, poll};
+use super::blocking::{self, deadline_after, default_deadline, poll};
 use super::deserializers::Deserializers;
 use super::partitions;
 use super::record::Record;
 use crate::client::client_arg::resolve_connected_client;
 use crate::client::events::Events;
 use crate::client::sync as sync_client;
-use crate::consumer::arrow_buffer::BatchLayout;
 use crate::consumer::consumer_handle::ConsumerHandle;
+use crate::consumer::steps::PollArgs;
 use crate::convert::errors;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
@@ -88,7 +89,7 @@ impl Consumer {
         let (py, base) = (this.py(), base(this));
         let handle = base.handle()?;
         handle.core.unsubscribe().map_err(|error| errors::raise(py, &error))?;
-        base.forget_subscription();
+        handle.forget_subscription_names();
         // If the lock is held, the poll handles the change; this thread may be in a callback of it.
         let Ok(_guard) = handle.poll_lock.lock() else { return Ok(()) };
         blocking::handle_pending_rebalances(this, handle, default_deadline(handle))
@@ -117,11 +118,11 @@ impl Consumer {
     ) -> PyResult<Bound<'py, PyList>> {
         let py = this.py();
         let max_records = handle(this)?.max_records(max_records);
-        let records =
-            poll(this, handle(this)?, deadline_after(timeout)?, &MaxRecords(max_records), |handle| {
-                let records = handle.pop_records(py, max_records)?;
-                Ok((!records.is_empty()).then_some(records))
-            })?;
+        let args = PollArgs { target: PollTarget::Records(max_records), deadline: deadline_after(timeout)? };
+        let records = poll(this, handle(this)?, &args, |handle| {
+            let records = handle.pop_records(py, max_records)?;
+            Ok((!records.is_empty()).then_some(records))
+        })?;
         PyList::new(py, records.unwrap_or_default())
     }
 
@@ -149,9 +150,10 @@ impl Consumer {
         columns: Option<Vec<String>>,
         include_headers: bool,
     ) -> PyResult<Option<RecordBatch>> {
-        let layout = BatchLayout { columns: scan::columns(this.py(), columns, include_headers)?, max_rows };
-        let batch =
-            poll(this, handle(this)?, deadline_after(timeout)?, &layout, |handle| Ok(handle.pop_batch()))?;
+        let columns = scan::columns(this.py(), columns, include_headers)?;
+        let target = PollTarget::Batch(ArrowLayout { columns, max_rows, ..ArrowLayout::default() });
+        let args = PollArgs { target, deadline: deadline_after(timeout)? };
+        let batch = poll(this, handle(this)?, &args, |handle| Ok(handle.core.pop_batch()))?;
         Ok(batch.map(RecordBatch))
     }
 
@@ -359,13 +361,7 @@ impl Consumer {
     ///     StateError: a callback of this consumer called it.
     #[pyo3(signature = (timeout=30.0))]
     fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
-        let base = base(this);
-        let handle = base.handle_even_if_closed()?;
-        let closed = blocking::close(this, handle, timeout);
-        if handle.is_closed() {
-            base.forget_subscription();
-        }
-        closed
+        blocking::close(this, base(this).handle_even_if_closed()?, timeout)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch as ArrowBatch, StructArray};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
-use ottla_arrow::{DecodeCause, DecodeError};
-use ottla_client::{Error, Kind};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
@@ -22,16 +20,6 @@ pub(crate) struct RecordBatch(pub(crate) ArrowBatch);
 /// Returns the columns as the fields of one struct, as Arrow's C interface expects them.
 pub(crate) fn as_struct_field(schema: &SchemaRef) -> FieldRef {
     Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
-}
-
-/// Converts a decoding error to the core's error, with its position in the log.
-pub(crate) fn undecodable(error: DecodeError) -> Error {
-    let place = format!("{}-{}, read up to offset {}", error.topic, error.partition, error.next_offset);
-    let error = match error.cause {
-        DecodeCause::Records(cause) => Error::from(cause),
-        cause => Error::new(Kind::Protocol, cause.to_string()),
-    };
-    error.prefixed(place)
 }
 
 #[pymethods]

@@ -2,12 +2,14 @@
 //!
 //! One task keeps a fetch in flight to each leader with something left to read. Chunks reach the caller
 //! through a short queue, which bounds memory. A chunk holds the undecoded record batches of one partition
-//! in one buffer.
+//! in one buffer; `arrow_scan` decodes them to Arrow batches.
 //!
 //! Invariants: chunks of a partition come in order, without gaps or overlaps. A batch with a wrong CRC is
 //! fetched again and never skipped. No data loss is silent: it ends the scan with an error, or is recorded
 //! as a [`Gap`] if the caller chose so.
 
+#[cfg(feature = "arrow")]
+mod arrow_scan;
 mod cursor;
 mod deleted_topics;
 mod scan_fetcher;
@@ -21,6 +23,8 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Duration;
 
+#[cfg(feature = "arrow")]
+pub use self::arrow_scan::Scan;
 use crate::cluster::Client;
 use crate::consumer::scan::scan_fetcher::ScanFetcher;
 use crate::error::{Error, Kind, Result};
@@ -99,9 +103,9 @@ pub(crate) struct ScanOutput {
     pub(crate) gaps: Arc<Mutex<Vec<Gap>>>,
 }
 
-/// A running scan. Dropping it ends it.
+/// A running scan, as chunks of undecoded record batches. Dropping it ends it.
 #[derive(Debug)]
-pub struct Scan {
+pub struct ChunkScan {
     gaps: Arc<Mutex<Vec<Gap>>>,
     chunks: mpsc::Receiver<ScanEvent>,
     /// The result, once the scan has ended.
@@ -109,13 +113,13 @@ pub struct Scan {
     task: AbortHandle,
 }
 
-impl Drop for Scan {
+impl Drop for ChunkScan {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Scan {
+impl ChunkScan {
     /// Starts reading `ranges` on the current runtime.
     #[must_use]
     pub fn start(client: Client, ranges: Vec<Range>, options: ScanOptions) -> Self {

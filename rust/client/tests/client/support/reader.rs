@@ -1,9 +1,9 @@
 //! A consumer of the topic `t`, and the partitions and offsets that it reads.
 
-use ottla_client::consumer::{Consumer, PollOutcome};
+use ottla_client::consumer::Consumer;
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::MockCluster;
-use tokio::time::{Duration, Instant};
+use tokio::time::Duration;
 
 use super::{client, ms, within_deadline};
 
@@ -32,11 +32,8 @@ pub(crate) async fn poll(
     wait: Duration,
 ) -> Result<Vec<(i32, i64)>, Error> {
     let mut rows = Vec::new();
-    if let PollOutcome::Ready = consumer.poll(Instant::now() + wait).await? {
-        for set in consumer.take_records(max_records) {
-            rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
-            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
-        }
+    for set in consumer.poll(wait, max_records).await? {
+        rows.extend(set.entries.iter().map(|entry| (set.partition.1, entry.offset)));
     }
     Ok(rows)
 }

@@ -8,7 +8,7 @@ use ottla_protocol::records::{Batch, Batches, Compression, Decompressor};
 
 use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::partition_state::FetchPosition;
-use crate::consumer::record_set::{ByteStore, RecordSet, RemainingBatch};
+use crate::consumer::read::record_set::{ByteStore, RecordSet, RemainingBatch};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
 

@@ -142,8 +142,8 @@ impl ByteStore {
 
 /// The undelivered rest of a decoded batch, kept so that the batch is not decompressed in every poll.
 #[derive(Debug)]
-pub(super) struct RemainingBatch {
-    pub(super) set: RecordSet,
+pub(crate) struct RemainingBatch {
+    pub(crate) set: RecordSet,
     /// The bytes after the batch.
-    pub(super) after: Bytes,
+    pub(crate) after: Bytes,
 }

@@ -5,9 +5,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Consumer;
 use super::record_decoder::{Remainder, decode};
 use super::record_set::RecordSet;
+use crate::consumer::Consumer;
 use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::partition_state::FetchPosition;
 use crate::error::Error;

@@ -1,0 +1,136 @@
+//! Waits until records or an Arrow batch are buffered, and delivers them.
+//!
+//! Invariants: either records or Arrow batches are buffered, never both. What a cancelled or failed call has
+//! buffered, the next call delivers. A call that was cancelled while it ran on another thread buffers
+//! nothing once the next call has begun: the position would move past it.
+
+use parking_lot::Mutex;
+use tokio::time::{Duration, Instant};
+
+#[cfg(feature = "arrow")]
+use super::arrow_buffer::ArrowBuffer;
+#[cfg(feature = "arrow")]
+use super::arrow_decoding::ArrowLayout;
+use super::record_buffer::{ConvertError, RecordBuffer};
+use super::record_set::{RecordEntry, RecordSet};
+use crate::consumer::Consumer;
+use crate::consumer::wait::PollOutcome;
+use crate::error::Result;
+
+/// How often iteration polls for rebalances and errors while it has buffered records.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The result that a poll waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PollTarget {
+    /// Records, at most so many.
+    Records(usize),
+    /// An Arrow batch.
+    #[cfg(feature = "arrow")]
+    Batch(ArrowLayout),
+}
+
+/// What was collected and not delivered.
+#[derive(Debug, Default)]
+pub(crate) struct ReadBuffers {
+    /// The number of the latest call that waits. Locked before the buffers.
+    latest_call: Mutex<u64>,
+    records: Mutex<RecordBuffer>,
+    #[cfg(feature = "arrow")]
+    arrow: Mutex<ArrowBuffer>,
+    /// The time of the last poll.
+    polled_at: Mutex<Option<Instant>>,
+}
+
+impl Consumer {
+    /// Begins a call: earlier ones buffer nothing from here on. Returns its number, and whether something
+    /// is buffered for the target.
+    fn begin_wait(&self, target: &PollTarget) -> (u64, bool) {
+        let buffers = &self.buffers;
+        let mut latest = buffers.latest_call.lock();
+        *latest += 1;
+        let is_buffered = match target {
+            PollTarget::Records(_) => {
+                #[cfg(feature = "arrow")]
+                buffers.arrow.lock().discard(self);
+                buffers.records.lock().drop_stale(self)
+            }
+            #[cfg(feature = "arrow")]
+            PollTarget::Batch(_) => {
+                buffers.records.lock().discard(self);
+                buffers.arrow.lock().drop_stale(self)
+            }
+        };
+        (*latest, is_buffered)
+    }
+
+    /// Waits until the target is buffered, a rebalance begins or the deadline passes. Cancel-safe.
+    /// After [`PollOutcome::Ready`] there may be something to pop.
+    pub async fn wait_for(&self, target: &PollTarget, deadline: Instant) -> Result<PollOutcome> {
+        let (call, is_buffered) = self.begin_wait(target);
+        let polled = self.wait_until_ready(if is_buffered { Instant::now() } else { deadline }).await;
+        *self.buffers.polled_at.lock() = Some(Instant::now());
+        match polled? {
+            PollOutcome::Rebalance(event) => return Ok(PollOutcome::Rebalance(event)),
+            PollOutcome::TimedOut if !is_buffered => return Ok(PollOutcome::TimedOut),
+            PollOutcome::TimedOut | PollOutcome::Ready => {}
+        }
+        let latest = self.buffers.latest_call.lock();
+        if *latest == call {
+            match target {
+                PollTarget::Records(max_records) => self.buffers.records.lock().fill(self, *max_records),
+                #[cfg(feature = "arrow")]
+                PollTarget::Batch(layout) => self.buffers.arrow.lock().fill(self, layout)?,
+            }
+        }
+        Ok(PollOutcome::Ready)
+    }
+
+    /// Works on the record buffer outside of its lock, since `work` may run code of the application.
+    fn with_records<T>(&self, work: impl FnOnce(&mut RecordBuffer) -> T) -> T {
+        let mut buffer = std::mem::take(&mut *self.buffers.records.lock());
+        buffer.drop_stale(self);
+        let result = work(&mut buffer);
+        buffer.restore_to(&mut self.buffers.records.lock());
+        result
+    }
+
+    /// Converts and delivers the next buffered records, at most `max_records`.
+    pub fn pop_records<T, E>(
+        &self,
+        max_records: usize,
+        convert: impl FnMut(&RecordSet, &RecordEntry) -> Result<T, ConvertError<E>>,
+    ) -> Result<Vec<T>, E> {
+        self.with_records(|buffer| buffer.pop_records(self, max_records, convert))
+    }
+
+    /// Converts and delivers the next buffered record, if there is one.
+    pub fn pop_record<T, E>(
+        &self,
+        convert: impl FnOnce(&RecordSet, &RecordEntry) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        self.with_records(|buffer| buffer.pop_record(self, convert))
+    }
+
+    /// Delivers the next buffered records, at most `max_records`.
+    #[must_use]
+    pub fn pop_sets(&self, max_records: usize) -> Vec<RecordSet> {
+        self.with_records(|buffer| buffer.pop_sets(self, max_records))
+    }
+
+    /// Delivers the next buffered Arrow batch, if there is one.
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn pop_batch(&self) -> Option<arrow_array::RecordBatch> {
+        let mut arrow = self.buffers.arrow.lock();
+        if arrow.drop_stale(self) { arrow.pop(self) } else { None }
+    }
+
+    /// Whether buffered records may be delivered without another poll: the last one is recent, and the
+    /// consumer is not closing.
+    #[must_use]
+    pub fn polled_recently(&self) -> bool {
+        let polled_at = *self.buffers.polled_at.lock();
+        polled_at.is_some_and(|polled| polled.elapsed() < POLL_INTERVAL) && !self.is_closing()
+    }
+}

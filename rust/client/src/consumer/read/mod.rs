@@ -1,0 +1,18 @@
+//! Reading: from completed fetches to records and Arrow batches, and the positions that move with them.
+//!
+//! - `fetch_collector`: takes completed fetches and marks records as delivered: the only way to a position.
+//! - `record_decoder`, `record_set`: records of one batch; `record_buffer`: those that were not delivered yet.
+//! - `arrow_decoding`, `arrow_buffer`: the same as Arrow batches (feature `arrow`).
+//! - `buffered`: waits until records or a batch are buffered, and pops them.
+//!
+//! Invariant: what a call has buffered and not delivered, the next call returns, or it is fetched again.
+
+#[cfg(feature = "arrow")]
+pub(super) mod arrow_buffer;
+#[cfg(feature = "arrow")]
+pub(super) mod arrow_decoding;
+pub(super) mod buffered;
+mod fetch_collector;
+pub(super) mod record_buffer;
+mod record_decoder;
+pub(super) mod record_set;

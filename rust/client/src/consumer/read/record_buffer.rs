@@ -1,0 +1,159 @@
+//! Records that were collected and not delivered to the application yet.
+//!
+//! Invariants: a partition's position moves as its records are delivered, and no further. Buffered records
+//! become stale when the consumer's version changes; then they are dropped and fetched again. A record that
+//! the caller cannot convert stays the next one.
+
+use std::collections::VecDeque;
+
+use crate::consumer::Consumer;
+use crate::consumer::read::record_set::{RecordEntry, RecordSet};
+
+/// Why the caller could not convert a record. The record stays the next one.
+#[derive(Debug)]
+pub enum ConvertError<E> {
+    /// The record is unusable: the records before it are delivered, and the next call returns the error.
+    Record(E),
+    /// The call was interrupted: no record is delivered, and the error is returned at once.
+    Interrupted(E),
+}
+
+/// Buffered records, in the order of delivery.
+#[derive(Debug, Default)]
+pub(crate) struct RecordBuffer {
+    sets: VecDeque<RecordSet>,
+    /// The index of the next record in the first set.
+    next_index: usize,
+    /// The consumer's version when the records were collected.
+    version: u64,
+}
+
+impl RecordBuffer {
+    /// Drops stale records; returns whether any are left.
+    pub(super) fn drop_stale(&mut self, consumer: &Consumer) -> bool {
+        if self.sets.is_empty() {
+            return false;
+        }
+        if self.version == consumer.version() {
+            return true;
+        }
+        self.discard(consumer);
+        false
+    }
+
+    /// Drops all records; they are fetched again.
+    pub(super) fn discard(&mut self, consumer: &Consumer) {
+        if !self.sets.is_empty() {
+            *self = Self::default();
+            consumer.discard_undelivered();
+        }
+    }
+
+    /// Collects at most `max_records` records, if the buffer is empty.
+    pub(super) fn fill(&mut self, consumer: &Consumer, max_records: usize) {
+        if self.drop_stale(consumer) {
+            return;
+        }
+        // Read before the records are collected: any later change makes them stale.
+        let version = consumer.version();
+        *self = Self { sets: consumer.take_records(max_records).into(), next_index: 0, version };
+    }
+
+    /// Moves the buffer back to `slot`, in front of records that were added there meanwhile.
+    pub(super) fn restore_to(mut self, slot: &mut Self) {
+        let later = std::mem::take(slot);
+        self.sets.extend(later.sets);
+        *slot = self;
+    }
+
+    /// Converts and delivers the next records, at most `max_records`.
+    pub(super) fn pop_records<T, E>(
+        &mut self,
+        consumer: &Consumer,
+        max_records: usize,
+        mut convert: impl FnMut(&RecordSet, &RecordEntry) -> Result<T, ConvertError<E>>,
+    ) -> Result<Vec<T>, E> {
+        let buffered: usize = self.sets.iter().map(|set| set.entries.len()).sum();
+        let mut records = Vec::with_capacity(buffered.saturating_sub(self.next_index).min(max_records));
+        // The number of records delivered from each set.
+        let mut counts = Vec::new();
+        let (mut skip, mut unusable) = (self.next_index, None);
+        for set in &self.sets {
+            if records.len() >= max_records || unusable.is_some() {
+                break;
+            }
+            let before = records.len();
+            for entry in set.entries.iter().skip(std::mem::take(&mut skip)).take(max_records - before) {
+                match convert(set, entry) {
+                    Ok(record) => records.push(record),
+                    Err(ConvertError::Interrupted(error)) => return Err(error),
+                    Err(ConvertError::Record(error)) => {
+                        unusable = Some(error);
+                        break;
+                    }
+                }
+            }
+            counts.push(records.len() - before);
+        }
+        for count in counts {
+            self.advance(consumer, count);
+        }
+        match unusable {
+            Some(error) if records.is_empty() => Err(error),
+            _ => Ok(records),
+        }
+    }
+
+    /// Converts and delivers the next record, if there is one.
+    pub(super) fn pop_record<T, E>(
+        &mut self,
+        consumer: &Consumer,
+        convert: impl FnOnce(&RecordSet, &RecordEntry) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        let Some(set) = self.sets.front() else { return Ok(None) };
+        let Some(entry) = set.entries.get(self.next_index) else { return Ok(None) };
+        let record = convert(set, entry)?;
+        self.advance(consumer, 1);
+        Ok(Some(record))
+    }
+
+    /// Delivers the next records, at most `max_records`, in their sets.
+    pub(super) fn pop_sets(&mut self, consumer: &Consumer, max_records: usize) -> Vec<RecordSet> {
+        let (mut sets, mut left) = (Vec::new(), max_records);
+        while left > 0
+            && let Some(mut set) = self.sets.pop_front()
+        {
+            let delivered = std::mem::take(&mut self.next_index);
+            if delivered > 0 {
+                // The rest of a set whose first records were popped one by one.
+                let (_, Some(rest)) = set.split(delivered) else { continue };
+                set = rest;
+            }
+            let (set, rest) = set.split(left);
+            left -= set.entries.len();
+            consumer.mark_delivered(&set.partition, set.version(), set.next, set.leader_epoch);
+            sets.push(set);
+            if let Some(rest) = rest {
+                self.sets.push_front(rest);
+            }
+        }
+        sets
+    }
+
+    /// Moves the position of the first set's partition past `count` more records.
+    fn advance(&mut self, consumer: &Consumer, count: usize) {
+        self.next_index += count;
+        let Some(set) = self.sets.front() else { return };
+        let is_exhausted = self.next_index >= set.entries.len();
+        let next = match self.next_index.checked_sub(1).and_then(|last| set.entries.get(last)) {
+            _ if is_exhausted => set.next,
+            Some(last) => last.offset + 1,
+            None => return,
+        };
+        consumer.mark_delivered(&set.partition, set.version(), next, set.leader_epoch);
+        if is_exhausted {
+            self.sets.pop_front();
+            self.next_index = 0;
+        }
+    }
+}

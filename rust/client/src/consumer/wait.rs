@@ -1,0 +1,84 @@
+//! The wait of a poll: until a rebalance, an error or records are ready.
+//!
+//! Invariant: a poll reports rebalances first, then errors, then records. The poll timer of the group runs
+//! only between polls.
+
+use std::sync::atomic::Ordering;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::consumer::Consumer;
+use crate::consumer::group::{Group, RebalanceEvent};
+use crate::error::{Error, Kind, Result};
+
+/// The outcome of a poll.
+#[derive(Debug)]
+pub enum PollOutcome {
+    /// Records can be taken.
+    Ready,
+    /// The assignment changes. Call [`Consumer::prepare_rebalance`], the application's callback and
+    /// [`Consumer::finish_rebalance`], in this order.
+    Rebalance(RebalanceEvent),
+    /// The deadline passed.
+    TimedOut,
+}
+
+impl Consumer {
+    /// Waits until there is something for the application, or until the deadline. Cancel-safe.
+    pub async fn wait_until_ready(&self, deadline: Instant) -> Result<PollOutcome> {
+        let mut poll_scope = self.shared.group.get().map(Group::enter_poll);
+        loop {
+            let ready = self.shared.poll_wakeup.notified();
+            tokio::pin!(ready);
+            // From here on no wakeup is missed.
+            ready.as_mut().enable();
+            if self.woken.swap(false, Ordering::AcqRel) {
+                if self.is_closing() {
+                    return Err(Error::new(Kind::Closed, "this consumer was closed while it was polled"));
+                }
+                return Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"));
+            }
+            self.check_open()?;
+            self.join()?;
+            let group = self.shared.group.get();
+            if poll_scope.is_none() {
+                poll_scope = group.map(Group::enter_poll);
+            }
+            if group.is_none() && self.subscription.is_unset() {
+                let message = "nothing to poll: subscribe to topics or assign partitions first";
+                return Err(Error::new(Kind::State, message));
+            }
+            let now = Instant::now();
+            if let Some(event) = group.and_then(Group::try_next_event) {
+                return Ok(PollOutcome::Rebalance(event));
+            }
+            self.commits.maybe_auto_commit(now);
+            if let Some(error) = self.shared.take_error() {
+                return Err(error);
+            }
+            if self.shared.subscriptions.lock().has_deliverable() {
+                return Ok(PollOutcome::Ready);
+            }
+            if deadline <= now {
+                return Ok(PollOutcome::TimedOut);
+            }
+            let event = async {
+                match group {
+                    Some(group) => group.wait_for_event().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = ready => {}
+                () = event => {}
+                () = sleep_until(deadline.min(self.commits.next_auto_commit(now))) => {}
+            }
+        }
+    }
+
+    /// Ends the current or the next poll with an error of [`Kind::Wakeup`].
+    pub fn wakeup(&self) {
+        self.woken.store(true, Ordering::Release);
+        self.shared.poll_wakeup.notify_waiters();
+    }
+}
