@@ -184,6 +184,64 @@ impl OwnedRows {
     }
 }
 
+/// The rows of a batch that were not appended yet, in order.
+struct RemainingRows {
+    /// The number of results before the first row.
+    first: usize,
+    count: usize,
+    /// The row that waits for buffer memory, and its deadline over all its waits.
+    waits: Option<(usize, Instant)>,
+    reservation: Option<BufferReservation>,
+}
+
+/// Buffer memory that the next row needs, and until when it may wait for it.
+struct MemoryNeeded {
+    row: usize,
+    bytes: usize,
+    deadline: Instant,
+}
+
+impl RemainingRows {
+    fn new(results: &RowResults, count: usize) -> Self {
+        Self { first: results.count(), count, waits: None, reservation: None }
+    }
+
+    fn is_empty(&self, results: &RowResults) -> bool {
+        results.count() >= self.first + self.count
+    }
+
+    /// Appends at most `at_once` rows; returns what the next one needs if the buffer is full.
+    fn append(
+        &mut self,
+        core: &Producer,
+        results: &mut RowResults,
+        at_once: usize,
+        append: &impl Fn(
+            Range<usize>,
+            &mut RowResults,
+            Option<BufferReservation>,
+        ) -> ottla_client::Result<Option<usize>>,
+    ) -> ottla_client::Result<Option<MemoryNeeded>> {
+        let from = results.count() - self.first;
+        let part = from..self.count.min(from.saturating_add(at_once));
+        let stopped = append(part, results, self.reservation.take());
+        let row = results.count();
+        let Some(bytes) = stopped.map_err(|error| error_at_row(row, error))? else { return Ok(None) };
+        let deadline = match self.waits {
+            Some((waiting, deadline)) if waiting == row => deadline,
+            _ => self.waits.insert((row, core.max_block_deadline())).1,
+        };
+        Ok(Some(MemoryNeeded { row, bytes, deadline }))
+    }
+}
+
+impl MemoryNeeded {
+    async fn reserve(self, core: &Producer) -> ottla_client::Result<BufferReservation> {
+        let reserved = core.reserve_buffer(self.bytes, self.deadline).await;
+        reserved.map_err(|error| error_at_row(self.row, error))
+    }
+}
+
 /// Sends `count` rows, some at a time, and waits for buffer memory when necessary.
 async fn send_parts(
     core: &Producer,
@@ -195,33 +253,14 @@ async fn send_parts(
         Option<BufferReservation>,
     ) -> ottla_client::Result<Option<usize>>,
 ) -> ottla_client::Result<()> {
-    let (first, end) = (results.count(), results.count() + count);
-    // The deadline of the row that waits for memory, and its reservation.
-    let (mut waits, mut reservation) = (None, None);
-    while results.count() < end {
-        let row = results.count();
-        let from = row - first;
-        let stopped = append(from..count.min(from + ROWS_AT_ONCE), results, reservation.take());
-        let row = results.count();
-        match stopped.map_err(|error| error_at_row(row, error))? {
+    let mut remaining = RemainingRows::new(results, count);
+    while !remaining.is_empty(results) {
+        match remaining.append(core, results, ROWS_AT_ONCE, &append)? {
             None => tokio::task::yield_now().await,
-            Some(bytes) => {
-                let deadline = deadline(&mut waits, core, row);
-                reservation = Some(
-                    core.reserve_buffer(bytes, deadline).await.map_err(|error| error_at_row(row, error))?,
-                );
-            }
+            Some(needed) => remaining.reservation = Some(needed.reserve(core).await?),
         }
     }
     Ok(())
-}
-
-/// The deadline of a row, over all its waits for memory.
-fn deadline(waits: &mut Option<(usize, Instant)>, core: &Producer, row: usize) -> Instant {
-    match *waits {
-        Some((of, deadline)) if of == row => deadline,
-        _ => waits.insert((row, core.max_block_deadline())).1,
-    }
 }
 
 /// Appends rows until the buffer is full, and returns the bytes that the next row needs. Must not
@@ -298,15 +337,11 @@ fn send_all(
         Option<BufferReservation>,
     ) -> ottla_client::Result<Option<usize>>,
 ) -> PyResult<()> {
-    let first = results.count();
-    let (mut waits, mut reservation) = (None, None);
-    while results.count() < first + count {
-        let stopped = append(results.count() - first..count, results, reservation.take());
-        let row = results.count();
-        if let Some(bytes) = stopped.map_err(|error| errors::raise(py, &error_at_row(row, error)))? {
-            let deadline = deadline(&mut waits, core, row);
-            let waited = wait(py, core.reserve_buffer(bytes, deadline))?;
-            reservation = Some(waited.map_err(|error| errors::raise(py, &error_at_row(row, error)))?);
+    let raise = |error| errors::raise(py, &error);
+    let mut remaining = RemainingRows::new(results, count);
+    while !remaining.is_empty(results) {
+        if let Some(needed) = remaining.append(core, results, usize::MAX, &append).map_err(raise)? {
+            remaining.reservation = Some(wait(py, needed.reserve(core))?.map_err(raise)?);
         }
     }
     Ok(())
