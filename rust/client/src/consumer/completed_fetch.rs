@@ -38,7 +38,7 @@ pub struct CompletedFetch {
 }
 
 impl CompletedFetch {
-    /// For [`super::Consumer::mark_delivered`].
+    /// For [`crate::consumer::Consumer::mark_delivered`].
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version

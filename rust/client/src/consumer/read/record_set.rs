@@ -53,7 +53,7 @@ impl RecordSet {
         }
     }
 
-    /// For [`super::Consumer::mark_delivered`].
+    /// For [`crate::consumer::Consumer::mark_delivered`].
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
