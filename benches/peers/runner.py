@@ -33,12 +33,12 @@ def argument_parser(description: str | None, results: Path) -> argparse.Argument
 
 
 def parse_names(text: str) -> list[str]:
-    """Parse an option's comma-separated parse_names."""
+    """Parse an option's comma-separated names."""
     return text.split(",")
 
 
 def parse_numbers(text: str) -> list[int]:
-    """Parse an option's comma-separated parse_numbers."""
+    """Parse an option's comma-separated numbers."""
     return [int(number) for number in text.split(",")]
 
 

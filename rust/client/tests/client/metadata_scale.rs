@@ -73,7 +73,7 @@ fn a_partition_takes_no_more_than_150_bytes_and_a_change_copies_little() {
     let changed = allocation_counter::measure(|| {
         cache.process_response(response([topic(77, 6)]), false, TopicSelector::Tracked);
     });
-    assert!(changed.bytes_total < 200_000, "one topic in an response: {} bytes", changed.bytes_total);
+    assert!(changed.bytes_total < 200_000, "one topic in a response: {} bytes", changed.bytes_total);
     let second = cache.snapshot();
     let name = |number: i32| topic(number, 0).name.unwrap();
     let shared =
