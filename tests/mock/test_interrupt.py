@@ -71,6 +71,13 @@ WAITS = {
         "while not consumer.assignment(): consumer.poll(0.05)\n"
         "say('waiting')\nconsumer.close()"
     ),
+    "commit of a closing consumer": (
+        "cluster.inject(Fault.silence(), api='OffsetCommit')\n"
+        "consumer = ottla.Consumer(cluster.bootstrap, group_id='g', topics=['t'])\n"
+        "while not consumer.assignment(): consumer.poll(0.05)\n"
+        "consumer.commit_async({('t', 0): 1})\n"
+        "say('waiting')\nconsumer.close()"
+    ),
     "unknown topic": (
         "client = ottla.Client(cluster.bootstrap)\nsay('waiting')\nclient.cluster(['nowhere'])"
     ),

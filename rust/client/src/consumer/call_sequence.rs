@@ -149,11 +149,8 @@ impl<E: From<Error>> Ending<E> {
                 Step::CommitCallbacks
             }
             (Step::CommitCallbacks, progress) => {
-                if !std::mem::replace(&mut self.has_begun, true) {
-                    return Step::BeginClose;
-                }
                 self.check_callback(&progress, is_late, "a callback of a commit");
-                Step::Done
+                if std::mem::replace(&mut self.has_begun, true) { Step::Done } else { Step::BeginClose }
             }
             (Step::Rebalance(_), progress) | (Step::NextRebalance, progress @ Progress::Something) => {
                 self.check_callback(&progress, is_late, "a callback of the last rebalance");

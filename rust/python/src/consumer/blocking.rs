@@ -1,12 +1,14 @@
 //! The blocking consumer's calls: runs the steps of a `CallSequence` on the calling thread.
 //!
-//! Invariant: callbacks run on the thread that polls, inside a poll, and their exceptions are raised by it.
+//! Invariants: callbacks run on the thread that polls, inside a poll, and their exceptions are raised by it.
+//! Ctrl-C ends any call at once.
 
 use std::time::Duration;
 
 use ottla_client::consumer::group::RebalanceEvent;
 use ottla_client::consumer::{CallSequence, PollTarget, Progress, Step};
 use ottla_client::{Error, Kind};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
@@ -75,6 +77,12 @@ fn run<T>(
             Step::Rebalance(change) => handle_rebalance(consumer, handle, change, deadline),
             step => wait_for(py, run_step(handle, step, poll, deadline)),
         };
+        if let Err(error) = &result
+            && !error.is_instance_of::<PyException>(py)
+        {
+            // Ctrl-C ends the call at once; a later `close` closes what is left.
+            return result.map(|_| None);
+        }
         sequence.advance(result.map_err(CallError), Instant::now()).map_err(|CallError(error)| error)?;
         if guard.is_none() && matches!(step, Step::AcquirePollLock) && sequence.is_locked() {
             // This thread may be another one than the runtime's that acquired the lock.
@@ -133,6 +141,8 @@ pub(super) fn close(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle, timeou
         return Ok(());
     }
     let closed = run(consumer, handle, CallSequence::close(deadline), None, |_| Ok(None::<()>));
-    handle.forget_subscription();
+    if handle.is_closed() {
+        handle.forget_subscription();
+    }
     closed.map(drop)
 }

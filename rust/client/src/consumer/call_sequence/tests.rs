@@ -135,6 +135,14 @@ fn a_callback_that_outlives_closing_is_a_timeout() {
 }
 
 #[test]
+fn a_late_commit_callback_is_a_timeout_before_and_after_leaving() {
+    for late in ["CommitCallbacks", "EndClose"] {
+        let result = run(close(), Vec::new(), &[], late, something).1;
+        assert!(result.is_err_and(|error| error.to_string().contains("a callback of a commit")), "{late}");
+    }
+}
+
+#[test]
 fn unsubscribing_handles_the_remaining_rebalances() {
     let sequence = CallSequence::unsubscribe(Instant::now() + Duration::from_secs(30));
     let (steps, result) = run(sequence, revoke(), &["Rebalance"], "", something);
