@@ -54,6 +54,7 @@ mod producer_faults;
 mod producer_moves;
 mod rebootstrap;
 mod recovery;
+mod refresher;
 mod scan;
 mod scan_remade;
 mod scan_replicas;
