@@ -9,6 +9,7 @@ mod event_subscribers;
 mod find_cluster;
 mod nearest_names;
 mod refresh;
+mod refresher;
 mod route;
 mod topics;
 

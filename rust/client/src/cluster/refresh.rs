@@ -1,29 +1,23 @@
-//! Metadata refreshes: which broker they go to, and when they are due.
+//! Metadata refreshes: which broker they go to. `refresher.rs` performs those that are due.
 //!
 //! Invariants: one refresh at a time; an unresponsive broker delays it only a little; the bootstrap
 //! servers are used again only when no known broker responds (KIP-899, KIP-1102).
 
-use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
-use tokio::sync::Notify;
-use tokio::time::{Duration, Instant, sleep, timeout};
+use tokio::time::{Duration, Instant, timeout};
 
+use crate::cluster::Client;
 use crate::cluster::bootstrap::{bootstrap, request_metadata};
-use crate::cluster::event_subscribers::EventSubscribers;
-use crate::cluster::{Client, Inner};
-use crate::config::{Config, MetadataRecovery};
+use crate::config::MetadataRecovery;
 use crate::connection::{ConnectionRole, Owner};
 use crate::environment::happy_eyeballs::first_success;
 use crate::error::{Error, Kind, Phase, Result};
 use crate::metadata::{RefreshPermit, Snapshot, TopicSelector};
-use crate::tasks::panics::try_catch;
 
-/// Minimum time between two background refreshes.
-const MIN_REFRESH_INTERVAL: Duration = Duration::from_millis(100);
 /// How long to wait for a broker's metadata before asking the next one too. The response comes after
 /// those to earlier requests on the connection, which may be long polls.
 const ATTEMPT_DELAY: Duration = Duration::from_secs(1);
@@ -43,23 +37,26 @@ impl Client {
     ) -> Result<Arc<Snapshot>> {
         self.check_open()?;
         let metadata = &self.inner.metadata;
-        let _permit = match metadata.refresh_permit(stale, selector).await {
-            RefreshPermit::Granted(permit) => permit,
+        let attempt = match metadata.refresh_permit(stale, selector).await {
+            RefreshPermit::Granted(attempt) => attempt,
             RefreshPermit::AlreadyRefreshed => return Ok(metadata.snapshot()),
             RefreshPermit::Failed(error) => return Err(error),
         };
-        let request = metadata.build_request(selector);
+        let mut request = metadata.build_request(selector);
+        request.allow_auto_topic_creation |= attempt.create;
+        let all_topics = request.topics.is_none();
         let response = match self.fetch_metadata(&request, deadline).await {
             Ok(response) => response,
             Err(error) => {
-                metadata.process_failure(error.clone());
+                attempt.fail(error.clone());
                 return Err(error);
             }
         };
-        let snapshot = metadata.process_response(response, request.topics.is_none(), selector);
+        let snapshot = metadata.process_response(response, all_topics, selector);
         tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
         self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
         self.start_refresher();
+        attempt.succeed(snapshot.generation, all_topics);
         Ok(snapshot)
     }
 
@@ -115,52 +112,5 @@ impl Client {
             inner.pool.adopt(broker.node_id, connection);
         }
         Ok(response)
-    }
-
-    /// Starts the background refresher, which does not keep the client alive.
-    fn start_refresher(&self) {
-        let mut refresher = self.inner.refresher.lock();
-        // Checked under the lock, so that `close` cannot miss the task.
-        if refresher.is_none() && self.check_open().is_ok() {
-            let lost = self.inner.pool.lost();
-            let event_subscribers = Arc::clone(&self.inner.event_subscribers);
-            let task =
-                refresh_by_age(Arc::downgrade(&self.inner), lost, event_subscribers, &self.inner.config);
-            *refresher = Some(tokio::spawn(task).abort_handle());
-        }
-    }
-}
-
-/// Refreshes metadata that is too old, or doubtful because a connection was lost.
-fn refresh_by_age(
-    inner: Weak<Inner>,
-    lost: Arc<Notify>,
-    event_subscribers: Arc<EventSubscribers>,
-    config: &Config,
-) -> impl Future<Output = ()> + use<> {
-    // Prevents a busy loop when the maximum age is zero or connections are lost again and again.
-    let (age, pause) =
-        (config.metadata_max_age.max(MIN_REFRESH_INTERVAL), config.retry_backoff.max(MIN_REFRESH_INTERVAL));
-    let age_with_subscribers = age.min(config.events_metadata_max_age.max(MIN_REFRESH_INTERVAL));
-    async move {
-        loop {
-            let age = if event_subscribers.any() { age_with_subscribers } else { age };
-            tokio::select! {
-                () = lost.notified() => sleep(pause).await,
-                () = event_subscribers.first_added.notified() => continue,
-                () = sleep(age) => {}
-            }
-            let Some(inner) = inner.upgrade() else { return };
-            let client = Client::of(inner);
-            if client.check_open().is_err() {
-                return;
-            }
-            let generation = client.inner.metadata.peek().generation;
-            let refresh =
-                try_catch("a refresh of the metadata", client.refresh(generation, TopicSelector::Tracked));
-            if let Err(error) = refresh.await {
-                tracing::warn!(target: "ottla.metadata", %error, "metadata refresh failed");
-            }
-        }
     }
 }

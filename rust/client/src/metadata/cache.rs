@@ -1,4 +1,4 @@
-//! The metadata cache: the current snapshot, and its single-flight, generation-checked refreshes.
+//! The metadata cache: the current snapshot, the topics of the next one, and who may refresh it.
 //!
 //! Invariants: reading costs one atomic load. A caller that asks for a refresh of an old generation gets
 //! the newer snapshot that exists already. A response is merged into the snapshot that is current when
@@ -11,10 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use parking_lot::Mutex;
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant};
 
 use super::events::{Event, diff};
+use super::refresh_schedule::{NextRefresh, Pace, RefreshNeed};
+use super::refresh_state::{RefreshAttempt, RefreshOutcome, RefreshState};
 use super::{Broker, NewLeader, Pattern, Snapshot};
 use crate::error::Error;
 use crate::metadata::tracked_topics::TrackedTopics;
@@ -47,10 +49,7 @@ pub struct Cache {
     tracked: Mutex<TrackedTopics>,
     max_idle: Duration,
     refreshed: Mutex<Option<Instant>>,
-    /// Held during a refresh.
-    refreshing: tokio::sync::Mutex<()>,
-    /// How many refreshes have failed, and the error of the last one.
-    failed: Mutex<(u64, Option<Error>)>,
+    refreshes: RefreshState,
 }
 
 /// Maximum number of unread events per subscriber; beyond that, the oldest are dropped and counted.
@@ -66,7 +65,7 @@ impl Default for Cache {
 /// The result of waiting for permission to refresh.
 pub(crate) enum RefreshPermit<'a> {
     /// The caller refreshes.
-    Granted(tokio::sync::MutexGuard<'a, ()>),
+    Granted(RefreshAttempt<'a>),
     /// Another caller has refreshed meanwhile, and the needed topics are known.
     AlreadyRefreshed,
     /// Another caller's refresh failed while this one waited.
@@ -85,8 +84,7 @@ impl Cache {
             tracked: Mutex::default(),
             max_idle,
             refreshed: Mutex::default(),
-            refreshing: tokio::sync::Mutex::default(),
-            failed: Mutex::default(),
+            refreshes: RefreshState::default(),
         }
     }
 
@@ -136,14 +134,24 @@ impl Cache {
         Some(after)
     }
 
-    /// Marks topics as used now, so that refreshes ask for them.
-    pub fn touch<'a>(&self, topics: impl IntoIterator<Item = &'a Arc<str>>) {
-        self.tracked.lock().touch(topics, Instant::now());
+    /// Marks topics as used now, so that refreshes ask for them. Returns whether one is newly tracked.
+    pub fn touch<'a>(&self, topics: impl IntoIterator<Item = &'a Arc<str>>) -> bool {
+        self.tracked.lock().touch(topics, Instant::now())
     }
 
-    /// Tracks the topics that match, which makes refreshes ask for all topics.
-    pub fn track_pattern(&self, pattern: &Pattern) {
-        self.tracked.lock().track_pattern(pattern);
+    /// Tracks the topics that match, which makes refreshes ask for all topics. Returns whether the
+    /// pattern is newly tracked.
+    pub fn track_pattern(&self, pattern: &Pattern) -> bool {
+        self.tracked.lock().track_pattern(pattern)
+    }
+
+    /// Tracks the selected topics from now on. Returns whether any are newly tracked.
+    fn track(&self, selector: TopicSelector<'_>) -> bool {
+        match selector {
+            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => self.touch(topics),
+            TopicSelector::Matching(pattern) => self.track_pattern(pattern),
+            TopicSelector::Tracked | TopicSelector::All => false,
+        }
     }
 
     /// When the metadata was last refreshed.
@@ -152,15 +160,39 @@ impl Cache {
         *self.refreshed.lock()
     }
 
+    /// Tracks the selected topics and states a need of the metadata, which makes a refresh due. Returns
+    /// the number of the last refresh that has started: later ones serve the need.
+    pub(crate) fn request_refresh(&self, need: RefreshNeed, selector: TopicSelector<'_>) -> u64 {
+        // Tracked first: a refresh that starts after the need was stated asks for the topics.
+        let newly_tracked = self.track(selector);
+        self.refreshes.request(need, newly_tracked, matches!(selector, TopicSelector::Create(_)))
+    }
+
+    /// States that a connection was lost, which makes a refresh due after a pause.
+    pub(crate) fn connection_lost(&self, pace: &Pace) {
+        self.refreshes.connection_lost(pace);
+    }
+
+    /// The next refresh, unless one is in flight. The random number changes after each refresh.
+    pub(crate) fn next_refresh(&self, pace: &Pace, random: f64) -> Option<NextRefresh> {
+        self.refreshes.next(pace, random)
+    }
+
+    /// Notified when [`Cache::next_refresh`] may have changed.
+    pub(crate) fn schedule_changed(&self) -> Arc<Notify> {
+        self.refreshes.changed()
+    }
+
+    /// The outcome of the last refresh, whoever performed it.
+    pub(crate) fn refresh_outcomes(&self) -> watch::Receiver<RefreshOutcome> {
+        self.refreshes.subscribe()
+    }
+
     /// Waits until no other refresh is running, and checks whether this one is still necessary.
     pub(crate) async fn refresh_permit(&self, stale: u64, selector: TopicSelector<'_>) -> RefreshPermit<'_> {
-        let failures = self.failed.lock().0;
-        match selector {
-            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => self.touch(topics),
-            TopicSelector::Matching(pattern) => self.track_pattern(pattern),
-            TopicSelector::Tracked | TopicSelector::All => {}
-        }
-        let permit = self.refreshing.lock().await;
+        let last = self.refreshes.last();
+        self.track(selector);
+        let in_flight = self.refreshes.lock().await;
         let snapshot = self.peek();
         let satisfied = match selector {
             TopicSelector::Tracked => true,
@@ -172,17 +204,11 @@ impl Cache {
         if snapshot.generation > stale && satisfied {
             return RefreshPermit::AlreadyRefreshed;
         }
-        match &*self.failed.lock() {
-            // Another attempt right after the failure would only delay the waiters.
-            (now, Some(error)) if *now > failures => RefreshPermit::Failed(error.clone()),
-            _ => RefreshPermit::Granted(permit),
+        // Another attempt right after a failure would only delay the waiters.
+        match self.refreshes.failure_after(last) {
+            Some(error) => RefreshPermit::Failed(error),
+            None => RefreshPermit::Granted(self.refreshes.start(in_flight)),
         }
-    }
-
-    /// Records that a refresh failed.
-    pub(crate) fn process_failure(&self, error: Error) {
-        let mut failed = self.failed.lock();
-        *failed = (failed.0 + 1, Some(error));
     }
 
     /// Stops tracking those of `names` that are not known to exist.

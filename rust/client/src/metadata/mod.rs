@@ -1,13 +1,16 @@
 //! The cluster's metadata: an immutable snapshot, replaced as a whole.
 //!
 //! `snapshot.rs`, `topic.rs` and `topic_index.rs` hold the data and merge responses. `tracked_topics.rs`
-//! decides which topics refreshes ask for. `cache.rs` holds the current snapshot and coordinates
-//! refreshes; `events.rs` computes what changed.
+//! decides which topics refreshes ask for, `refresh_schedule.rs` when the next one is due, and
+//! `refresh_state.rs` lets one at a time run. `cache.rs` holds the current snapshot; `events.rs` computes
+//! what changed.
 
 mod cache;
 mod events;
 pub(crate) mod no_leader;
 mod pattern;
+mod refresh_schedule;
+mod refresh_state;
 mod snapshot;
 mod topic;
 mod topic_index;
@@ -16,6 +19,8 @@ mod tracked_topics;
 pub(crate) use cache::RefreshPermit;
 pub use cache::{Cache, TopicSelector};
 pub use events::{Event, diff};
+pub(crate) use refresh_schedule::{NextRefresh, Pace, RefreshNeed};
+pub(crate) use refresh_state::RefreshOutcome;
 pub(crate) use snapshot::brokers;
 pub use snapshot::{Broker, NewLeader, Snapshot};
 pub use topic::{Partition, Topic};

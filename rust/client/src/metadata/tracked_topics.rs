@@ -65,22 +65,29 @@ impl fmt::Debug for TrackedTopics {
 }
 
 impl TrackedTopics {
-    pub(super) fn touch<'a>(&mut self, topics: impl IntoIterator<Item = &'a Arc<str>>, now: Instant) {
+    /// Tracks topics, or keeps them. Returns whether one of them is newly tracked.
+    pub(super) fn touch<'a>(&mut self, topics: impl IntoIterator<Item = &'a Arc<str>>, now: Instant) -> bool {
+        let mut newly_tracked = false;
         for topic in topics {
             match self.used.get_mut(topic) {
                 Some(at) => *at = now,
                 None => {
                     self.used.insert(Arc::clone(topic), now);
+                    newly_tracked = true;
                 }
             }
         }
+        newly_tracked
     }
 
-    pub(super) fn track_pattern(&mut self, pattern: &Pattern) {
+    /// Tracks a pattern. Returns whether it is newly tracked.
+    pub(super) fn track_pattern(&mut self, pattern: &Pattern) -> bool {
         let watched = Arc::downgrade(&pattern.0);
-        if !self.patterns.iter().any(|known| known.ptr_eq(&watched)) {
+        let newly_tracked = !self.patterns.iter().any(|known| known.ptr_eq(&watched));
+        if newly_tracked {
             self.patterns.push(watched);
         }
+        newly_tracked
     }
 
     /// Whether there is a pattern; then refreshes must ask for all topics.

@@ -1,8 +1,8 @@
 //! The sender: one task that sends ready batches to the leaders of their partitions.
 //!
-//! Invariants: it wakes only for a deadline, a response or a notification. A partition without a
-//! leader causes one metadata refresh at a time, with a pause in between. Requests to a broker are
-//! written in the order in which their batches were drained.
+//! Invariants: it wakes only for a deadline, a response or a notification. While a partition has no
+//! leader, each pass requests a metadata refresh; the client paces them. Requests to a broker are written
+//! in the order in which their batches were drained.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::producer_id::ProducerIdState;
 use super::unobserved_failures::{REPORT_AFTER, UnobservedFailure};
 use crate::error::Error;
 use crate::metadata::no_leader::no_leader;
-use crate::metadata::{Snapshot, TopicSelector};
+use crate::metadata::{RefreshNeed, Snapshot, TopicSelector};
 use crate::tasks::duty_cycle::DutyCycle;
 use crate::topic_partition::TopicPartition;
 
@@ -30,39 +30,6 @@ const IDLE_WAKEUP: Duration = Duration::from_secs(1);
 
 /// How often to log unobserved failures.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
-
-/// Refreshes the metadata in a task of its own, so that other partitions' batches need not wait. It
-/// ends with the sender.
-struct MetadataRefresher {
-    task: JoinSet<()>,
-    /// The generation that is known to be stale.
-    stale: Option<u64>,
-    /// Limits the rate of refreshes while a partition has no leader.
-    not_before: Instant,
-}
-
-impl MetadataRefresher {
-    fn request(&mut self, stale: u64) {
-        self.stale = self.stale.max(Some(stale));
-    }
-
-    /// Starts a refresh if one is requested and due, and otherwise returns when it will be due.
-    fn start(&mut self, inner: &Arc<ProducerInner>, now: Instant) -> Option<Instant> {
-        let stale = self.stale.filter(|_| self.task.is_empty())?;
-        if now < self.not_before {
-            return Some(self.not_before);
-        }
-        self.stale = None;
-        let inner = Arc::clone(inner);
-        self.task.spawn(async move {
-            // After a failure it is requested again, as long as batches have no leader.
-            if let Err(error) = inner.client.refresh(stale, TopicSelector::Tracked).await {
-                tracing::debug!(target: "ottla.producer", %error, "cannot refresh the metadata");
-            }
-        });
-        None
-    }
-}
 
 /// The requests in flight, by broker.
 #[derive(Default)]
@@ -96,14 +63,13 @@ impl InFlightRequests {
 /// Runs until the producer is dropped.
 pub(super) async fn run(inner: Arc<ProducerInner>) {
     let config = inner.client.config().clone();
-    let pause = config.retry_backoff.max(Duration::from_millis(10));
     let mut requests = InFlightRequests::default();
-    let mut producer_id = ProducerIdState::new(pause);
+    let mut producer_id = ProducerIdState::new(config.retry_backoff.max(Duration::from_millis(10)));
     let mut adaptive = AdaptivePartitioning::default();
     let mut pace = DutyCycle::default();
     let mut report_at = Instant::now() + REPORT_INTERVAL;
     let mut leaderless_since: Option<Instant> = None;
-    let mut refresher = MetadataRefresher { task: JoinSet::new(), stale: None, not_before: Instant::now() };
+    let mut refreshes = inner.client.refresh_outcomes();
     loop {
         let now = Instant::now();
         let snapshot = inner.client.snapshot();
@@ -119,32 +85,28 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
         adaptive.update(&inner, &requests.in_flight, now);
         if let Some((topic, partition)) = leaderless {
             let since = leaderless_since.unwrap_or(now);
-            refresher.request(snapshot.generation);
+            request_refresh(&inner, RefreshNeed::Missing(snapshot.generation));
             let error = no_leader(&snapshot, &topic, partition);
             inner.record_failure(&topic, &error, since);
         }
-        let refresh_at = refresher.start(&inner, now);
         let producer_id_at =
             needs_producer_id.and_then(|leader| producer_id.start_request(&inner.client, leader, now));
         if now >= report_at {
             inner.accumulator.failures.take_unreported(REPORT_AFTER).iter().for_each(UnobservedFailure::warn);
             report_at = now + REPORT_INTERVAL;
         }
-        let wait = [next_wakeup, refresh_at, producer_id_at]
-            .into_iter()
-            .flatten()
-            .fold(now + IDLE_WAKEUP, Instant::min);
+        let wait = [next_wakeup, producer_id_at].into_iter().flatten().fold(now + IDLE_WAKEUP, Instant::min);
         tokio::select! {
             () = inner.wake.notified() => {}
             () = sleep_until(wait) => {}
-            Some(_) = refresher.task.join_next() => refresher.not_before = Instant::now() + pause,
+            Ok(()) = refreshes.changed() => {}
             Some(response) = producer_id.response() => match response {
                 Ok(metadata_is_stale) => {
                     if let Some((error, since)) = producer_id.error.as_ref().zip(producer_id.failing_since) {
                         inner.client.record_failure("requesting a producer id", error, since);
                     }
                     if metadata_is_stale {
-                        refresher.request(inner.client.inner.metadata.peek().generation);
+                        request_refresh(&inner, RefreshNeed::Stale(inner.client.snapshot().generation));
                     }
                 }
                 Err(error) => inner.accumulator.fail_without_producer_id(&error, producer_id.current),
@@ -154,11 +116,16 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
                     adaptive.response_received(outcome.broker);
                 }
                 if process_outcome(&inner, outcome) {
-                    refresher.request(inner.client.inner.metadata.peek().generation);
+                    request_refresh(&inner, RefreshNeed::Stale(inner.client.snapshot().generation));
                 }
             }
         }
     }
+}
+
+fn request_refresh(inner: &ProducerInner, need: RefreshNeed) {
+    // A closed client fails the requests to come.
+    let _ = inner.client.request_refresh(need, TopicSelector::Tracked);
 }
 
 /// What remains to be done after sending.

@@ -56,6 +56,7 @@ mod producer_faults;
 mod producer_moves;
 mod rebootstrap;
 mod recovery;
+mod refresher;
 mod scan;
 mod scan_arrow;
 mod scan_remade;

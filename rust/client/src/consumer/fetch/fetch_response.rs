@@ -96,7 +96,7 @@ impl Fetcher {
             return;
         }
         broker_state.not_before = Some(now + self.shared.client.backoff(broker_state.failures));
-        self.metadata_stale = true;
+        self.metadata_is_stale();
         self.shared.client.record_failure(format_args!("fetching from broker {broker}"), &error, since);
         let mut subscriptions = self.shared.subscriptions.lock();
         for InFlightPartition { partition, version, .. } in requested {
@@ -168,7 +168,7 @@ impl Fetcher {
             // The replica has just come back and is not in the metadata: the leader would name it again at
             // once.
             state.preferred_replica = None;
-            self.metadata_stale = true;
+            self.metadata_is_stale();
             self.shared.back_off(state, now);
         }
     }
@@ -214,7 +214,7 @@ impl Fetcher {
                 state.retry_at = None;
             }
             Recovery::ResetOffset => {}
-            Recovery::Refresh => self.metadata_stale = true,
+            Recovery::Refresh => self.metadata_is_stale(),
             recovery if recovery.retries() => {}
             _ => return Err(error),
         }

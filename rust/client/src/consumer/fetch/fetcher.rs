@@ -6,26 +6,26 @@
 //!
 //! Invariant: a response counts only for partitions whose version is still that of the request.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::broker_state::{BrokerState, InFlightPartition};
+use super::metadata_needs::MetadataNeeds;
 use crate::consumer::fetch::request::{BrokerResponse, FetchRequestData, Limits, fetch};
 use crate::consumer::positions::{self, LookupResult};
 use crate::consumer::state::ConsumerState;
-use crate::error::{Error, Kind, Result};
-use crate::metadata::{Snapshot, TopicSelector};
+use crate::error::{Error, Result};
+use crate::metadata::RefreshNeed;
 use crate::tasks::duty_cycle::DutyCycle;
-use crate::tasks::panics::{catch, try_catch};
+use crate::tasks::panics::catch;
 
 /// The outcome of a task.
 pub(crate) enum TaskResult {
     Fetched { broker: i32, requested: Vec<InFlightPartition>, response: Result<BrokerResponse> },
     LookedUp(Vec<LookupResult>),
-    Refreshed(Result<()>),
     Panicked(Error),
 }
 
@@ -33,27 +33,24 @@ pub(crate) struct Fetcher {
     pub(crate) shared: Arc<ConsumerState>,
     pub(crate) brokers: BTreeMap<i32, BrokerState>,
     pub(crate) tasks: JoinSet<TaskResult>,
-    /// Whether the metadata needs a refresh.
-    pub(crate) metadata_stale: bool,
-    refreshing: bool,
-    refresh_not_before: Option<Instant>,
+    pub(crate) metadata_needs: MetadataNeeds,
 }
 
 impl Fetcher {
     pub(crate) fn new(shared: Arc<ConsumerState>) -> Self {
-        Self {
-            shared,
-            brokers: BTreeMap::new(),
-            tasks: JoinSet::new(),
-            metadata_stale: false,
-            refreshing: false,
-            refresh_not_before: None,
-        }
+        let metadata_needs = MetadataNeeds::default();
+        Self { shared, brokers: BTreeMap::new(), tasks: JoinSet::new(), metadata_needs }
+    }
+
+    /// Records that the current metadata may be stale.
+    pub(crate) fn metadata_is_stale(&mut self) {
+        self.metadata_needs.add(RefreshNeed::Stale(self.shared.client.snapshot().generation));
     }
 
     /// Runs until aborted. An error is fatal.
     pub(crate) async fn run(mut self) -> Result<()> {
         let mut duty_cycle = DutyCycle::default();
+        let mut refreshes = self.shared.client.refresh_outcomes();
         loop {
             let now = Instant::now();
             let due = match duty_cycle.wait_until(now) {
@@ -69,15 +66,20 @@ impl Fetcher {
                     Ok(TaskResult::Fetched { broker, requested, response }) => self.process_response(broker, requested, response),
                     Ok(TaskResult::LookedUp(found)) => {
                         for found in found {
-                            self.metadata_stale |= found.apply(&self.shared);
+                            if let Some(need) = found.apply(&self.shared) {
+                                self.metadata_needs.add(need);
+                            }
                         }
                     }
-                    Ok(TaskResult::Refreshed(result)) => self.refreshed(result),
                     // Its partitions would stay in flight forever.
                     Ok(TaskResult::Panicked(error)) => return Err(error),
                     // The runtime is shutting down: panics are caught inside the task.
                     Err(_) => return Ok(()),
                 },
+                Ok(()) = refreshes.changed() => {
+                    let outcome = refreshes.borrow().clone();
+                    self.metadata_needs.refreshed(&self.shared, outcome);
+                }
                 () = self.shared.fetcher_wakeup.notified() => {}
                 () = sleep_until(due) => {}
             }
@@ -95,7 +97,7 @@ impl Fetcher {
             });
         }
         self.send_fetches(&snapshot, now);
-        self.refresh(&snapshot, now);
+        self.metadata_needs.request_refresh(&self.shared);
         self.next_due(now)
     }
 
@@ -106,36 +108,8 @@ impl Fetcher {
             brokers.flat_map(|broker_state| [broker_state.not_before, broker_state.check_at]).flatten();
         let brokers = brokers.filter(|due| *due > now);
         let partitions = self.shared.subscriptions.lock().next_retry(now);
-        let due = brokers.chain(partitions).chain(self.refresh_not_before.filter(|due| *due > now)).min();
+        let due = brokers.chain(partitions).min();
         due.unwrap_or(now + Duration::from_secs(1))
-    }
-
-    /// Refreshes stale metadata: one request at a time, with a pause in between.
-    fn refresh(&mut self, snapshot: &Snapshot, now: Instant) {
-        if !self.metadata_stale || self.refreshing || self.refresh_not_before.is_some_and(|due| due > now) {
-            return;
-        }
-        (self.metadata_stale, self.refreshing) = (false, true);
-        let (client, generation) = (self.shared.client.clone(), snapshot.generation);
-        let topics: HashSet<Arc<str>> =
-            self.shared.subscriptions.lock().partitions().map(|(topic, _)| Arc::clone(topic)).collect();
-        let topics: Vec<Arc<str>> = topics.into_iter().collect();
-        self.tasks.spawn(async move {
-            let refreshed = client.refresh(generation, TopicSelector::Topics(&topics));
-            TaskResult::Refreshed(try_catch("a refresh of the metadata", refreshed).await.map(drop))
-        });
-    }
-
-    fn refreshed(&mut self, result: Result<()>) {
-        self.refreshing = false;
-        self.refresh_not_before = Some(Instant::now() + self.shared.client.config().retry_backoff);
-        if let Err(error) = result {
-            tracing::debug!(target: "ottla.fetch", %error, "the metadata refresh failed");
-            self.metadata_stale = true;
-            if matches!(error.kind(), Kind::Authentication | Kind::Config | Kind::Closed) {
-                self.shared.fail(error);
-            }
-        }
     }
 }
 

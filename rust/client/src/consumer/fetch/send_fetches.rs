@@ -15,8 +15,8 @@ use super::fetcher::{Fetcher, TaskResult};
 use crate::config::Config;
 use crate::consumer::fetch::request::{Limits, RequestedPartition, fetch};
 use crate::consumer::subscription_state::SubscriptionState;
-use crate::metadata::Snapshot;
 use crate::metadata::no_leader::no_leader;
+use crate::metadata::{RefreshNeed, Snapshot};
 use crate::tasks::panics::try_catch;
 
 /// A smaller budget in bytes is not worth a request.
@@ -127,7 +127,7 @@ impl Fetcher {
             let preferred = state.preferred_replica(now).filter(|id| snapshot.brokers.contains_key(id));
             let leader = || snapshot.leader(&partition.0, partition.1).map(|leader| leader.id);
             let Some(broker) = preferred.or_else(leader) else {
-                self.metadata_stale = true;
+                self.metadata_needs.add(RefreshNeed::Missing(snapshot.generation));
                 let since = *state.failing_since.get_or_insert(now);
                 // One partition per topic is reported: there may be a hundred thousand.
                 leaderless.entry(Arc::clone(&partition.0)).or_insert((partition.1, since));

@@ -1,4 +1,4 @@
-//! The task of a group member: runs the actions of its state machine, keeps the metadata fresh that it
+//! The task of a group member: runs the actions of its state machine, requests the metadata that it
 //! depends on, and wakes it on responses, timers and metadata changes.
 //!
 //! Invariants: it never waits for the application or for fetches, so heartbeats are on time. Each request
@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
@@ -14,12 +15,11 @@ use super::coordinator_requests::send_to_coordinator;
 use super::group_state::GroupState;
 use super::membership_manager::{Action, GroupResponse, SubscribedTopics};
 use super::subscription::Subscription;
-use super::timers::BackoffTimer;
 use super::topics::{names_of, rejected_topics};
 use crate::cluster::CoordinatorKind;
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::metadata::no_leader::missing_topic;
-use crate::metadata::{Snapshot, TopicSelector};
+use crate::metadata::{RefreshNeed, RefreshOutcome, Snapshot, TopicSelector};
 use crate::tasks::panics::{catch, try_catch};
 
 /// The longest sleep: polls of the application move deadlines without waking this task.
@@ -29,8 +29,6 @@ const MAX_IDLE: Duration = Duration::from_secs(1);
 enum JobResult {
     /// The request id, the broker if one was reached, and the response.
     Response(u64, Option<i32>, GroupResponse),
-    /// The metadata refresh ended. `all_topics_known` says that it included all topics.
-    Refreshed { request_version: u64, all_topics_known: bool },
     /// Nothing to handle.
     Nothing,
 }
@@ -41,15 +39,16 @@ struct Driver {
     jobs: JoinSet<JobResult>,
     /// The broker that was the coordinator at the last request.
     broker: Option<i32>,
-    refreshing: bool,
     /// Since when a topic that the member needs has been missing.
     missing_since: Option<Instant>,
-    /// Between metadata refreshes for missing topics.
-    backoff: BackoffTimer,
+    /// The outcomes of metadata refreshes.
+    refreshes: watch::Receiver<RefreshOutcome>,
     /// The version of the last subscription request.
     request_version: u64,
-    /// Whether the metadata has included all topics since then.
-    all_topics_known: bool,
+    /// The number of the last refresh that had started when all topics were first requested since then.
+    pattern_requested: Option<u64>,
+    /// The number of the last refresh that included all topics.
+    all_topics: u64,
     /// The topics that match the pattern.
     matching: Option<BTreeSet<Arc<str>>>,
     /// The generation of the metadata that the member has seen.
@@ -61,15 +60,14 @@ struct Driver {
 /// Runs until the group is dropped.
 pub(super) async fn run(shared: Arc<GroupState>) {
     let mut events = shared.client.events();
-    let backoff = BackoffTimer::new(shared.settings.backoff);
     let mut driver = Driver {
         jobs: JoinSet::new(),
         broker: None,
-        refreshing: false,
         missing_since: None,
-        backoff,
+        refreshes: shared.client.refresh_outcomes(),
         request_version: 0,
-        all_topics_known: false,
+        pattern_requested: None,
+        all_topics: 0,
         matching: None,
         seen_generation: None,
         rejected_topics: BTreeSet::new(),
@@ -83,6 +81,7 @@ pub(super) async fn run(shared: Arc<GroupState>) {
             () = sleep_until(next) => {}
             // Changes are read from the snapshot, once for all queued events.
             _ = events.recv() => while events.try_recv().is_ok() {},
+            Ok(()) = driver.refreshes.changed() => {}
             Some(result) = driver.jobs.join_next() => driver.finish(result.unwrap_or(JobResult::Nothing)),
         }
     }
@@ -91,6 +90,8 @@ pub(super) async fn run(shared: Arc<GroupState>) {
 impl Driver {
     /// Runs what is due. Returns when to run again.
     fn step(&mut self, now: Instant) -> Option<Instant> {
+        // The snapshot is that of this outcome or a newer one.
+        self.all_topics = self.refreshes.borrow_and_update().all_topics;
         let snapshot = self.shared.client.snapshot();
         self.subscribe(now, &snapshot);
         let (actions, next, topics, has_event) = {
@@ -108,19 +109,18 @@ impl Driver {
         for action in actions {
             self.start(action);
         }
-        let refresh = self.refresh(now, &snapshot, &topics);
-        [next, refresh].into_iter().flatten().min()
+        self.request_refresh(now, &snapshot, &topics);
+        next
     }
 
     /// Passes the topics that match the application's pattern to the member, when they have changed.
     fn subscribe(&mut self, now: Instant, snapshot: &Snapshot) {
         let requested = self.shared.requested.lock();
         if requested.version != self.request_version {
-            (self.request_version, self.all_topics_known, self.matching) = (requested.version, false, None);
-            self.backoff.reset();
+            (self.request_version, self.pattern_requested, self.matching) = (requested.version, None, None);
         }
         let Some(Subscription::Matching(pattern)) = &requested.subscription else { return };
-        if !self.all_topics_known {
+        if !self.all_topics_known() {
             return;
         }
         let exclude = self.shared.settings.exclude_internal;
@@ -183,54 +183,43 @@ impl Driver {
         }
     }
 
-    /// Refreshes the metadata while the member needs topics that are missing. Returns when to try again.
-    fn refresh(&mut self, now: Instant, snapshot: &Snapshot, topics: &[Arc<str>]) -> Option<Instant> {
-        self.shared.client.inner.metadata.touch(topics);
+    /// Whether the metadata has included all topics since the pattern was tracked.
+    fn all_topics_known(&self) -> bool {
+        self.pattern_requested.is_some_and(|started| self.all_topics > started)
+    }
+
+    /// Requests a metadata refresh while the member needs topics that are missing.
+    fn request_refresh(&mut self, now: Instant, snapshot: &Snapshot, topics: &[Arc<str>]) {
         self.report_rejected_topics(snapshot);
         let is_missing = |name: &&Arc<str>| snapshot.topic(name).is_none_or(|topic| !topic.exists());
         let missing: Vec<&Arc<str>> = topics.iter().filter(is_missing).collect();
-        let unknown = !missing.is_empty();
-        self.missing_since = unknown.then(|| self.missing_since.unwrap_or(now));
+        let is_incomplete = !missing.is_empty();
+        self.missing_since = is_incomplete.then(|| self.missing_since.unwrap_or(now));
         for name in missing {
             let error = missing_topic().topic(name);
             let since = self.missing_since.unwrap_or(now);
             self.shared.client.record_failure(format_args!("reading {name}"), &error, since);
         }
-        let pattern = match &self.shared.requested.lock().subscription {
-            Some(Subscription::Matching(pattern)) if !self.all_topics_known => Some(pattern.clone()),
-            _ => None,
-        };
-        if !unknown && pattern.is_none() {
-            self.backoff.reset();
-            return None;
-        }
-        if self.refreshing {
-            return None;
-        }
-        if !self.backoff.is_expired(now) {
-            return self.backoff.until();
-        }
-        self.refreshing = true;
-        let (client, generation) = (self.shared.client.clone(), snapshot.generation);
-        let (topics, create) = (topics.to_vec(), self.shared.settings.create_topics);
-        let (request_version, timeout_after) = (self.request_version, self.shared.settings.request_timeout);
-        self.jobs.spawn(async move {
-            let want = match &pattern {
-                Some(pattern) => TopicSelector::Matching(pattern),
-                None if create => TopicSelector::Create(&topics),
-                None => TopicSelector::Topics(&topics),
+        let need = RefreshNeed::Missing(snapshot.generation);
+        // A closed client fails the member's requests.
+        if is_incomplete {
+            let selector = match self.shared.settings.create_topics {
+                true => TopicSelector::Create(topics),
+                false => TopicSelector::Topics(topics),
             };
-            let refresh = try_catch("a refresh of the metadata", client.refresh(generation, want));
-            let refreshed = timeout(timeout_after, refresh).await;
-            if let Ok(Err(error)) = &refreshed {
-                tracing::debug!(target: "ottla.group", %error, "the subscribed topics cannot be looked up");
-            }
-            JobResult::Refreshed {
-                request_version,
-                all_topics_known: pattern.is_some() && matches!(refreshed, Ok(Ok(_))),
-            }
-        });
-        None
+            let _ = self.shared.client.request_refresh(need, selector);
+        } else {
+            self.shared.client.inner.metadata.touch(topics);
+        }
+        let requested = self.shared.requested.lock();
+        if let Some(Subscription::Matching(pattern)) = &requested.subscription
+            && requested.version == self.request_version
+            && !self.all_topics_known()
+        {
+            let selector = TopicSelector::Matching(pattern);
+            let started = self.shared.client.request_refresh(need, selector).ok();
+            self.pattern_requested = self.pattern_requested.or(started);
+        }
     }
 
     /// Reports, once each, subscribed topics that cannot be read. Topics of other members are left to them.
@@ -256,12 +245,6 @@ impl Driver {
                 self.shared.membership_manager.lock().process_response(now, request_id, response);
                 // It may need other topics now.
                 self.seen_generation = None;
-            }
-            JobResult::Refreshed { request_version, all_topics_known } => {
-                self.refreshing = false;
-                self.all_topics_known |= all_topics_known && request_version == self.request_version;
-                // Back off before the next refresh.
-                self.backoff.fail(now, &self.shared.client.inner.environment);
             }
             JobResult::Nothing => {}
         }

@@ -20,7 +20,7 @@ use crate::consumer::partition_state::{FetchPosition, FetchState, PartitionState
 use crate::consumer::positions::committed_lookups::CommittedOffsets;
 use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Kind, Result};
-use crate::metadata::Snapshot;
+use crate::metadata::{RefreshNeed, Snapshot};
 use crate::requests::EpochEnd;
 use crate::requests::{ListedOffset, OffsetSpec};
 use crate::topic_partition::TopicPartition;
@@ -197,8 +197,8 @@ impl PositionLookup {
 }
 
 impl LookupResult {
-    /// Applies the result. Returns whether the metadata may be stale.
-    pub(crate) fn apply(self, shared: &ConsumerState) -> bool {
+    /// Applies the result. Returns what it needs of the metadata.
+    pub(crate) fn apply(self, shared: &ConsumerState) -> Option<RefreshNeed> {
         match self {
             Self::Committed(partitions, Ok(mut found)) => {
                 for (partition, version) in partitions {
@@ -249,7 +249,7 @@ impl LookupResult {
             }
         }
         shared.poll_wakeup.notify_waiters();
-        false
+        None
     }
 }
 
@@ -275,16 +275,22 @@ fn apply_position(
     }
 }
 
-/// Handles a failed lookup: it is retried or reported to the application.
+/// Handles a failed lookup: it is retried or reported to the application. Returns what it needs of the
+/// metadata.
 fn failed(
     shared: &ConsumerState,
     partitions: impl IntoIterator<Item = VersionedPartition>,
     error: &Error,
-) -> bool {
+) -> Option<RefreshNeed> {
     tracing::debug!(target: "ottla.fetch", %error, "a position lookup failed");
     let now = Instant::now();
+    let snapshot = shared.client.snapshot();
+    let mut need = Some(RefreshNeed::Stale(snapshot.generation));
     let mut subscriptions = shared.subscriptions.lock();
     for (partition, version) in partitions {
+        if snapshot.leader(&partition.0, partition.1).is_none() {
+            need = Some(RefreshNeed::Missing(snapshot.generation));
+        }
         let Some(state) = subscriptions.current(&partition, version) else { continue };
         state.in_flight = false;
         shared.back_off(state, now);
@@ -296,5 +302,5 @@ fn failed(
     }
     drop(subscriptions);
     shared.poll_wakeup.notify_waiters();
-    true
+    need
 }

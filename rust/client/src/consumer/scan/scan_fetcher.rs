@@ -20,7 +20,6 @@ use crate::consumer::fetch::request::{
 use crate::consumer::scan::deleted_topics::DeletedTopics;
 use crate::consumer::scan::{Chunk, FOLLOW, Range, ScanEvent, ScanOptions, ScanOutput};
 use crate::error::{Error, Kind, Result};
-use crate::metadata::TopicSelector;
 use crate::metadata::no_leader::no_leader;
 use crate::retry::Retry;
 use crate::retry::recovery::{Recovery, recovery};
@@ -105,11 +104,7 @@ impl ScanFetcher {
         if !error.is_transient() {
             return Err(error);
         }
-        self.retry.pause(error).await?;
-        if let Err(error) = self.retry.attempt(self.client.refresh(generation, TopicSelector::Tracked)).await
-        {
-            self.retry.pause(error).await?;
-        }
+        self.client.pause_and_refresh(&mut self.retry, generation, error).await?;
         self.skip_deleted();
         Ok(())
     }
