@@ -51,7 +51,7 @@ fn poll_all_the_time(client: &Client, prepare: impl FnOnce(&Consumer)) -> Arc<Co
     let polled = Arc::downgrade(&consumer);
     tokio::spawn(async move {
         while let Some(consumer) = polled.upgrade() {
-            match consumer.poll(Instant::now() + ms(500)).await {
+            match consumer.wait_until_ready(Instant::now() + ms(500)).await {
                 Ok(PollOutcome::Rebalance(change)) => {
                     consumer.prepare_rebalance(&change).await;
                     consumer.complete_rebalance(&change).expect("completed");
