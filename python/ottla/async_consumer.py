@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -185,7 +185,9 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             if record is not None:
                 return record
 
-    async def _poll(self, begin: Callable[[], ConsumerCall], take: Callable[[], T | None]) -> T | None:
+    async def _poll(
+        self, begin: Callable[[], ConsumerCall], take: Callable[[], T | None]
+    ) -> T | None:
         if self._is_in_callback():
             raise errors.StateError("a callback of a consumer cannot poll it: return first")
         self._lock_poll()

@@ -163,7 +163,9 @@ def test_close_reports_a_callback_that_overruns(
     read(consumer, 10)
     if callback == "commit":
         consumer.commit_async(on_commit=slow)
-    with pytest.raises(errors.TimeoutError, match=f"a callback of .*{callback} did not end in time"):
+    with pytest.raises(
+        errors.TimeoutError, match=f"a callback of .*{callback} did not end in time"
+    ):
         consumer.close(timeout=1)
     assert ended == [callback]
     assert consumer.closed

@@ -18,7 +18,7 @@ class ConsumerCall:
         | Future[None]
         | None
     ):
-        """Return the next step: a name or a change for Python to handle, a future, or None at the end.
+        """Return the next step: a name or change to handle, a future to await, or None at the end.
 
         Raises:
             Exception: the first error of an ``unsubscribe`` or ``close`` that is done.
@@ -44,6 +44,8 @@ class RebalanceChange:
     def callback(self) -> Callable[..., object] | None:
         """Return the application's callback for this change, if there is one."""
     def finish(self, succeeded: bool) -> Future[None]:
-        """Wait for commits of the partitions to give up, if the callback succeeded, a few seconds at most.
-        Then give up revoked or lost partitions, and let the membership continue.
+        """Give up revoked or lost partitions, and let the membership continue.
+
+        If the callback succeeded, wait for the commits of these partitions first, a few seconds
+        at most.
         """

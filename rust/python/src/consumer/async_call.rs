@@ -67,7 +67,7 @@ impl ConsumerCall {
 
 #[pymethods]
 impl ConsumerCall {
-    /// Return the next step: a name or a change for Python to handle, a future, or None at the end.
+    /// Return the next step: a name or change to handle, a future to await, or None at the end.
     ///
     /// Raises:
     ///     Exception: the first error of an ``unsubscribe`` or ``close`` that is done.

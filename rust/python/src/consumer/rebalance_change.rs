@@ -57,8 +57,10 @@ impl RebalanceChange {
         Ok(ConsumerHandle::open(&self.handle)?.listener.callback_for(py, &self.change))
     }
 
-    /// Wait for commits of the partitions to give up, if the callback succeeded, a few seconds at most.
-    /// Then give up revoked or lost partitions, and let the membership continue.
+    /// Give up revoked or lost partitions, and let the membership continue.
+    ///
+    /// If the callback succeeded, wait for the commits of these partitions first, a few seconds
+    /// at most.
     fn finish<'py>(&self, py: Python<'py>, succeeded: bool) -> PyResult<Bound<'py, PyAny>> {
         // The consumer may have closed while the callback ran.
         let (handle, change) = (Arc::clone(self.handle.get()?), self.change.clone());
