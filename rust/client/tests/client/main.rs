@@ -52,6 +52,7 @@ mod pool_members;
 mod producer;
 mod producer_append;
 mod producer_batch_growth;
+mod producer_buffer_memory;
 mod producer_faults;
 mod producer_moves;
 mod rebootstrap;
