@@ -150,6 +150,14 @@ pub struct MockConfig {
     pub fetch_session_idle: Duration,
     /// The configuration of group coordinators.
     pub groups: GroupConfig,
+    /// The finalized level of `transaction.version`: 2 is version 2 of the transaction protocol (KIP-890),
+    /// 0 and 1 are version 1. `None` for a cluster that does not know the feature. Default: 2.
+    pub transaction_version: Option<i16>,
+    /// The longest `transaction.timeout.ms` (`transaction.max.timeout.ms`). Default: 15 min.
+    pub transaction_max_timeout: Duration,
+    /// How long a coordinator seems to write the markers of a transaction: meanwhile it rejects the next one
+    /// with CONCURRENT_TRANSACTIONS. Default: 0.
+    pub transaction_completion_time: Duration,
     /// How many requests [`crate::MockCluster::requests`] returns at most. Default: 10,000.
     pub request_log: usize,
 }
@@ -174,6 +182,9 @@ impl Default for MockConfig {
             fetch_sessions: 1000,
             fetch_session_idle: Duration::from_secs(120),
             groups: GroupConfig::default(),
+            transaction_version: Some(2),
+            transaction_max_timeout: Duration::from_secs(900),
+            transaction_completion_time: Duration::ZERO,
             request_log: 10_000,
         }
     }

@@ -199,6 +199,8 @@ fn handle_once<R: RequestHandler>(
     let shared = incoming.shared;
     let (result, changed, corrupted) = {
         let mut state = shared.state.lock();
+        let clock = Instant::now();
+        let expired = state.expire_transactions(clock);
         let mut context = RequestContext {
             state: &mut state,
             session: &mut *incoming.session,
@@ -206,7 +208,7 @@ fn handle_once<R: RequestHandler>(
             version: incoming.header.api_version,
             client_id: incoming.header.client_id.as_deref(),
             now: now_ms(),
-            clock: Instant::now(),
+            clock,
             arrived: handler_state.arrived,
             pending: handler_state.pending,
             validated: handler_state.validated,
@@ -215,7 +217,7 @@ fn handle_once<R: RequestHandler>(
             omitted: &plan.omitted,
             corrupt: plan.corrupt.as_ref().map(|(_, on)| on),
             corrupted: false,
-            changed: false,
+            changed: expired,
         };
         (request.handle(&mut context), context.changed, context.corrupted)
     };

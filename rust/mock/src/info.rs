@@ -87,3 +87,20 @@ pub struct MemberInfo {
     /// Its assigned partitions, as topic and index.
     pub assignment: Vec<(String, i32)>,
 }
+
+/// The state of a transactional id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionInfo {
+    /// The transactional id.
+    pub transactional_id: String,
+    /// Its state, by Kafka's name: `Empty`, `Ongoing`, `CompleteCommit`, ….
+    pub state: String,
+    /// The producer id.
+    pub producer_id: i64,
+    /// The producer epoch.
+    pub producer_epoch: i16,
+    /// The partitions of the open transaction, as topic and index.
+    pub partitions: Vec<(String, i32)>,
+    /// The groups whose offsets the open transaction commits.
+    pub groups: Vec<String>,
+}

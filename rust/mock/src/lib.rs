@@ -3,6 +3,7 @@
 //! - [`MockCluster`] starts and stops brokers and inspects the cluster; [`MockConfig`] is its configuration.
 //! - `state` is the cluster without I/O: brokers, topics, leaders. `log` is a partition's batches. `group` is
 //!   the members of groups and their committed offsets.
+//! - `transaction` is the state of the transaction coordinators.
 //! - `api` has one file per API, a function from request and state to response.
 //! - `transport` is TCP or in-memory streams. `broker` accepts connections, `connection` reads and writes
 //!   frames, `dispatch` takes a request from its bytes to its response. `session` and `scram` are SASL.
@@ -25,13 +26,14 @@ mod scram;
 mod session;
 mod shared;
 mod state;
+mod transaction;
 mod transport;
 
 pub use cluster::MockCluster;
 pub use config::{ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, TopicSpec, Transport};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use group::CommittedOffset;
-pub use info::{BrokerInfo, GroupInfo, LogInfo, MemberInfo, PartitionInfo, TopicInfo};
+pub use info::{BrokerInfo, GroupInfo, LogInfo, MemberInfo, PartitionInfo, TopicInfo, TransactionInfo};
 pub use log::StoredBatch;
 pub use request_log::RecordedRequest;
 pub use state::ApiError;

@@ -173,14 +173,14 @@ impl ApiKey {
     ///
     /// - InitProducerId 6 is not stable (KIP-939).
     /// - AddPartitionsToTxn 4 and later are for brokers (KIP-890).
-    /// - TxnOffsetCommit 5 and EndTxn 5 require the feature transaction.version 2.
+    /// - TxnOffsetCommit 5, EndTxn 5 and Produce 12 belong to version 2 of the transaction protocol; the
+    ///   caller must check that the cluster has finalized it (KIP-890).
     /// - Fetch 13 and later require the ids of all topics; the caller must check that it has them.
     #[must_use]
     pub fn client_max(self) -> i16 {
         match self {
             Self::InitProducerId => 5,
             Self::AddPartitionsToTxn => 3,
-            Self::TxnOffsetCommit | Self::EndTxn => 4,
             _ => self.versions().1,
         }
     }

@@ -24,7 +24,7 @@ impl RequestHandler for ApiVersionsRequest {
         }
         let config = &context.state.config;
         response.api_keys = SUPPORTED_APIS.iter().filter_map(|api| advertised(config, *api)).collect();
-        response.finalized_features_epoch = 1;
+        response.finalized_features_epoch = context.state.features_epoch;
         response.supported_features.push(SupportedFeatureKey {
             name: "metadata.version".to_owned(),
             min_version: 7,
@@ -35,6 +35,23 @@ impl RequestHandler for ApiVersionsRequest {
             max_version_level: METADATA_VERSION,
             min_version_level: METADATA_VERSION,
         });
+        if let Some(level) = context.state.transaction_version {
+            let name = "transaction.version".to_owned();
+            response.supported_features.push(SupportedFeatureKey {
+                name: name.clone(),
+                min_version: 0,
+                max_version: 2,
+            });
+            // Level 0 is the absence of the feature.
+            if level > 0 {
+                let (max_version_level, min_version_level) = (level, level);
+                response.finalized_features.push(FinalizedFeatureKey {
+                    name,
+                    max_version_level,
+                    min_version_level,
+                });
+            }
+        }
         HandlerResult::Response(response)
     }
 

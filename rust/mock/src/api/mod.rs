@@ -3,6 +3,8 @@
 //!
 //! A handler that must wait (Fetch, JoinGroup, SyncGroup) returns a deadline and is called again.
 
+mod add_offsets_to_txn;
+mod add_partitions_to_txn;
 pub(crate) mod api_versions;
 mod consumer_group_describe;
 mod consumer_group_heartbeat;
@@ -16,6 +18,7 @@ mod describe_configs;
 mod describe_groups;
 mod describe_log_dirs;
 mod describe_quorum;
+mod end_txn;
 mod fetch;
 mod find_coordinator;
 mod heartbeat;
@@ -34,6 +37,7 @@ mod produce;
 mod sasl_authenticate;
 mod sasl_handshake;
 mod sync_group;
+mod txn_offset_commit;
 
 use std::time::Duration;
 
@@ -163,6 +167,14 @@ impl RequestContext<'_> {
     }
 }
 
+/// PRODUCER_FENCED, under the name that versions before `first` of an API know.
+fn fenced_code(code: ErrorCode, version: i16, first: i16) -> ErrorCode {
+    match code {
+        ErrorCode::ProducerFenced if version < first => ErrorCode::InvalidProducerEpoch,
+        code => code,
+    }
+}
+
 fn fault_at(errors: &[(Match, ErrorCode)], topic: &str, partition: Option<i32>) -> Result<(), ErrorCode> {
     match errors.iter().find(|(on, _)| on.covers(topic, partition)) {
         Some((_, code)) => Err(*code),
@@ -229,6 +241,10 @@ supported_apis! {
     DeleteTopics: delete_topics::DeleteTopicsRequest;
     DeleteRecords: delete_records::DeleteRecordsRequest;
     InitProducerId: init_producer_id::InitProducerIdRequest;
+    AddPartitionsToTxn: add_partitions_to_txn::AddPartitionsToTxnRequest;
+    AddOffsetsToTxn: add_offsets_to_txn::AddOffsetsToTxnRequest;
+    EndTxn: end_txn::EndTxnRequest;
+    TxnOffsetCommit: txn_offset_commit::TxnOffsetCommitRequest;
     OffsetForLeaderEpoch: offset_for_leader_epoch::OffsetForLeaderEpochRequest;
     DescribeConfigs: describe_configs::DescribeConfigsRequest;
     CreatePartitions: create_partitions::CreatePartitionsRequest;

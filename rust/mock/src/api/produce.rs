@@ -14,8 +14,11 @@ use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
 use crate::log::{self, AppendError, AppendInfo, AppendRules, ValidatedBatch};
 use crate::state::ClusterState;
+use crate::transaction::{ProducerIdAndEpoch, TransactionalProducer};
 
 const BY_ID: i16 = 13;
+/// The first version of version 2 of the transaction protocol.
+const TRANSACTION_V2: i16 = 12;
 const CURRENT_LEADER: i16 = 10;
 
 impl RequestHandler for ProduceRequest {
@@ -44,7 +47,7 @@ impl RequestHandler for ProduceRequest {
             let mut responses = Vec::with_capacity(topic.partition_data.len());
             for data in &topic.partition_data {
                 let outcome = match (&name, checked.next()) {
-                    (Ok(name), Some(checked)) => append(context, name, data.index, self.acks, checked),
+                    (Ok(name), Some(checked)) => append(context, self, name, data.index, checked),
                     (Ok(_), None) => Err((ErrorCode::UnknownServerError, "")),
                     (Err(code), _) => Err((*code, "")),
                 };
@@ -85,11 +88,12 @@ impl RequestHandler for ProduceRequest {
 
 fn append(
     context: &mut RequestContext<'_>,
+    request: &ProduceRequest,
     topic: &str,
     index: i32,
-    acks: i16,
     checked: &Result<ValidatedBatch, AppendError>,
 ) -> Result<AppendInfo, AppendError> {
+    let acks = request.acks;
     let plain = |code: ErrorCode| (code, "");
     context.check_fault(topic, Some(index)).map_err(plain)?;
     if !(-1..=1).contains(&acks) {
@@ -113,10 +117,42 @@ fn append(
         return Err(plain(ErrorCode::NotEnoughReplicas));
     }
     rules.leader_epoch = partition.leader_epoch;
+    if checked.batch.is_transactional() {
+        add_to_transaction(context, request.transactional_id.as_deref(), topic, index, checked)
+            .map_err(plain)?;
+    }
+    let partition = context.state.partition_mut(topic, index).map_err(plain)?;
     let appended = partition.log.append(checked, rules)?;
     context.changed = true;
     context.check_fault_after_handling(topic, Some(index)).map_err(plain)?;
     Ok(appended)
+}
+
+/// Verifies that a partition belongs to the producer's open transaction; from version 12, adds it (KIP-890).
+fn add_to_transaction(
+    context: &mut RequestContext<'_>,
+    transactional_id: Option<&str>,
+    topic: &str,
+    index: i32,
+    checked: &ValidatedBatch,
+) -> Result<(), ErrorCode> {
+    let id = transactional_id.ok_or(ErrorCode::InvalidRequest)?;
+    let batch = &checked.batch;
+    let producer = ProducerIdAndEpoch { id: batch.producer_id(), epoch: batch.producer_epoch() };
+    let (clock, version) = (context.clock, context.version);
+    let current = TransactionalProducer { transactional_id: id, producer };
+    let transaction = context.state.current_transaction(current, clock).map_err(|code| match code {
+        ErrorCode::ProducerFenced => ErrorCode::InvalidProducerEpoch,
+        ErrorCode::ConcurrentTransactions if version < TRANSACTION_V2 => ErrorCode::NotEnoughReplicas,
+        code => code,
+    })?;
+    let partition = (topic.to_owned(), index);
+    if version >= TRANSACTION_V2 {
+        transaction.add_partitions([partition], clock);
+    } else if !transaction.partitions().contains(&partition) {
+        return Err(ErrorCode::InvalidTxnState);
+    }
+    Ok(())
 }
 
 fn build_partition(index: i32, outcome: Result<AppendInfo, AppendError>) -> PartitionProduceResponse {

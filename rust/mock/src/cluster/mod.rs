@@ -4,6 +4,7 @@
 
 mod groups;
 mod logs;
+mod transactions;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

@@ -1,4 +1,4 @@
-//! Appends by tests, without a producer: batches of any content, and transactions with their markers.
+//! Appends without a producer: by tests, batches of any content and transactions; by coordinators, markers.
 //!
 //! Invariant: a batch appended here is stored as a broker would store it.
 
@@ -10,6 +10,7 @@ use ottla_protocol::records::{
 };
 
 use super::{PartitionLog, StoredBatch};
+use crate::transaction::ProducerIdAndEpoch;
 
 impl PartitionLog {
     /// Appends a batch of magic 2 without validation; its first record gets the next offset.
@@ -65,10 +66,20 @@ impl PartitionLog {
         commit: bool,
         (leader_epoch, now): (i32, i64),
     ) -> Result<i64, ErrorCode> {
+        self.write_marker(ProducerIdAndEpoch { id: producer_id, epoch: 0 }, commit, (leader_epoch, now))
+    }
+
+    /// Appends the marker of a coordinator; returns its offset.
+    pub(crate) fn write_marker(
+        &mut self,
+        producer: ProducerIdAndEpoch,
+        commit: bool,
+        (leader_epoch, now): (i32, i64),
+    ) -> Result<i64, ErrorCode> {
         let marker = build_marker(&Marker {
             control: if commit { ControlType::Commit } else { ControlType::Abort },
-            producer_id,
-            producer_epoch: 0,
+            producer_id: producer.id,
+            producer_epoch: producer.epoch,
             coordinator_epoch: 0,
             timestamp: now,
         });

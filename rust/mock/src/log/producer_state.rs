@@ -23,7 +23,7 @@ struct BatchMetadata {
 #[derive(Debug, Default)]
 struct ProducerState {
     epoch: i16,
-    /// Not empty, oldest first.
+    /// Oldest first; empty after a marker with a new epoch.
     batches: VecDeque<BatchMetadata>,
 }
 
@@ -59,14 +59,22 @@ impl ProducerStates {
         if let Some(known) = known {
             return Ok(Some(known.base_offset));
         }
-        let next = producer.batches.back().map(|back| last_sequence(back.last, 2));
-        if next == Some(first) { Ok(None) } else { Err(ErrorCode::OutOfOrderSequenceNumber) }
+        let next = producer.batches.back().map_or(0, |back| last_sequence(back.last, 2));
+        if next == first { Ok(None) } else { Err(ErrorCode::OutOfOrderSequenceNumber) }
     }
 
     /// Records an appended batch.
     pub(super) fn record(&mut self, batch: &StoredBatch) {
-        // Control batches have no sequence numbers.
-        if batch.producer_id < 0 || batch.base_sequence < 0 {
+        if batch.producer_id < 0 {
+            return;
+        }
+        if batch.base_sequence < 0 {
+            // A control batch has no sequence numbers, but its epoch fences older producers.
+            if let Some(producer) = self.0.get_mut(&batch.producer_id)
+                && batch.producer_epoch > producer.epoch
+            {
+                *producer = ProducerState { epoch: batch.producer_epoch, ..ProducerState::default() };
+            }
             return;
         }
         let producer = self.0.entry(batch.producer_id).or_default();

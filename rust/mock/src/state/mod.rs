@@ -10,6 +10,7 @@ mod fetch_sessions;
 mod leaders;
 mod partition;
 mod topics;
+mod transactions;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub(crate) use topics::{NewTopic, Topic, validate_topic_name};
 
 use crate::config::MockConfig;
 use crate::group::Groups;
+use crate::transaction::TransactionRegistry;
 
 /// An error code with a message, as a broker would return it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +67,11 @@ pub(crate) struct ClusterState {
     pub(crate) groups: Groups,
     pub(crate) fetch_sessions: FetchSessions,
     coordinators: Coordinators,
+    pub(crate) transactions: TransactionRegistry,
+    /// The level of the feature `transaction.version`; `None` if the cluster does not know it.
+    pub(crate) transaction_version: Option<i16>,
+    /// The epoch of the finalized features.
+    pub(crate) features_epoch: i64,
     topics: BTreeMap<String, Topic>,
     ids: HashMap<Uuid, String>,
     /// Distinguishes the ids of clusters in one process.
@@ -85,6 +92,9 @@ impl ClusterState {
             groups: Groups::new(config.groups.clone()),
             fetch_sessions: FetchSessions::default(),
             coordinators: Coordinators::default(),
+            transactions: TransactionRegistry::default(),
+            transaction_version: config.transaction_version,
+            features_epoch: 1,
             config,
             users,
             cluster_id: make_id(seed, 0).to_string(),
