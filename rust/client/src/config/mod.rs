@@ -67,7 +67,10 @@ impl Config {
             (false, true) => config.batch_size = config.batch_size.min(config.batch_max_size),
             _ => {}
         }
-        if !idempotence_set && let Some(why) = config.idempotence_conflict() {
+        if !idempotence_set
+            && config.transactional_id.is_empty()
+            && let Some(why) = config.idempotence_conflict()
+        {
             // As in Java, what was set wins over a default; here it is logged too.
             tracing::info!(target: "ottla.config", why, "enable.idempotence is off");
             config.enable_idempotence = false;
@@ -135,7 +138,12 @@ impl Config {
         if self.enable_idempotence
             && let Some(why) = self.idempotence_conflict()
         {
-            return invalid(format!("enable.idempotence=true: {why}"));
+            let key =
+                if self.transactional_id.is_empty() { "enable.idempotence=true" } else { "transactional.id" };
+            return invalid(format!("{key}: {why}"));
+        }
+        if !self.transactional_id.is_empty() && !self.enable_idempotence {
+            return invalid("transactional.id needs enable.idempotence=true".to_owned());
         }
         if self.delivery_timeout < self.linger + self.request_timeout {
             return invalid(format!(

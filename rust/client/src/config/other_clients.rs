@@ -132,7 +132,6 @@ const LOGGING: &str = "use Python's logging: logging.getLogger(\"ottla\")";
 const METRICS: &str = "leave it out, and call metrics()";
 const PARTS_OF_CLIENT: &str = "leave it out: it tunes internals of another client";
 const VERSIONS: &str = "leave it out: each connection negotiates versions with the broker";
-const TRANSACTIONS: &str = "leave it out: transactions are not implemented yet";
 const ON_DELIVERY: &str = "pass on_delivery to send(), or call add_done_callback() on the result of send()";
 const TOKENS: &str =
     "pass the keyword argument sasl_oauth_token, a callable that returns a token or (token, expiry)";
@@ -278,8 +277,6 @@ other_client_keys! {
         "on_delivery" => Unsupported(ON_DELIVERY);
     }
     "Kafka": {
-        "transactional.id" => Unsupported(TRANSACTIONS);
-        "transaction.timeout.ms" => Unsupported(TRANSACTIONS);
         "key.serializer" => Unsupported(SERIALIZER);
         "value.serializer" => Unsupported(SERIALIZER);
         "key.deserializer" => Unsupported(DESERIALIZER);

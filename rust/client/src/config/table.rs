@@ -147,7 +147,9 @@ rows! {
     batch_max_size: usize = 524_288, "batch.max.size", (0, INT), "Uncompressed size, in bytes, up to which a batch grows while it cannot be sent because max.in.flight.requests.per.connection requests are in flight (the idea of KIP-782). If batch.size is set and this is not, batches end at batch.size, as with Java's producer.";
     buffer_memory: usize = 33_554_432, "buffer.memory", (0, i64::MAX), "Bytes of records that may wait to be sent; when they are used up, send() blocks.";
     max_request_size: usize = 1_048_576, "max.request.size", (0, INT), "Largest record, and largest request, that is sent.";
-    max_block: Duration = ms(60_000), "max.block.ms", (0, i64::MAX / 2), "Time for which send() may block to wait for metadata or buffer memory.";
+    max_block: Duration = ms(60_000), "max.block.ms", (0, i64::MAX / 2), "Time for which send() may block to wait for metadata or buffer memory, and a call about a transaction for the coordinator.";
+    transactional_id: String = String::new(), "transactional.id", (0, 0), "Name of this producer's transactions: a newer producer with the same name fences this one. Empty: no transactions.";
+    transaction_timeout: Duration = ms(60_000), "transaction.timeout.ms", (1, INT), "Time after which the brokers abort an open transaction; at most their transaction.max.timeout.ms.";
     delivery_timeout: Duration = ms(120_000), "delivery.timeout.ms", (0, INT), "Time from send() within which a record is acknowledged or fails.";
     partitioner: Partitioner = Partitioner::Default, "partitioner.class", (0, 0), "How the partition of a record without one is chosen. default: by murmur2 of the key, as in Java (librdkafka's murmur2_random); without a key, sticky: one partition for each batch. consistent_random: librdkafka's default. The names of Java's and librdkafka's partitioners are accepted; no class is loaded.";
     partitioner_ignore_keys: bool = false, "partitioner.ignore.keys", (0, 0), "Distribute records over all partitions regardless of their keys. For the default partitioner.";

@@ -10,6 +10,7 @@
 mod authenticate;
 mod buffer_pool;
 mod endpoint;
+mod finalized_features;
 mod frames;
 mod handshake;
 mod in_flight;
@@ -42,6 +43,7 @@ use tokio::time::{Duration, Instant, sleep_until};
 
 pub use authenticate::SaslInfo;
 pub use endpoint::Endpoint;
+pub(crate) use finalized_features::FinalizedFeatures;
 pub use handshake::connect;
 pub(crate) use handshake::establish;
 pub use pool::{Pool, unknown_broker};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Duration;
 
+use super::FinalizedFeatures;
 use super::status::Progress;
 use crate::config::{Config, DnsLookup};
 use crate::environment::SocketOptions;
@@ -31,6 +32,7 @@ pub struct Settings {
     pub(super) progress: Progress,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) failures: Arc<PersistentFailures>,
+    pub(crate) features: Arc<FinalizedFeatures>,
     /// The first bootstrap server, to suggest as the argument of `ottla doctor`.
     pub(super) bootstrap: Arc<str>,
 }
@@ -54,6 +56,7 @@ impl TryFrom<&Config> for Settings {
             progress: Progress::default(),
             metrics: Arc::new(Metrics::from(config)),
             failures: Arc::default(),
+            features: Arc::default(),
             bootstrap: config.bootstrap_servers.first().map(String::as_str).unwrap_or_default().into(),
         })
     }

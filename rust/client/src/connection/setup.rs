@@ -187,6 +187,7 @@ impl ConnectionSetup {
             let key = ApiKey::try_from(api.api_key).ok()?;
             Some(ApiRange { api: key, min: api.min_version, max: api.max_version })
         };
+        self.settings.features.update(&response);
         self.apis = response.api_keys.iter().filter_map(known).collect();
         Ok(&self.apis)
     }

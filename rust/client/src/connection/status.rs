@@ -12,8 +12,10 @@ use crate::error::{Error, Phase};
 pub enum ConnectionRole {
     /// Partitions, and everything that any broker can serve.
     Data,
-    /// Groups and transactions, so that a heartbeat never waits behind a fetch's long poll.
+    /// Groups, so that a heartbeat never waits behind a fetch's long poll.
     Coordinator,
+    /// Transactions, so that a commit never waits behind a member's JoinGroup.
+    TransactionCoordinator,
 }
 
 /// The owner of a connection: the client, whose connections all users share, or one user. Brokers

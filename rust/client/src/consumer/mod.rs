@@ -213,6 +213,18 @@ impl Consumer {
         self.commits.positions(true)
     }
 
+    /// The offsets to commit with a transaction, or all positions, and the identity to commit them under.
+    ///
+    /// # Errors
+    /// [`crate::Kind::Config`] without a group; [`crate::Kind::CommitFailed`] if a partition was revoked.
+    pub fn offsets_for_transaction(
+        &self,
+        offsets: Option<HashMap<TopicPartition, CommittedOffset>>,
+    ) -> Result<(HashMap<TopicPartition, CommittedOffset>, ConsumerGroupMetadata)> {
+        self.check_open()?;
+        self.commits.offsets_for_transaction(offsets)
+    }
+
     /// The identity of this consumer in its group; `None` without a group.
     #[must_use]
     pub fn group_metadata(&self) -> Option<ConsumerGroupMetadata> {

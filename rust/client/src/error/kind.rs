@@ -29,6 +29,10 @@ pub enum Kind {
     DataLoss,
     /// Fenced by a newer instance with the same id.
     Fenced,
+    /// The transaction can only be aborted; the producer is usable after that.
+    TransactionAbortable,
+    /// The record was not written, because its transaction was aborted.
+    TransactionAborted,
     /// The peer sent malformed data.
     Protocol,
     /// There is no offset to start from: none is committed or it is not in the log, and no reset policy

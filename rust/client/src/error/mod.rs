@@ -34,6 +34,8 @@ struct Inner {
     context: Context,
     /// Whether the operation may have taken effect all the same.
     maybe_done: bool,
+    /// Whether the object that reported the error cannot be used any more.
+    fatal: bool,
     outlook: Outlook,
     /// The fault in TLS, if it is known.
     tls_fault: Option<TlsFault>,
@@ -50,6 +52,7 @@ impl Error {
             code: None,
             context: Context::default(),
             maybe_done: false,
+            fatal: false,
             outlook: Outlook::default(),
             tls_fault: None,
             attempts: Vec::new(),
@@ -125,6 +128,12 @@ impl Error {
         self.with(|inner| inner.maybe_done = true)
     }
 
+    /// Marks the object that reported the error as unusable.
+    #[must_use]
+    pub(crate) fn fatal(self) -> Self {
+        self.with(|inner| inner.fatal = true)
+    }
+
     /// Adds the failed attempts, one error per address.
     #[must_use]
     pub(crate) fn with_attempts(self, attempts: Vec<Self>) -> Self {
@@ -166,6 +175,16 @@ impl Error {
     #[must_use]
     pub fn is_maybe_done(&self) -> bool {
         self.0.maybe_done
+    }
+
+    /// Whether the object that reported the error cannot be used any more: close it.
+    #[must_use]
+    pub fn is_fatal(&self) -> bool {
+        match self.0.kind {
+            // A group refuses commits of non-members only while it has members.
+            Kind::Fenced => self.0.code != Some(ErrorCode::UnknownMemberId),
+            kind => self.0.fatal || matches!(kind, Kind::Closed | Kind::Internal),
+        }
     }
 
     /// The failed attempts to find the cluster or to connect: one error per address, with its phase. Empty

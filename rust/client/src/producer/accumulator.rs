@@ -1,15 +1,18 @@
 //! The accumulator: appends records to the open batch of their partition, and tracks every batch
-//! until it completes. No I/O; the time is an argument. `drain.rs` takes batches out.
+//! until it completes. No I/O; the time is an argument. `drain.rs` takes batches out, and
+//! `returned_batches.rs` gets them back.
 //!
 //! Invariants: batches of a partition leave in the order in which they were opened (`queue.rs`). All
 //! batches together stay within `buffer.memory`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, RecordError};
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Notify;
 use tokio::time::{Duration, Instant};
 
 use super::batch::{Batch, BatchKey};
@@ -17,11 +20,11 @@ use super::buffer_memory::BufferMemory;
 use super::buffer_pool::BufferPool;
 use super::compression_ratio::CompressionRatio;
 use super::errors::{closed, delivery_timed_out};
-use super::idempotence::ProducerIdAndEpoch;
 use super::metrics::Metrics;
-use super::produce_result::{AppendInfo, ProduceResult};
+use super::produce_result::ProduceResult;
 use super::queue::{PartitionQueue, QueueState};
 use super::record::Record;
+use super::transaction::TransactionManager;
 use super::unobserved_failures::UnobservedFailures;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
@@ -47,7 +50,7 @@ pub(super) struct Accumulator {
     /// Where the next drain starts: at another queue each time, so that none starves.
     pub(super) drain_index: AtomicUsize,
     pub(super) memory: BufferMemory,
-    buffer_pool: BufferPool,
+    pub(super) buffer_pool: BufferPool,
     pub(super) metrics: Metrics,
     pub(super) batch_size: usize,
     batch_max_size: usize,
@@ -67,9 +70,13 @@ pub(super) struct Accumulator {
     pub(super) flushing: AtomicUsize,
     pub(super) closed: AtomicBool,
     /// Nothing is sent any more.
-    finished: AtomicBool,
+    pub(super) finished: AtomicBool,
     /// The error that ended the sender, if one did.
-    fatal_error: OnceLock<Error>,
+    pub(super) fatal_error: OnceLock<Error>,
+    /// The producer's transactions, with `transactional.id`.
+    pub(super) transaction: Option<Arc<TransactionManager>>,
+    /// Notified when the last incomplete batch completes.
+    pub(super) emptied: Notify,
 }
 
 impl Accumulator {
@@ -96,6 +103,9 @@ impl Accumulator {
             closed: AtomicBool::new(false),
             finished: AtomicBool::new(false),
             fatal_error: OnceLock::new(),
+            transaction: (!config.transactional_id.is_empty())
+                .then(|| Arc::new(TransactionManager::new(config.transactional_id.clone()))),
+            emptied: Notify::new(),
         }
     }
 
@@ -148,6 +158,9 @@ impl Accumulator {
         if self.closed.load(Ordering::Acquire) {
             return Err(self.closed_error());
         }
+        if let Some(transaction) = &self.transaction {
+            transaction.add_record_to(&queue.partition, state)?;
+        }
         let full = state.open.as_ref().is_some_and(|open| open.size() + bytes > state.max_size);
         if full && let Some(open) = state.open.take() {
             state.close(open);
@@ -195,39 +208,6 @@ impl Accumulator {
         self.incomplete.lock().values().cloned().collect()
     }
 
-    /// Completes a batch: it was written, or has failed for good.
-    pub(super) fn complete(&self, batch: Batch, result: Result<AppendInfo>) {
-        let queue = self.queue_for(&batch);
-        let mut state = queue.state.lock();
-        state.remove_in_flight(&batch);
-        let mut others = Vec::new();
-        match &result {
-            Ok(_) => others = state.acknowledge(&batch),
-            Err(_) => state.abandon(&batch),
-        }
-        drop(state);
-        others.into_iter().for_each(|other| self.finish(other, Ok(AppendInfo::UNKNOWN)));
-        self.finish(batch, result);
-    }
-
-    fn queue_for(&self, batch: &Batch) -> Arc<PartitionQueue> {
-        let (topic, partition) = batch.part.partition();
-        self.queue(topic, *partition)
-    }
-
-    fn finish(&self, batch: Batch, result: Result<AppendInfo>) {
-        self.memory.release(batch.reserved);
-        if result.is_err() && !batch.part.is_complete() {
-            self.metrics.failed(&batch.part.partition().0, batch.count());
-        }
-        batch.complete(result);
-        // Removed last: a flush must find the batch either here or complete.
-        self.incomplete.lock().remove(&batch.key());
-        if let Some(bytes) = batch.into_bytes() {
-            self.buffer_pool.deallocate_bytes(bytes, self.unused_memory());
-        }
-    }
-
     /// Closes a batch if it is open.
     pub(super) fn close_batch(&self, batch: &mut Batch, compressor: &mut Compressor) -> Result<()> {
         let was_open = batch.builder().is_some();
@@ -240,74 +220,8 @@ impl Accumulator {
     }
 
     /// The free bytes of `buffer.memory`.
-    fn unused_memory(&self) -> usize {
+    pub(super) fn unused_memory(&self) -> usize {
         self.memory.limit().saturating_sub(self.memory.used())
-    }
-
-    /// Queues a failed batch for another attempt, unless it has completed meanwhile.
-    pub(super) fn retry(&self, mut batch: Batch, not_before: Instant, error: Error) {
-        batch.failed_attempts += 1;
-        self.metrics.retried(&batch.part.partition().0, batch.count());
-        self.put_back(batch, Some(not_before), error);
-    }
-
-    /// Queues a batch that a broker rejected as out of order: it waits for earlier batches or for new
-    /// sequence numbers, or completes if it is known to be written. `invalidate_id`: the producer id
-    /// is no longer usable.
-    pub(super) fn retry_out_of_order(
-        &self,
-        mut batch: Batch,
-        not_before: Instant,
-        error: Error,
-        invalidate_id: bool,
-    ) {
-        batch.out_of_order = true;
-        let queue = self.queue_for(&batch);
-        let mut state = queue.state.lock();
-        if invalidate_id {
-            state.invalidate_producer_id(&batch);
-        }
-        let acknowledged = state.is_acknowledged(&batch);
-        drop(state);
-        if acknowledged {
-            return self.complete(batch, Ok(AppendInfo::UNKNOWN));
-        }
-        self.put_back(batch, Some(not_before), error);
-    }
-
-    fn put_back(&self, mut batch: Batch, not_before: Option<Instant>, error: Error) {
-        batch.not_before = not_before;
-        let queue = self.queue_for(&batch);
-        let mut state = queue.state.lock();
-        state.remove_in_flight(&batch);
-        // Checked under the lock, so that no late batch stays behind in the queue.
-        if batch.part.is_complete() || self.finished.load(Ordering::Acquire) {
-            state.abandon(&batch);
-            drop(state);
-            let error = match self.fatal_error.get() {
-                Some(fatal_error) => fatal_error.clone(),
-                None => error.prefixed("not acknowledged before the producer was closed"),
-            };
-            return self.finish(batch, Err(error));
-        }
-        batch.last_error = Some(error);
-        state.put_back(batch);
-    }
-
-    /// Queues the parts of a batch that was too large.
-    pub(super) fn retry_split(&self, batch: Batch, parts: Vec<Batch>, error: Error) {
-        self.metrics.split.count();
-        let mut incomplete = self.incomplete.lock();
-        let produce_result = batch.part.produce_result();
-        incomplete.extend(parts.iter().map(|part| (part.key(), Arc::clone(produce_result))));
-        drop(incomplete);
-        let queue = self.queue_for(&batch);
-        let mut state = queue.state.lock();
-        state.remove_in_flight(&batch);
-        // The topic rejects batches of this size, so the next ones stay smaller.
-        state.max_size = state.max_size.min(batch.uncompressed_size() / 2);
-        drop(state);
-        parts.into_iter().for_each(|part| self.put_back(part, None, error.clone()));
     }
 
     /// The error of records that were not acknowledged in time.
@@ -315,16 +229,30 @@ impl Accumulator {
         delivery_timed_out(self.delivery_timeout, last_error)
     }
 
-    /// Fails a batch that is not in flight.
-    pub(super) fn fail_unsent(&self, batch: Batch, error: Error) {
-        self.finish(batch, Err(error));
+    /// A record was not accepted: its transaction would lack it.
+    pub(super) fn record_refused(&self, error: &Error) {
+        if let Some(transaction) = &self.transaction {
+            transaction.record_failed(error, false);
+        }
     }
 
-    /// Fails the batches that need a producer id other than `current`, because none can be had.
-    pub(super) fn fail_without_producer_id(&self, error: &Error, current: Option<ProducerIdAndEpoch>) {
+    /// Waits until every batch is complete and none is on the wire.
+    pub(super) async fn wait_until_empty(&self) {
+        loop {
+            let mut emptied = pin!(self.emptied.notified());
+            // Enabled before the check, so that no notification is missed.
+            emptied.as_mut().enable();
+            if self.incomplete.lock().is_empty() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// Waits for appends that have begun.
+    pub(super) fn wait_for_appends(&self) {
         for queue in &self.queues.read().order {
-            let waiting = queue.state.lock().take_without_sequence(current);
-            waiting.into_iter().for_each(|batch| self.finish(batch, Err(error.clone())));
+            drop(queue.state.lock());
         }
     }
 
@@ -336,6 +264,9 @@ impl Accumulator {
 
     /// Closes the accumulator after the sender has failed: every later call reports `error`.
     pub(super) fn abort(&self, error: Error) {
+        if let Some(transaction) = &self.transaction {
+            transaction.fail_fatally(&error);
+        }
         let _ = self.fatal_error.set(error);
         self.close();
         for batch in self.take_unsent() {

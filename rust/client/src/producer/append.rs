@@ -109,8 +109,9 @@ impl<'a> Appender<'a> {
         {
             sticky.give_back(to, bytes);
         }
-        if appended.is_err() {
+        if let Err(error) = &appended {
             self.producer.accumulator().metrics.failed(&self.writer.topic.name, 1);
+            self.producer.accumulator().record_refused(error);
         }
         let Some(index) = appended? else {
             self.release();

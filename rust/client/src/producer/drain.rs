@@ -32,6 +32,8 @@ pub(super) struct DrainResult {
     pub(super) leaderless: Option<TopicPartition>,
     /// A partition whose records need a producer id.
     pub(super) needs_producer_id: Option<TopicPartition>,
+    /// Batches of a transaction that were rejected as out of order.
+    pub(super) rejected: Vec<Batch>,
     /// A partition that gave a batch has another one.
     pub(super) has_more: bool,
     /// When to drain again.
@@ -91,6 +93,9 @@ impl Accumulator {
             self.expire(&mut state, now, &mut drained);
             if state.is_empty() {
                 some_became_empty = true;
+                continue;
+            }
+            if self.transaction.is_some() && !state.transaction.is_registered() {
                 continue;
             }
             if !self.is_due(queue, &state, producer, now, &mut drained) {
@@ -198,6 +203,10 @@ impl Accumulator {
             NextBatch::Ready(at) => return Some(at),
             NextBatch::NotBefore(time) => drained.wake_at(Some(time)),
             NextBatch::NeedsProducerId => drained.needs_producer_id = Some(queue.partition.clone()),
+            NextBatch::Rejected => {
+                let rejected = state.ready.iter().take_while(|batch| batch.sequence.is_some()).count();
+                drained.rejected.extend(state.ready.drain(..rejected));
+            }
             NextBatch::Wait => {}
         }
         None

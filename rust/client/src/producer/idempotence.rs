@@ -7,7 +7,7 @@
 //!
 //! Invariants: a sequence number is reused only if no broker can have written it. The epoch is bumped
 //! only while no batch is in flight and no queued batch can be in the log; until then, batches
-//! without sequence numbers wait.
+//! without sequence numbers wait. In transactions, the coordinator assigns the epochs (`transaction/`).
 
 use ottla_protocol::records::ProducerState;
 
@@ -29,6 +29,7 @@ impl ProducerIdAndEpoch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BatchSequence {
     producer: ProducerIdAndEpoch,
+    transactional: bool,
     /// The number of records in this epoch before the batch. The protocol keeps 31 bits of it.
     first: u64,
 }
@@ -40,6 +41,7 @@ impl BatchSequence {
             producer_id: self.producer.id,
             producer_epoch: self.producer.epoch,
             base_sequence: (self.first & 0x7fff_ffff) as i32,
+            transactional: self.transactional,
             ..ProducerState::default()
         }
     }
@@ -54,6 +56,8 @@ impl BatchSequence {
 #[derive(Debug, Default)]
 pub(super) struct SequenceState {
     producer: Option<ProducerIdAndEpoch>,
+    /// Only the coordinator assigns epochs, and a gap is closed by aborting the transaction.
+    transactional: bool,
     /// A producer id that a broker rejected, or whose epochs are used up.
     invalidated_id: Option<i64>,
     next_sequence: u64,
@@ -78,6 +82,19 @@ pub(super) enum SequenceAvailability {
 }
 
 impl SequenceState {
+    /// The partition takes part in a transaction under this id and epoch. No batch may be in flight.
+    pub(super) fn begin_transaction(&mut self, producer: ProducerIdAndEpoch) {
+        self.transactional = true;
+        if self.producer != Some(producer) {
+            *self = Self { producer: Some(producer), transactional: true, ..Self::default() };
+        }
+    }
+
+    /// Whether the sequence numbers belong to transactions.
+    pub(super) fn is_transactional(&self) -> bool {
+        self.transactional
+    }
+
     /// Prepares to assign sequence numbers, with `in_flight` batches of the partition in flight. Call
     /// it only if no queued batch has sequence numbers.
     pub(super) fn prepare(
@@ -93,6 +110,9 @@ impl SequenceState {
             };
         }
         if self.gap_end.is_some() {
+            if self.transactional {
+                return SequenceAvailability::WaitForInFlight;
+            }
             self.bump_epoch();
         }
         if self.producer.is_none() {
@@ -118,7 +138,8 @@ impl SequenceState {
 
     /// Assigns the next `count` sequence numbers, after [`SequenceAvailability::Available`].
     pub(super) fn assign(&mut self, count: usize) -> Option<BatchSequence> {
-        let sequence = BatchSequence { producer: self.producer?, first: self.next_sequence };
+        let (producer, transactional) = (self.producer?, self.transactional);
+        let sequence = BatchSequence { producer, transactional, first: self.next_sequence };
         self.next_sequence += count as u64;
         Some(sequence)
     }

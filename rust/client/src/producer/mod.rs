@@ -4,7 +4,9 @@
 //! - `append.rs` appends records to the batches of `accumulator.rs`, within `buffer_memory.rs`.
 //! - `drain.rs` and `queue.rs` decide which batches may be sent; `sender.rs` sends them to the
 //!   partition leaders, in the requests of `produce.rs`.
+//! - `returned_batches.rs` completes batches, or queues them again.
 //! - `idempotence.rs` assigns sequence numbers under the id of `producer_id.rs`.
+//! - `transaction/` begins and ends transactions, under `transactional.id`.
 //! - `produce_result.rs` is the result of a batch; `split_part.rs` completes it.
 //!
 //! Invariant: every accepted record is acknowledged or fails with a reason, on close too.
@@ -21,6 +23,7 @@ mod errors;
 mod idempotence;
 mod inner;
 mod metrics;
+mod partition_transaction;
 pub mod partitioner;
 mod produce;
 mod produce_result;
@@ -29,10 +32,12 @@ mod queue;
 mod record;
 mod rejection;
 mod reservation;
+mod returned_batches;
 mod sender;
 mod split;
 mod split_part;
 mod topic_writer;
+mod transaction;
 mod unobserved_failures;
 
 use std::sync::Arc;
@@ -199,13 +204,15 @@ impl Producer {
                     config.buffer_memory,
                     config.max_block.as_millis()
                 );
-                Err(match self.inner.failure_since(began) {
+                let error = match self.inner.failure_since(began) {
                     Some(error) => error.prefixed(message).as_kind(Kind::Timeout),
                     None => {
                         let why = "records come faster than the brokers accept them";
                         Error::new(Kind::Timeout, format!("{message}: {why}"))
                     }
-                })
+                };
+                self.accumulator().record_refused(&error);
+                Err(error)
             }
         }
     }
@@ -269,6 +276,7 @@ impl Producer {
     /// until the application checks it.
     #[must_use]
     pub fn reject(&self, writer: &TopicWriter, error: Error) -> Arc<ProduceResult> {
+        self.accumulator().record_refused(&error);
         let produce_result = ProduceResult::rejected(&writer.topic.name, error.clone());
         self.accumulator().failures.add(&produce_result, 0, 1, &error);
         produce_result
@@ -286,7 +294,9 @@ impl Producer {
     /// deadline.
     pub async fn close(&self, timeout: Duration) -> Result<()> {
         self.inner.accumulator.close();
-        let flushed = self.flush(timeout).await;
+        let deadline = deadline(timeout);
+        let aborted = self.abort_open_transaction(deadline).await;
+        let flushed = self.flush(deadline.saturating_duration_since(Instant::now())).await.and(aborted);
         self.stop();
         let sender_task = self.sender_task.lock().take();
         if let Some(sender_task) = sender_task {
@@ -304,6 +314,9 @@ impl Producer {
     }
 
     fn stop(&self) {
+        if let Some(transaction) = &self.inner.accumulator.transaction {
+            transaction.stop();
+        }
         self.sender_abort.abort();
         for batch in self.inner.accumulator.take_unsent() {
             self.inner.accumulator.fail_unsent(batch, closed().prefixed("not sent"));

@@ -19,6 +19,7 @@ use super::inner::ProducerInner;
 use super::produce_result::AppendInfo;
 use super::rejection::is_rejected_before_append;
 use super::split::split;
+use super::transaction::{TransactionProtocol, concurrent_transactions_backoff, with_advice};
 use crate::cluster::Route;
 use crate::config::Acks;
 use crate::connection::{Connection, InFlightPermit, PendingResponse};
@@ -27,6 +28,11 @@ use crate::metadata::{NewLeader, brokers};
 use crate::printable::printable;
 use crate::retry::recovery::{Recovery, recovery};
 use crate::tasks::panics::try_catch;
+
+/// The first version that names topics by id.
+const FIRST_BY_ID: i16 = 13;
+/// The first version of version 2 of the transaction protocol.
+const FIRST_TRANSACTION_V2: i16 = 12;
 
 /// The outcome of one request.
 pub(super) struct ProduceOutcome {
@@ -82,6 +88,8 @@ async fn send_batches(
     }
     let permit = connection.permit().await?;
     let mut request = build_request(config.acks, config.request_timeout);
+    request.transactional_id =
+        inner.accumulator.transaction.as_ref().map(|transaction| transaction.transactional_id().to_owned());
     // Their records already failed as not written.
     take_out(batches, unsendable, |batch| {
         (!batch.begin_attempt()).then(|| inner.accumulator.delivery_timed_out(None))
@@ -104,7 +112,7 @@ async fn send_batches(
     let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
     inner.accumulator.metrics.response_received(began.elapsed(), throttle);
     // Map the ids that were sent to names: the metadata may have changed since.
-    if version >= 13 {
+    if version >= FIRST_BY_ID {
         let names: HashMap<Uuid, &String> =
             request.topic_data.iter().map(|topic| (topic.topic_id, &topic.name)).collect();
         for topic in &mut response.responses {
@@ -132,8 +140,9 @@ async fn start(
         .iter()
         .map(|topic| snapshot.topic(&topic.name).map(|known| known.id).filter(|id| !id.is_zero()))
         .collect();
-    let version = connection.version::<ProduceRequest>(if ids.is_some() { i16::MAX } else { 12 })?;
-    if version >= 13 {
+    let version = connection.version::<ProduceRequest>(max_version(inner, ids.is_some()))?;
+    check_transaction_version(inner, version)?;
+    if version >= FIRST_BY_ID {
         for (topic, id) in request.topic_data.iter_mut().zip(ids.unwrap_or_default()) {
             topic.topic_id = id;
         }
@@ -143,6 +152,30 @@ async fn start(
         return Ok((None, version));
     }
     Ok((Some(connection.enqueue(permit, request, version, config.request_timeout)?), version))
+}
+
+/// The highest version to use: those from 13 on need topic ids, and those from 12 on make the partition
+/// leader add the partition to the transaction (KIP-890).
+fn max_version(inner: &ProducerInner, have_ids: bool) -> i16 {
+    match &inner.accumulator.transaction {
+        Some(transaction) if transaction.protocol() == TransactionProtocol::V1 => FIRST_TRANSACTION_V2 - 1,
+        _ if have_ids => i16::MAX,
+        _ => FIRST_BY_ID - 1,
+    }
+}
+
+/// Fails if the leader would not add the partition to the transaction.
+fn check_transaction_version(inner: &ProducerInner, version: i16) -> Result<()> {
+    match &inner.accumulator.transaction {
+        Some(transaction)
+            if transaction.protocol() == TransactionProtocol::V2 && version < FIRST_TRANSACTION_V2 =>
+        {
+            transaction.leader_lacks_v2();
+            let message = "this broker does not support version 2 of the transaction protocol, which the cluster has finalized; later transactions use version 1";
+            Err(Error::new(Kind::Broker, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Closes the batches. One that cannot be closed does not affect the others.
@@ -299,10 +332,16 @@ fn process_partition_response(
             let why = "it was too large, and an attempt before the split may have been written";
             accumulator.complete(batch, Err(error.prefixed(why)));
         }
+        // Only the coordinator assigns another epoch, after the transaction is aborted.
+        Recovery::ProducerEpoch
+            if accumulator.transaction.is_some() && code != ErrorCode::OutOfOrderSequenceNumber =>
+        {
+            accumulator.complete(batch, Err(with_advice(error, code)));
+        }
         // The batch waits for earlier ones or for new sequence numbers; this error is never the
         // application's concern.
         Recovery::ProducerEpoch if batch.sequence.is_some() => {
-            let wait = pause(inner, &batch);
+            let wait = pause(inner, &batch, &error);
             tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts, %error, "batch is out of order");
             let invalidate_id = code == ErrorCode::InvalidProducerEpoch;
             accumulator.retry_out_of_order(batch, wait, error, invalidate_id);
@@ -326,7 +365,7 @@ fn fail_or_retry(inner: &ProducerInner, batch: Batch, error: Error) {
         let error = error.prefixed(format_args!("failed after {} attempts (retries={retries})", retries + 1));
         return inner.accumulator.complete(batch, Err(error));
     }
-    let wait = pause(inner, &batch);
+    let wait = pause(inner, &batch, &error);
     // The first failure starts now; a repeated one has lasted since the batch was created.
     let since = if batch.failed_attempts > 0 { batch.created } else { Instant::now() };
     inner.record_failure(&batch.part.partition().0, &error, since);
@@ -335,6 +374,11 @@ fn fail_or_retry(inner: &ProducerInner, batch: Batch, error: Error) {
 }
 
 /// When the next attempt of a failed batch may start.
-fn pause(inner: &ProducerInner, batch: &Batch) -> Instant {
-    Instant::now() + inner.client.backoff(batch.failed_attempts + 1)
+fn pause(inner: &ProducerInner, batch: &Batch, error: &Error) -> Instant {
+    let failures = batch.failed_attempts + 1;
+    let wait = match error.code() {
+        Some(ErrorCode::ConcurrentTransactions) => concurrent_transactions_backoff(&inner.client, failures),
+        _ => inner.client.backoff(failures),
+    };
+    Instant::now() + wait
 }

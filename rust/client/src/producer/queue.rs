@@ -15,6 +15,7 @@ use super::batch::{Batch, BatchKey};
 use super::compression_ratio::CompressionRatio;
 use super::idempotence::{ProducerIdAndEpoch, SequenceAvailability, SequenceState};
 use crate::error::Error;
+use crate::producer::partition_transaction::PartitionTransaction;
 use crate::producer::split_part::SplitPart;
 use crate::topic_partition::TopicPartition;
 
@@ -43,6 +44,8 @@ pub(super) struct QueueState {
     pub(super) is_active: bool,
     /// Sequence numbers, with idempotence.
     sequences: Option<SequenceState>,
+    /// The transaction that the batches belong to, with `transactional.id`.
+    pub(super) transaction: PartitionTransaction,
 }
 
 /// A batch in flight. The sender owns the batch; its deadline is watched here.
@@ -71,6 +74,8 @@ pub(super) enum NextBatch {
     Wait,
     /// None until there is a producer id.
     NeedsProducerId,
+    /// None: in a transaction, the ready batches were rejected as out of order and cannot be renumbered.
+    Rejected,
 }
 
 impl PartitionQueue {
@@ -88,6 +93,7 @@ impl PartitionQueue {
             max_size,
             is_active: false,
             sequences: idempotent.then(SequenceState::default),
+            transaction: PartitionTransaction::default(),
         };
         Self { partition, compression, index, state: Mutex::new(state) }
     }
@@ -105,6 +111,18 @@ impl QueueState {
     pub(super) fn close(&mut self, open: Batch) {
         self.last_size = open.size();
         self.ready.push_back(open);
+    }
+
+    /// The next records belong to this transaction, under this producer id and epoch.
+    pub(super) fn begin_transaction(
+        &mut self,
+        transaction: PartitionTransaction,
+        producer: ProducerIdAndEpoch,
+    ) {
+        self.transaction = transaction;
+        if let Some(sequences) = &mut self.sequences {
+            sequences.begin_transaction(producer);
+        }
     }
 
     /// Whether there is no batch at all, open, ready or in flight.
@@ -146,6 +164,9 @@ impl QueueState {
                 return NextBatch::Wait;
             }
             // None of them is in the log, and none can get there with its sequence numbers.
+            if sequences.is_transactional() {
+                return NextBatch::Rejected;
+            }
             sequences.bump_epoch();
             self.ready.iter_mut().take(sequenced).for_each(Batch::clear_sequence);
         }
@@ -262,3 +283,6 @@ impl QueueState {
 #[cfg(test)]
 #[allow(clippy::expect_used, reason = "a test may fail")]
 mod tests;
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test may fail")]
+mod transaction_tests;

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use ottla_protocol::ErrorCode;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
@@ -18,6 +19,7 @@ use super::drain::{DrainResult, ExpiredInFlight};
 use super::inner::ProducerInner;
 use super::produce::{ProduceOutcome, WriteOrder, process_outcome, send_request};
 use super::producer_id::ProducerIdState;
+use super::transaction::Registration;
 use super::unobserved_failures::{REPORT_AFTER, UnobservedFailure};
 use crate::error::Error;
 use crate::metadata::no_leader::no_leader;
@@ -70,9 +72,16 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
     let mut report_at = Instant::now() + REPORT_INTERVAL;
     let mut leaderless_since: Option<Instant> = None;
     let mut refreshes = inner.client.refresh_outcomes();
+    let mut registration = Registration::default();
     loop {
         let now = Instant::now();
         let snapshot = inner.client.snapshot();
+        if let Some(transaction) = &inner.accumulator.transaction {
+            if let Some(reason) = transaction.abort_reason() {
+                inner.accumulator.fail_queued(&reason);
+            }
+            registration.start(&inner, transaction);
+        }
         let PendingWork { leaderless, needs_producer_id, next_wakeup } = match pace.wait_until(now) {
             Some(later) => PendingWork { next_wakeup: Some(later), ..PendingWork::default() },
             None => {
@@ -100,6 +109,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
             () = inner.wake.notified() => {}
             () = sleep_until(wait) => {}
             Ok(()) = refreshes.changed() => {}
+            Some(()) = registration.finished() => {}
             Some(response) = producer_id.response() => match response {
                 Ok(metadata_is_stale) => {
                     if let Some((error, since)) = producer_id.error.as_ref().zip(producer_id.failing_since) {
@@ -156,6 +166,8 @@ fn send_due(
         leader
     };
     let mut work = PendingWork::default();
+    let transaction = inner.accumulator.transaction.as_ref();
+    let producer = transaction.map_or(producer_id.current, |transaction| transaction.producer());
     loop {
         let in_flight = &requests.in_flight;
         let capacity =
@@ -164,11 +176,12 @@ fn send_due(
             requests: ready,
             expired,
             expired_in_flight,
+            rejected,
             leaderless,
             needs_producer_id,
             has_more,
             next_wakeup,
-        } = inner.accumulator.drain(now, config.max_request_size, producer_id.current, leader, capacity);
+        } = inner.accumulator.drain(now, config.max_request_size, producer, leader, capacity);
         for mut batch in expired {
             let partition = batch.part.partition();
             if batch.last_error.is_none() && leader(partition).is_none() {
@@ -184,6 +197,11 @@ fn send_due(
             inner.accumulator.fail_unsent(batch, error);
         }
         expired_in_flight.into_iter().for_each(|expired| fail_in_flight(inner, snapshot, expired));
+        for batch in rejected {
+            let last = batch.last_error.clone();
+            let error = last.unwrap_or_else(|| Error::from_code(ErrorCode::OutOfOrderSequenceNumber));
+            inner.accumulator.fail_unsent(batch, error);
+        }
         let sent = !ready.is_empty();
         for (broker, groups) in ready {
             groups.into_iter().for_each(|batches| requests.spawn(inner, broker, batches));
@@ -206,6 +224,10 @@ fn fail_in_flight(inner: &ProducerInner, snapshot: &Snapshot, expired: ExpiredIn
     let mut error = inner.accumulator.delivery_timed_out(last_error.as_ref());
     if last_error.is_none() {
         error = with_broker(error, snapshot, broker);
+    }
+    if let Some(transaction) = &inner.accumulator.transaction {
+        let (topic, partition) = part.partition();
+        transaction.record_failed(&error.clone().at(topic, *partition), true);
     }
     part.complete(Err(error));
 }

@@ -81,11 +81,17 @@ impl Producer {
         let timeout = deadline.saturating_duration_since(began);
         let found = client.topics(std::slice::from_ref(&name), IfMissing::Create, timeout).await;
         self.accumulator().metrics.metadata_wait.record(began.elapsed().as_nanos() as f64);
-        let found = found?;
-        let found = found.into_iter().next();
-        let found =
-            found.ok_or_else(|| Error::new(Kind::UnknownTopic, "the topic has disappeared").topic(topic))?;
-        Ok(self.store_topic_writer(found, None))
+        let found = found.and_then(|found| {
+            let gone = || Error::new(Kind::UnknownTopic, "the topic has disappeared").topic(topic);
+            found.into_iter().next().ok_or_else(gone)
+        });
+        match found {
+            Ok(found) => Ok(self.store_topic_writer(found, None)),
+            Err(error) => {
+                self.accumulator().record_refused(&error);
+                Err(error)
+            }
+        }
     }
 
     /// Looks a topic up for records to partitions up to `partition`. If that is beyond the known

@@ -117,6 +117,11 @@ impl UnobservedFailures {
         log.failed.push(FailedRecords { produce_result, first, count, error, since, reported: false });
     }
 
+    /// Forgets all failures: the application has aborted the transaction.
+    pub(super) fn forget(&self) {
+        *self.0.lock() = Log::default();
+    }
+
     /// Takes the failures that were not logged yet and are older than `age`, merged by partition and
     /// cause.
     pub(super) fn take_unreported(&self, age: Duration) -> Vec<UnobservedFailure> {

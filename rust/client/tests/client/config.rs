@@ -197,7 +197,6 @@ fn a_key_of_another_client_without_a_row_says_what_to_use() {
     for (theirs, hint) in [
         ("batch.num.messages", "librdkafka's: use batch.size"),
         ("statistics.interval.ms", "metrics()"),
-        ("transactional.id", "not implemented yet"),
         ("ssl_cafile", "kafka-python's: use ssl.truststore.location"),
         ("sasl_plain_username", "use sasl.username"),
         ("consumer_timeout_ms", "poll(timeout)"),

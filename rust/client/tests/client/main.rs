@@ -73,3 +73,6 @@ mod sticky;
 mod stubborn_brokers;
 mod support;
 mod task_deaths;
+mod transaction_faults;
+mod transaction_schedules;
+mod transactions;

@@ -45,6 +45,13 @@ impl CoordinatorKind {
         }
     }
 
+    fn role(self) -> ConnectionRole {
+        match self {
+            Self::Group => ConnectionRole::Coordinator,
+            Self::Transaction => ConnectionRole::TransactionCoordinator,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Group => "group",
@@ -175,11 +182,7 @@ impl Client {
         self.check_open()?;
         let entry = self.inner.coordinators.entry(kind, key);
         let node = self.look_up_coordinator(&entry, kind, key).await?;
-        let connection = self
-            .inner
-            .pool
-            .get(node.broker, (ConnectionRole::Coordinator, self.owner()), &node.endpoint)
-            .await;
+        let connection = self.inner.pool.get(node.broker, (kind.role(), self.owner()), &node.endpoint).await;
         let connection = connection.map_err(|error| {
             if requires_lookup(&error) {
                 entry.forget(|known| known.lookup == node.lookup);

@@ -18,6 +18,7 @@ use tokio::time::{Duration, Instant, sleep, timeout, timeout_at};
 use super::group::Group;
 use super::offsets::{self, CommitResults, CommittedOffset};
 use crate::consumer::commit::ownership::CommitOwnership;
+use crate::consumer::group_metadata::ConsumerGroupMetadata;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Kind, Result};
@@ -118,6 +119,33 @@ impl CommitManager {
             topic_id: state.topic_id,
         };
         selected.map(|(partition, state)| (partition.clone(), committed(state))).collect()
+    }
+
+    /// The offsets that a transaction commits, or all positions, and the member's identity. Fails if a
+    /// partition was revoked: its records may be processed elsewhere.
+    pub(crate) fn offsets_for_transaction(
+        &self,
+        offsets: Option<HashMap<TopicPartition, CommittedOffset>>,
+    ) -> Result<(HashMap<TopicPartition, CommittedOffset>, ConsumerGroupMetadata)> {
+        let member = self.shared.group_metadata().ok_or_else(no_group)?;
+        if self.is_automatic() && self.shared.is_subscribed() {
+            let message =
+                "the consumer also commits its offsets outside of transactions: set enable.auto.commit=false";
+            return Err(Error::new(Kind::Config, message));
+        }
+        let mut offsets = match offsets {
+            Some(offsets) => self.with_topic_ids(offsets),
+            None => self.positions(true),
+        };
+        let ownership = CommitOwnership::capture(&self.shared, &offsets);
+        let revoked = ownership.remove_revoked(&self.shared, &member, &mut offsets);
+        if let Some(error) = revoked.into_values().find_map(Result::err) {
+            return Err(error.as_kind(Kind::CommitFailed));
+        }
+        if member.generation < 0 && self.shared.is_subscribed() {
+            return Err(not_a_member(self.shared.membership()).as_kind(Kind::CommitFailed));
+        }
+        Ok((offsets, member))
     }
 
     /// Adds the topic ids of assigned partitions to the application's offsets.

@@ -42,20 +42,20 @@ pub struct CommittedOffset {
 }
 
 /// The topics of a request, by name, and by id if all topics have one.
-struct RequestTopics<'a> {
-    topics: BTreeMap<&'a str, RequestTopic<'a>>,
+pub(crate) struct RequestTopics<'a> {
+    pub(crate) topics: BTreeMap<&'a str, RequestTopic<'a>>,
     by_id: HashMap<Uuid, &'a Arc<str>>,
 }
 
-struct RequestTopic<'a> {
-    name: &'a Arc<str>,
-    id: Uuid,
-    partitions: Vec<i32>,
+pub(crate) struct RequestTopic<'a> {
+    pub(crate) name: &'a Arc<str>,
+    pub(crate) id: Uuid,
+    pub(crate) partitions: Vec<i32>,
 }
 
 impl<'a> RequestTopics<'a> {
     /// Uses the given topic ids, and those of the metadata for other topics.
-    fn new(
+    pub(crate) fn new(
         snapshot: &Snapshot,
         partitions: impl IntoIterator<Item = &'a TopicPartition>,
         ids: &HashMap<Arc<str>, Uuid>,
@@ -74,12 +74,12 @@ impl<'a> RequestTopics<'a> {
     }
 
     /// Whether all topics have ids.
-    fn have_ids(&self) -> bool {
+    pub(crate) fn have_ids(&self) -> bool {
         !self.by_id.contains_key(&Uuid::ZERO)
     }
 
     /// The topic that a response names by name or id.
-    fn topic(&self, name: &str, id: Uuid) -> Option<&'a Arc<str>> {
+    pub(crate) fn topic(&self, name: &str, id: Uuid) -> Option<&'a Arc<str>> {
         if id.is_zero() {
             self.topics.get(name).map(|topic| topic.name)
         } else {

@@ -11,8 +11,8 @@ use super::*;
 use crate::error::Kind;
 use ottla_protocol::records::ProducerState;
 
-const PRODUCER: Option<ProducerIdAndEpoch> = Some(ProducerIdAndEpoch { id: 7, epoch: 0 });
-const MAX_IN_FLIGHT: usize = 5;
+pub(super) const PRODUCER: Option<ProducerIdAndEpoch> = Some(ProducerIdAndEpoch { id: 7, epoch: 0 });
+pub(super) const MAX_IN_FLIGHT: usize = 5;
 
 fn partition() -> TopicPartition {
     ("t".into(), 0)
@@ -27,17 +27,21 @@ fn batch(id: u64, count: usize, now: Instant) -> Batch {
 }
 
 /// A queue with these batches ready, of one record each.
-fn queue_with(ids: impl IntoIterator<Item = u64>, idempotent: bool, now: Instant) -> PartitionQueue {
+pub(super) fn queue_with(
+    ids: impl IntoIterator<Item = u64>,
+    idempotent: bool,
+    now: Instant,
+) -> PartitionQueue {
     let queue = PartitionQueue::new(partition(), (0, Arc::default()), 16_384, idempotent);
     queue.state.lock().ready.extend(ids.into_iter().map(|id| batch(id, 1, now)));
     queue
 }
 
 /// Takes the batch that may be sent next.
-fn take(state: &mut QueueState, now: Instant) -> Option<Batch> {
+pub(super) fn take(state: &mut QueueState, now: Instant) -> Option<Batch> {
     match state.next(PRODUCER, MAX_IN_FLIGHT, now) {
         NextBatch::Ready(at) => state.take(at, now + Duration::from_secs(60), 1),
-        NextBatch::NotBefore(_) | NextBatch::Wait | NextBatch::NeedsProducerId => None,
+        _ => None,
     }
 }
 
@@ -46,19 +50,19 @@ fn id_of(batch: Option<&Batch>) -> Option<u64> {
 }
 
 /// The second and third batch, in flight together after the first was acknowledged.
-fn two_after_the_first(state: &mut QueueState, now: Instant) -> (Batch, Batch) {
+pub(super) fn two_after_the_first(state: &mut QueueState, now: Instant) -> (Batch, Batch) {
     let first = take(state, now).expect("taken");
     written(state, &first);
     (take(state, now).expect("taken"), take(state, now).expect("taken"))
 }
 
 /// The batch comes back and was written.
-fn written(state: &mut QueueState, batch: &Batch) -> Vec<u64> {
+pub(super) fn written(state: &mut QueueState, batch: &Batch) -> Vec<u64> {
     state.remove_in_flight(batch);
     state.acknowledge(batch).iter().map(|other| other.key().0).collect()
 }
 
-fn rejected(state: &mut QueueState, mut batch: Batch, out_of_order: bool) {
+pub(super) fn rejected(state: &mut QueueState, mut batch: Batch, out_of_order: bool) {
     batch.out_of_order = out_of_order;
     state.remove_in_flight(&batch);
     state.put_back(batch);
@@ -278,7 +282,7 @@ impl Simulation {
                 let epoch = if self.random.bool() { 0 } else { i16::MAX - 2 };
                 self.current = Some(ProducerIdAndEpoch { id, epoch });
             }
-            NextBatch::NotBefore(_) | NextBatch::Wait => {}
+            NextBatch::NotBefore(_) | NextBatch::Wait | NextBatch::Rejected => {}
         }
     }
 

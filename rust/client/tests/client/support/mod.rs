@@ -12,6 +12,7 @@ pub(crate) mod panics;
 pub(crate) mod reader;
 mod scripted;
 pub(crate) mod tls;
+pub(crate) mod transactions;
 
 use std::collections::HashMap;
 use std::future::Future;

@@ -1,0 +1,57 @@
+//! Sequence numbers in transactions: only the coordinator assigns epochs.
+
+use super::tests::{MAX_IN_FLIGHT, queue_with, rejected, take, two_after_the_first, written};
+use super::*;
+
+const FIRST: ProducerIdAndEpoch = ProducerIdAndEpoch { id: 9, epoch: 4 };
+
+fn begun(ids: impl IntoIterator<Item = u64>, now: Instant) -> PartitionQueue {
+    let queue = queue_with(ids, true, now);
+    queue.state.lock().begin_transaction(PartitionTransaction::default(), FIRST);
+    queue
+}
+
+fn stamp(batch: &Batch) -> (i16, i32, bool) {
+    let stamp = batch.sequence.expect("sequence numbers").stamp();
+    (stamp.producer_epoch, stamp.base_sequence, stamp.transactional)
+}
+
+#[test]
+fn sequence_numbers_continue_in_the_next_transaction_unless_the_epoch_is_new() {
+    let now = Instant::now();
+    let queue = begun(0..3, now);
+    let mut state = queue.state.lock();
+    let first = take(&mut state, now).expect("taken");
+    assert_eq!(stamp(&first), (4, 0, true));
+    written(&mut state, &first);
+    state.begin_transaction(PartitionTransaction::default(), FIRST);
+    let second = take(&mut state, now).expect("taken");
+    assert_eq!(stamp(&second), (4, 1, true));
+    written(&mut state, &second);
+    state.begin_transaction(PartitionTransaction::default(), ProducerIdAndEpoch { epoch: 5, ..FIRST });
+    assert_eq!(stamp(&take(&mut state, now).expect("taken")), (5, 0, true));
+}
+
+#[test]
+fn batches_that_are_out_of_order_are_not_renumbered() {
+    let now = Instant::now();
+    let queue = begun(0..3, now);
+    let mut state = queue.state.lock();
+    let (second, third) = two_after_the_first(&mut state, now);
+    rejected(&mut state, third, true);
+    assert_eq!(state.next(None, MAX_IN_FLIGHT, now), NextBatch::Wait, "the second may still be written");
+    rejected(&mut state, second, true);
+    assert_eq!(state.next(None, MAX_IN_FLIGHT, now), NextBatch::Rejected);
+}
+
+#[test]
+fn nothing_is_sent_after_a_gap() {
+    let now = Instant::now();
+    let queue = begun(0..3, now);
+    let mut state = queue.state.lock();
+    let mut first = take(&mut state, now).expect("taken");
+    assert!(first.begin_attempt());
+    state.remove_in_flight(&first);
+    state.abandon(&first);
+    assert_eq!(state.next(None, MAX_IN_FLIGHT, now), NextBatch::Wait);
+}

@@ -1,0 +1,149 @@
+//! AddPartitionsToTxn: registers partitions with the coordinator before the first write (protocol 1).
+//!
+//! Invariant: a partition is written to only after the coordinator knows that the transaction contains it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::add_partitions_to_txn::{
+    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AddPartitionsToTxnTopic,
+};
+use tokio::task::JoinSet;
+
+use super::TransactionManager;
+use super::coordinator_requests::{Attempts, RequestFailure};
+use super::error_class::TransactionRequest;
+use super::init_producer_id::with_advice;
+use crate::cluster::{Coordinator, CoordinatorKind};
+use crate::error::{Error, Kind, Result};
+use crate::producer::idempotence::ProducerIdAndEpoch;
+use crate::producer::inner::ProducerInner;
+use crate::tasks::panics::catch;
+use crate::topic_partition::TopicPartition;
+
+/// The newest version for clients; later ones are for brokers (KIP-890).
+const MAX_VERSION: i16 = 3;
+
+/// The sender's task that registers partitions, one request at a time.
+#[derive(Default)]
+pub(in crate::producer) struct Registration {
+    task: JoinSet<()>,
+}
+
+impl Registration {
+    /// Registers the partitions that have records and are not registered, unless a task does so.
+    pub(in crate::producer) fn start(
+        &mut self,
+        inner: &Arc<ProducerInner>,
+        manager: &Arc<TransactionManager>,
+    ) {
+        if !self.task.is_empty() {
+            return;
+        }
+        let partitions = std::mem::take(&mut manager.shared.lock().unregistered);
+        if partitions.is_empty() {
+            return;
+        }
+        let (inner, manager) = (Arc::clone(inner), Arc::clone(manager));
+        self.task.spawn(async move {
+            let registering = register(&inner, &manager, partitions);
+            if let Err(panicked) = catch("a registration of partitions", registering).await {
+                manager.fail_fatally(&panicked);
+            }
+        });
+    }
+
+    /// Waits for the task; returns `None` at once if there is none.
+    pub(in crate::producer) async fn finished(&mut self) -> Option<()> {
+        self.task.join_next().await.map(|_| ())
+    }
+}
+
+async fn register(inner: &ProducerInner, manager: &TransactionManager, partitions: Vec<TopicPartition>) {
+    let _request = manager.request_lock.lock().await;
+    let (number, producer) = {
+        let shared = manager.shared.lock();
+        // The records of a transaction that is being committed still need their partitions.
+        match (shared.state.abort_reason(), shared.state.current()) {
+            (None, Some(current)) => current,
+            _ => return,
+        }
+    };
+    let id = manager.transactional_id();
+    let request = build_request(id, producer, &partitions);
+    let what = format!("adding partitions to the transaction of {id}");
+    let added = Attempts::new(&inner.client, manager, TransactionRequest::AddPartitions, what)
+        .run((CoordinatorKind::Transaction, id), |coordinator| send(coordinator, &request))
+        .await;
+    match added {
+        Ok(()) => {
+            manager.shared.lock().state.start();
+            for (topic, partition) in &partitions {
+                let queue = inner.accumulator.queue(topic, *partition);
+                queue.state.lock().transaction.set_registered(number);
+            }
+        }
+        Err(RequestFailure { class, error }) => manager.request_failed(class, &error),
+    }
+}
+
+fn build_request(
+    id: &str,
+    producer: ProducerIdAndEpoch,
+    partitions: &[TopicPartition],
+) -> AddPartitionsToTxnRequest {
+    let mut topics: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+    for (topic, partition) in partitions {
+        topics.entry(topic).or_default().push(*partition);
+    }
+    let topic =
+        |(name, partitions): (&str, Vec<i32>)| AddPartitionsToTxnTopic { name: name.to_owned(), partitions };
+    AddPartitionsToTxnRequest {
+        v3_and_below_transactional_id: id.to_owned(),
+        v3_and_below_producer_id: producer.id,
+        v3_and_below_producer_epoch: producer.epoch,
+        v3_and_below_topics: topics.into_iter().map(topic).collect(),
+        ..Default::default()
+    }
+}
+
+async fn send(coordinator: Coordinator, request: &AddPartitionsToTxnRequest) -> Result<()> {
+    let version = coordinator.version::<AddPartitionsToTxnRequest>(MAX_VERSION)?;
+    let response = coordinator.request(request, version).await?;
+    coordinator.throttle(response.throttle_time_ms);
+    process_response(response, &coordinator, request)
+}
+
+/// Succeeds if every partition was added. Of several errors, one that cannot be retried counts.
+fn process_response(
+    response: AddPartitionsToTxnResponse,
+    coordinator: &Coordinator,
+    request: &AddPartitionsToTxnRequest,
+) -> Result<()> {
+    let requested: usize = request.v3_and_below_topics.iter().map(|topic| topic.partitions.len()).sum();
+    let mut results = 0;
+    let mut failure: Option<Error> = None;
+    for topic in response.results_by_topic_v3_and_below {
+        let name: Arc<str> = topic.name.into();
+        for partition in topic.results_by_partition {
+            results += 1;
+            let code = ErrorCode::from(partition.partition_error_code);
+            // Another partition's error is why this one was not attempted.
+            if matches!(code, ErrorCode::None | ErrorCode::OperationNotAttempted) {
+                continue;
+            }
+            let error = with_advice(coordinator.refusal(code), code).at(&name, partition.partition_index);
+            if failure.as_ref().is_none_or(Error::is_transient) {
+                failure = Some(error);
+            }
+        }
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None if results < requested => {
+            Err(Error::new(Kind::Protocol, "the response lacks some of the partitions"))
+        }
+        None => Ok(()),
+    }
+}

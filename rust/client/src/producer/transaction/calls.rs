@@ -1,0 +1,185 @@
+//! The calls of the application: `init_transactions`, `begin_transaction`, `send_offsets_to_transaction`,
+//! `commit_transaction` and `abort_transaction`, as in the Java producer.
+//!
+//! Invariant: a call that fails leaves the producer in a state that its error names: call it again, abort, or
+//! close.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::time::{Duration, Instant};
+
+use super::running_call::Call;
+use super::{NONE, TransactionManager, TransactionProtocol, TransactionResult};
+use super::{end, init_producer_id, offsets};
+use crate::consumer::ConsumerGroupMetadata;
+use crate::consumer::offsets::CommittedOffset;
+use crate::error::{Error, Kind, Result};
+use crate::producer::Producer;
+use crate::retry::deadline;
+use crate::topic_partition::TopicPartition;
+
+/// The lowest level of the feature `transaction.version` with protocol 2.
+const V2_LEVEL: i16 = 2;
+
+impl Producer {
+    /// Gets a producer id for `transactional.id`: fences older producers with this id, and ends what they
+    /// left open. Call it once, before the first transaction.
+    ///
+    /// # Errors
+    /// [`Kind::Timeout`] after `timeout` (default `max.block.ms`): call it again to wait for the same
+    /// attempt. Every other error is fatal.
+    pub async fn init_transactions(&self, timeout: Option<Duration>) -> Result<()> {
+        let manager = self.transaction_manager("init_transactions")?;
+        let (client, for_task) = (self.client().clone(), Arc::clone(manager));
+        let prepare = || {
+            manager.shared.lock().state.begin_init()?;
+            Ok(async move {
+                match init_producer_id::init_producer_id(&client, &for_task, None).await {
+                    Ok(producer) => {
+                        tracing::debug!(target: "ottla.transaction", id = producer.id, epoch = producer.epoch, "initialized");
+                        for_task.shared.lock().state.initialized(producer);
+                        Ok(())
+                    }
+                    Err(failure) => {
+                        for_task.fail_fatally(&failure.error);
+                        Err(for_task.shared.lock().state.failure().unwrap_or(failure.error))
+                    }
+                }
+            })
+        };
+        manager.running.run(Call::Init, self.call_deadline(timeout), prepare).await
+    }
+
+    /// Begins a transaction. Costs no request.
+    pub fn begin_transaction(&self) -> Result<()> {
+        let manager = self.transaction_manager("begin_transaction")?;
+        let level = self.client().inner.settings.features.transaction_version();
+        let v2 = level >= V2_LEVEL && !manager.v2_unsupported.load(Ordering::Acquire);
+        let protocol = if v2 { TransactionProtocol::V2 } else { TransactionProtocol::V1 };
+        let mut shared = manager.shared.lock();
+        let number = shared.state.begin(protocol)?;
+        shared.unregistered.clear();
+        manager.open.store(number, Ordering::Release);
+        Ok(())
+    }
+
+    /// Commits a consumer's offsets with the transaction: each is the offset of the next record to read. The
+    /// group checks `member` ([`crate::consumer::Consumer::group_metadata`]), so a consumer that lost its
+    /// partitions fails here (KIP-447).
+    ///
+    /// # Errors
+    /// After any error but [`Kind::State`] and [`Kind::Config`], abort the transaction or, if the error is
+    /// fatal, close the producer.
+    pub async fn send_offsets_to_transaction(
+        &self,
+        offsets: HashMap<TopicPartition, CommittedOffset>,
+        member: &ConsumerGroupMetadata,
+    ) -> Result<()> {
+        let call = "send_offsets_to_transaction";
+        let manager = self.transaction_manager(call)?;
+        let (_, producer) = manager.shared.lock().state.open(call)?;
+        if let Some(((topic, partition), committed)) = offsets.iter().find(|(_, to)| to.offset < 0) {
+            let message = format!("{call}: the offset {} is invalid", committed.offset);
+            return Err(Error::new(Kind::Config, message).at(topic, *partition));
+        }
+        if member.group_id.is_empty() {
+            return Err(Error::new(Kind::Config, format!("{call}: the consumer has no group: set group.id")));
+        }
+        if offsets.is_empty() {
+            return Ok(());
+        }
+        let deadline = self.max_block_deadline();
+        let mut cancelled = FailOnCancel { manager, producer: self, armed: true };
+        let sent = offsets::send_offsets(self.client(), manager, producer, member, &offsets, deadline).await;
+        cancelled.armed = false;
+        sent.map_err(|failure| {
+            manager.request_failed(offsets::failure_class(&failure), &failure.error);
+            self.inner.wake.notify_one();
+            manager.shared.lock().state.failure().unwrap_or(failure.error)
+        })
+    }
+
+    /// Commits the transaction: waits until its records are acknowledged, then makes them and its offsets
+    /// visible.
+    ///
+    /// # Errors
+    /// [`Kind::Timeout`] after `timeout` (default `max.block.ms`): the commit continues; call it again to wait
+    /// for its outcome. [`Kind::TransactionAbortable`]: nothing was committed; abort. Errors that
+    /// [`Error::is_fatal`] names: close the producer; if [`Error::is_maybe_done`], it is not known whether the
+    /// transaction was committed.
+    pub async fn commit_transaction(&self, timeout: Option<Duration>) -> Result<()> {
+        self.end_transaction(TransactionResult::Commit, self.call_deadline(timeout)).await
+    }
+
+    /// Aborts the transaction: records that were not sent fail with [`Kind::TransactionAborted`], and none
+    /// becomes visible.
+    ///
+    /// # Errors
+    /// [`Kind::Timeout`] after `timeout` (default `max.block.ms`): the abort continues; call it again to wait
+    /// for it. Every other error is fatal.
+    pub async fn abort_transaction(&self, timeout: Option<Duration>) -> Result<()> {
+        self.end_transaction(TransactionResult::Abort, self.call_deadline(timeout)).await
+    }
+
+    /// Aborts an open transaction when the producer closes, and waits for a running call.
+    pub(in crate::producer) async fn abort_open_transaction(&self, deadline: Instant) -> Result<()> {
+        let Some(manager) = &self.inner.accumulator.transaction else { return Ok(()) };
+        if manager.is_open() {
+            tracing::info!(target: "ottla.transaction", "the producer is closed with an open transaction, which is aborted");
+            return self.end_transaction(TransactionResult::Abort, deadline).await;
+        }
+        manager.running.wait(deadline).await;
+        Ok(())
+    }
+
+    async fn end_transaction(&self, result: TransactionResult, deadline: Instant) -> Result<()> {
+        let manager = self.transaction_manager(result.call())?;
+        let (inner, for_task) = (Arc::clone(&self.inner), Arc::clone(manager));
+        let prepare = || {
+            manager.shared.lock().state.begin_end(result)?;
+            manager.open.store(NONE, Ordering::Release);
+            // An append that saw the transaction open has finished when its queue can be locked.
+            self.inner.accumulator.wait_for_appends();
+            Ok(end::end(inner, for_task, result))
+        };
+        manager.running.run(Call::End(result), deadline, prepare).await
+    }
+
+    fn call_deadline(&self, timeout: Option<Duration>) -> Instant {
+        timeout.map_or_else(|| self.max_block_deadline(), deadline)
+    }
+
+    fn transaction_manager(&self, call: &str) -> Result<&Arc<TransactionManager>> {
+        self.inner.accumulator.transaction.as_ref().ok_or_else(|| {
+            Error::new(
+                Kind::Config,
+                format!("{call}: this producer has no transactions: set transactional.id"),
+            )
+        })
+    }
+}
+
+/// Fails the transaction if the call is cancelled: its offsets may be added later, or not at all.
+struct FailOnCancel<'a> {
+    manager: &'a TransactionManager,
+    producer: &'a Producer,
+    armed: bool,
+}
+
+impl Drop for FailOnCancel<'_> {
+    fn drop(&mut self) {
+        if !self.armed {
+            return;
+        }
+        let error = Error::new(Kind::Timeout, "send_offsets_to_transaction was cancelled");
+        {
+            let mut shared = self.manager.shared.lock();
+            shared.state.start();
+            shared.state.require_new_epoch();
+        }
+        self.manager.request_failed(super::ErrorClass::Abortable, &error);
+        self.producer.inner.wake.notify_one();
+    }
+}

@@ -1,0 +1,169 @@
+//! Transactions of a producer (KIP-98, KIP-447, KIP-890): the state that the application's calls, the
+//! accumulator and the sender share.
+//!
+//! - `state`: what may happen next; no I/O. `error_class`: what to do about an error.
+//! - `calls`: the application's calls. Each runs in a task, so a call that timed out can be repeated to wait
+//!   for the same outcome; `running_call` is that task.
+//! - `coordinator_requests`: repeats a request until its outcome is known. `init_producer_id`,
+//!   `add_partitions`, `offsets` and `end` are the requests.
+//!
+//! Invariants: a record is accepted only while a transaction is open, and belongs to that transaction. One
+//! request about transactions is in flight at a time. A record that failed, or that was not accepted, stops
+//! the commit.
+
+mod add_partitions;
+mod calls;
+mod coordinator_requests;
+mod end;
+mod error_class;
+mod init_producer_id;
+mod offsets;
+mod running_call;
+mod state;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::idempotence::ProducerIdAndEpoch;
+use super::partition_transaction::PartitionTransaction;
+use super::queue::QueueState;
+use crate::error::{Error, Kind, Result};
+use crate::topic_partition::TopicPartition;
+pub(super) use add_partitions::Registration;
+pub(super) use coordinator_requests::concurrent_transactions_backoff;
+use error_class::{ErrorClass, record_error_is_fatal};
+pub(super) use init_producer_id::with_advice;
+use running_call::RunningCalls;
+use state::TransactionState;
+pub(super) use state::{TransactionProtocol, TransactionResult};
+
+/// `open` while no transaction is open.
+const NONE: u64 = 0;
+
+/// The transactions of one producer.
+#[derive(Debug)]
+pub(super) struct TransactionManager {
+    transactional_id: String,
+    shared: Mutex<Shared>,
+    /// The number of the open transaction, or [`NONE`]: checked for each record, without a lock.
+    open: AtomicU64,
+    /// Held by the request in flight.
+    request_lock: tokio::sync::Mutex<()>,
+    running: RunningCalls,
+    /// A partition leader does not support protocol 2, whatever the cluster has finalized.
+    v2_unsupported: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: TransactionState,
+    /// The partitions that the coordinator does not know yet (protocol 1).
+    unregistered: Vec<TopicPartition>,
+}
+
+impl TransactionManager {
+    pub(super) fn new(transactional_id: String) -> Self {
+        Self {
+            transactional_id,
+            shared: Mutex::new(Shared { state: TransactionState::new(), unregistered: Vec::new() }),
+            open: AtomicU64::new(NONE),
+            request_lock: tokio::sync::Mutex::default(),
+            running: RunningCalls::default(),
+            v2_unsupported: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn transactional_id(&self) -> &str {
+        &self.transactional_id
+    }
+
+    /// The producer id and epoch, once initialized.
+    pub(super) fn producer(&self) -> Option<ProducerIdAndEpoch> {
+        self.shared.lock().state.producer()
+    }
+
+    /// The protocol of the current transaction.
+    pub(super) fn protocol(&self) -> TransactionProtocol {
+        self.shared.lock().state.protocol()
+    }
+
+    /// Adds a partition to the open transaction, before a record is appended to it. The caller holds the
+    /// partition's lock.
+    pub(super) fn add_record_to(&self, partition: &TopicPartition, queue: &mut QueueState) -> Result<()> {
+        let open = self.open.load(Ordering::Acquire);
+        if open != NONE && queue.transaction.number() == open {
+            return Ok(());
+        }
+        let mut shared = self.shared.lock();
+        let (number, producer) = shared.state.open("send")?;
+        let registered = shared.state.protocol() == TransactionProtocol::V2;
+        if registered {
+            shared.state.start();
+        } else {
+            shared.unregistered.push(partition.clone());
+        }
+        queue.begin_transaction(PartitionTransaction::new(number, registered), producer);
+        Ok(())
+    }
+
+    /// A record of the open transaction was not accepted, or a batch failed. `is_sequenced`: the batch has
+    /// used sequence numbers.
+    pub(super) fn record_failed(&self, error: &Error, is_sequenced: bool) {
+        let mut shared = self.shared.lock();
+        if is_sequenced && shared.state.protocol() == TransactionProtocol::V1 {
+            // The broker may expect other sequence numbers than the next batch has.
+            shared.state.require_new_epoch();
+        }
+        if record_error_is_fatal(error) {
+            self.open.store(NONE, Ordering::Release);
+            shared.state.fail_fatally(error);
+        } else if error.kind() != Kind::State {
+            shared.state.fail(error);
+            self.close_if_failed(&shared);
+        }
+    }
+
+    /// A partition leader does not support protocol 2: later transactions use protocol 1.
+    pub(super) fn leader_lacks_v2(&self) {
+        self.v2_unsupported.store(true, Ordering::Release);
+    }
+
+    /// Why the queued records cannot be written any more, if they cannot.
+    pub(super) fn abort_reason(&self) -> Option<Error> {
+        self.shared.lock().state.abort_reason()
+    }
+
+    /// Whether a transaction is open that closing the producer must abort.
+    pub(super) fn is_open(&self) -> bool {
+        self.shared.lock().state.is_open()
+    }
+
+    /// Ends the running call when the producer is dropped.
+    pub(super) fn stop(&self) {
+        self.running.abort();
+    }
+
+    /// The sender has died with this error: nothing works any more.
+    pub(super) fn fail_fatally(&self, error: &Error) {
+        self.open.store(NONE, Ordering::Release);
+        self.shared.lock().state.fail_fatally(error);
+    }
+
+    /// A request has failed for good.
+    fn request_failed(&self, class: ErrorClass, error: &Error) {
+        let mut shared = self.shared.lock();
+        match class {
+            ErrorClass::Fatal => shared.state.fail_fatally(error),
+            ErrorClass::Abortable | ErrorClass::Retry | ErrorClass::RetrySoon => shared.state.fail(error),
+        }
+        self.close_if_failed(&shared);
+    }
+
+    /// Accepts no more records after a failure.
+    fn close_if_failed(&self, shared: &Shared) {
+        if shared.state.failure().is_some() {
+            self.open.store(NONE, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Commits a consumer's offsets within the transaction: AddOffsetsToTxn (protocol 1), then TxnOffsetCommit
+//! (KIP-447).
+//!
+//! Invariants: the group's coordinator checks the member's generation or epoch, so a consumer that lost its
+//! partitions cannot commit. An offset is never committed for a topic that was recreated under the same name,
+//! as far as topic ids reveal it. After any failure the transaction can only be aborted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::add_offsets_to_txn::AddOffsetsToTxnRequest;
+use ottla_protocol::messages::txn_offset_commit::{
+    TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+};
+use ottla_protocol::wire::Uuid;
+use tokio::time::Instant;
+
+use super::coordinator_requests::{Attempts, RequestFailure};
+use super::error_class::{ErrorClass, TransactionRequest};
+use super::init_producer_id::with_advice;
+use super::{TransactionManager, TransactionProtocol};
+use crate::cluster::{Client, Coordinator, CoordinatorKind};
+use crate::consumer::ConsumerGroupMetadata;
+use crate::consumer::offsets::{CommittedOffset, RequestTopics};
+use crate::error::{Error, Kind, Result};
+use crate::metadata::Snapshot;
+use crate::producer::idempotence::ProducerIdAndEpoch;
+use crate::topic_partition::TopicPartition;
+
+/// The first version of protocol 2.
+const FIRST_V2: i16 = 5;
+/// The first version that names topics by id.
+const FIRST_BY_ID: i16 = 6;
+/// The first version with the member's identity (KIP-447, Kafka 2.5).
+const FIRST_WITH_MEMBER: i16 = 3;
+
+/// The offsets of one call.
+pub(super) type Offsets = HashMap<TopicPartition, CommittedOffset>;
+
+/// Adds offsets to the transaction.
+pub(super) async fn send_offsets(
+    client: &Client,
+    manager: &TransactionManager,
+    producer: ProducerIdAndEpoch,
+    member: &ConsumerGroupMetadata,
+    offsets: &Offsets,
+    deadline: Instant,
+) -> Result<(), RequestFailure> {
+    let _request = manager.request_lock.lock().await;
+    let protocol = manager.protocol();
+    let (id, group) = (manager.transactional_id(), &*member.group_id);
+    let what = format!("adding offsets of group {group} to the transaction of {id}");
+    if protocol == TransactionProtocol::V1 {
+        Attempts::new(client, manager, TransactionRequest::AddOffsets, &what)
+            .until(deadline)
+            .run((CoordinatorKind::Transaction, id), |coordinator| {
+                add_group(coordinator, id, producer, group)
+            })
+            .await?;
+    }
+    manager.shared.lock().state.start();
+    let commit = OffsetCommit { transactional_id: id, producer, protocol, member, offsets };
+    Attempts::new(client, manager, TransactionRequest::OffsetCommit, what)
+        .until(deadline)
+        .run((CoordinatorKind::Group, group), |coordinator| commit.send(client, coordinator))
+        .await
+}
+
+/// A failure that the state must know: a call that timed out cannot be repeated with other offsets.
+pub(super) fn failure_class(failure: &RequestFailure) -> ErrorClass {
+    match failure.class {
+        ErrorClass::Fatal => ErrorClass::Fatal,
+        _ => ErrorClass::Abortable,
+    }
+}
+
+async fn add_group(
+    coordinator: Coordinator,
+    id: &str,
+    producer: ProducerIdAndEpoch,
+    group: &str,
+) -> Result<()> {
+    let version = coordinator.version::<AddOffsetsToTxnRequest>(i16::MAX)?;
+    let request = AddOffsetsToTxnRequest {
+        transactional_id: id.to_owned(),
+        producer_id: producer.id,
+        producer_epoch: producer.epoch,
+        group_id: group.to_owned(),
+    };
+    let response = coordinator.request(&request, version).await?;
+    coordinator.throttle(response.throttle_time_ms);
+    match ErrorCode::from(response.error_code) {
+        ErrorCode::None => Ok(()),
+        code => Err(with_advice(coordinator.refusal(code), code)),
+    }
+}
+
+struct OffsetCommit<'a> {
+    transactional_id: &'a str,
+    producer: ProducerIdAndEpoch,
+    protocol: TransactionProtocol,
+    member: &'a ConsumerGroupMetadata,
+    offsets: &'a Offsets,
+}
+
+impl OffsetCommit<'_> {
+    async fn send(&self, client: &Client, coordinator: Coordinator) -> Result<()> {
+        let snapshot = client.snapshot();
+        let ids = self.topic_ids(&snapshot)?;
+        let topics = RequestTopics::new(&snapshot, self.offsets.keys(), &ids);
+        let max = match self.protocol {
+            TransactionProtocol::V1 => FIRST_V2 - 1,
+            TransactionProtocol::V2 if topics.have_ids() => FIRST_BY_ID,
+            TransactionProtocol::V2 => FIRST_BY_ID - 1,
+        };
+        let version = coordinator.version::<TxnOffsetCommitRequest>(max)?;
+        if self.protocol == TransactionProtocol::V2 && version < FIRST_V2 {
+            let message = "the group's coordinator does not support version 2 of the transaction protocol, which the cluster has finalized";
+            return Err(Error::new(Kind::Broker, message).broker(coordinator.broker()));
+        }
+        if version < FIRST_WITH_MEMBER && !self.member.member_id.is_empty() {
+            let message = "these brokers (before Kafka 2.5) do not check the group's generation with the offsets of a transaction, so a consumer that lost its partitions could commit";
+            return Err(Error::new(Kind::Broker, message).broker(coordinator.broker()));
+        }
+        let request = self.build_request(&topics);
+        let response = coordinator.request(&request, version).await?;
+        coordinator.throttle(response.throttle_time_ms);
+        self.process_response(response, &coordinator, &topics)
+    }
+
+    /// The topic id of each offset. Fails for a topic that was recreated since the offset was read.
+    fn topic_ids(&self, snapshot: &Snapshot) -> Result<HashMap<Arc<str>, Uuid>> {
+        let mut ids = HashMap::new();
+        for ((topic, partition), committed) in self.offsets {
+            let now = snapshot.topic(topic).map_or(Uuid::ZERO, |topic| topic.id);
+            let id = if committed.topic_id.is_zero() { now } else { committed.topic_id };
+            let known = *ids.entry(Arc::clone(topic)).or_insert(id);
+            if known != id || !(now.is_zero() || now == id) {
+                let message = "not committed: the topic was deleted and recreated, and the offset belongs to the deleted one";
+                return Err(Error::with_code(ErrorCode::UnknownTopicId, message)
+                    .as_kind(Kind::TransactionAbortable)
+                    .at(topic, *partition));
+            }
+        }
+        Ok(ids)
+    }
+
+    fn build_request(&self, topics: &RequestTopics<'_>) -> TxnOffsetCommitRequest {
+        let partition = |topic: &Arc<str>, index: i32| {
+            let committed = self.offsets.get(&(Arc::clone(topic), index))?;
+            Some(TxnOffsetCommitRequestPartition {
+                partition_index: index,
+                committed_offset: committed.offset,
+                committed_leader_epoch: committed.leader_epoch.unwrap_or(-1),
+                committed_metadata: Some(committed.metadata.clone()),
+            })
+        };
+        let topics = topics.topics.values().map(|topic| TxnOffsetCommitRequestTopic {
+            name: topic.name.to_string(),
+            topic_id: topic.id,
+            partitions: topic.partitions.iter().filter_map(|index| partition(topic.name, *index)).collect(),
+        });
+        TxnOffsetCommitRequest {
+            transactional_id: self.transactional_id.to_owned(),
+            group_id: self.member.group_id.to_string(),
+            producer_id: self.producer.id,
+            producer_epoch: self.producer.epoch,
+            generation_id_or_member_epoch: self.member.generation,
+            member_id: self.member.member_id.to_string(),
+            group_instance_id: self.member.instance_id.as_deref().map(str::to_owned),
+            topics: topics.collect(),
+        }
+    }
+
+    /// Succeeds if every offset was accepted. Of several errors, one that cannot be retried counts.
+    fn process_response(
+        &self,
+        response: TxnOffsetCommitResponse,
+        coordinator: &Coordinator,
+        topics: &RequestTopics<'_>,
+    ) -> Result<()> {
+        let mut accepted = 0;
+        let mut failure: Option<Error> = None;
+        for topic in response.topics {
+            let Some(name) = topics.topic(&topic.name, topic.topic_id) else { continue };
+            for partition in topic.partitions {
+                let code = ErrorCode::from(partition.error_code);
+                if code == ErrorCode::None {
+                    accepted += 1;
+                } else if failure.as_ref().is_none_or(Error::is_transient) {
+                    let error = offset_error(coordinator.refusal(code), code);
+                    failure = Some(error.at(name, partition.partition_index));
+                }
+            }
+        }
+        match failure {
+            Some(failure) => Err(failure),
+            None if accepted < self.offsets.len() => {
+                Err(Error::new(Kind::Protocol, "the response lacks some of the partitions"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error of one offset, with advice.
+fn offset_error(error: Error, code: ErrorCode) -> Error {
+    match code {
+        ErrorCode::IllegalGeneration
+        | ErrorCode::UnknownMemberId
+        | ErrorCode::FencedMemberEpoch
+        | ErrorCode::StaleMemberEpoch
+        | ErrorCode::RebalanceInProgress => error
+            .prefixed("the consumer has lost its place in the group, and other members may own its partitions: abort, then continue from the committed offsets")
+            .as_kind(Kind::TransactionAbortable),
+        _ => with_advice(error, code),
+    }
+}
