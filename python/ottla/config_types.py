@@ -105,6 +105,8 @@ class _ProducerKeys(TypedDict, total=False):
     buffer_memory: _Number
     max_request_size: _Number
     max_block_ms: _Number
+    transactional_id: _Text
+    transaction_timeout_ms: _Number
     delivery_timeout_ms: _Number
     partitioner_class: _Text
     partitioner_ignore_keys: _Flag

@@ -35,6 +35,8 @@ __all__ = [
     "StateError",
     "TimeoutError",
     "TopicExistsError",
+    "TransactionAbortableError",
+    "TransactionAbortedError",
     "UnknownTopicError",
     "WakeupError",
 ]
@@ -148,6 +150,18 @@ class DataLossError(KafkaError):
 
 class FencedError(KafkaError):
     """Fenced by a newer instance with the same id, or by the members of a group."""
+
+
+class TransactionAbortableError(KafkaError):
+    """The transaction has failed: abort it, then go on with the next one.
+
+    A record or a request of the transaction failed, so it cannot be committed. The message
+    contains the cause.
+    """
+
+
+class TransactionAbortedError(KafkaError):
+    """The record was not written, because its transaction was aborted."""
 
 
 class ProtocolError(KafkaError):

@@ -28,9 +28,27 @@ class Brokers:
         self.cluster.create_topic(name, partitions, 3, {"retention.ms": "-1", **(config or {})})
         return name
 
+    def set_transaction_version(self, level: int) -> None:
+        """Finalize a level of the feature ``transaction.version``."""
+        self.cluster.set_transaction_version(level)
+
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Delete the records before an offset."""
         self.cluster.delete_records(topic, partition, before)
+
+
+@pytest.fixture(scope="module", params=[0, 2])
+def transaction_level(request: pytest.FixtureRequest) -> int:
+    """The levels of ``transaction.version``, in one change per module: a change takes a second."""
+    level: int = request.param
+    return level
+
+
+@pytest.fixture
+def transaction_version(brokers: Brokers, transaction_level: int) -> int:
+    """The level of ``transaction.version``: protocol 1, then protocol 2 (KIP-890)."""
+    brokers.set_transaction_version(transaction_level)
+    return transaction_level
 
 
 @pytest.fixture(params=["mock", pytest.param("kafka", marks=pytest.mark.cluster)])

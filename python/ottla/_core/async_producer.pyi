@@ -8,15 +8,18 @@ from typing import Any, final
 
 from typing_extensions import Unpack
 
-from ottla._core.aliases import DeliveryCallback, Headers, SerializerLike
+from ottla._core.aliases import DeliveryCallback, Headers, OffsetsOrRecord, SerializerLike
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Partition
 from ottla._core.connection_status import ConnectionStatus
+from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import AsyncBatchDelivery, RecordMetadata
 from ottla._core.events import AsyncEvents
+from ottla._core.group import GroupMetadata
 from ottla.config_types import ProducerConfig
 from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import ProducerMetrics, TopicMetrics
+from ottla.transactions import AsyncTransaction
 
 @final
 class AsyncProducer:
@@ -159,6 +162,50 @@ class AsyncProducer:
         Raises:
             TimeoutError: records are still pending after ``timeout`` seconds.
         """
+
+    def init_transactions(self, timeout: float | None = None) -> Future[None]:
+        """Get a producer id for ``transactional.id``; see ``Producer.init_transactions``.
+
+        Cancelling the future ends the wait; call it again to wait for the same attempt.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+        """
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction, without waiting; see ``Producer.begin_transaction``."""
+
+    def send_offsets_to_transaction(
+        self, offsets: OffsetsOrRecord | None, consumer: ConsumerBase | GroupMetadata
+    ) -> Future[None]:
+        """Commit a consumer's offsets together with the transaction.
+
+        See ``Producer.send_offsets_to_transaction``.
+
+        Args:
+            offsets: as there.
+            consumer: a ``Consumer`` or ``AsyncConsumer``, or its ``GroupMetadata``.
+        """
+
+    def commit_transaction(self, timeout: float | None = None) -> Future[None]:
+        """Commit the transaction; see ``Producer.commit_transaction``.
+
+        It waits for all records that were sent, awaited or not. Cancelling the future ends the
+        wait; call it again to wait for the same outcome.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+        """
+
+    def abort_transaction(self, timeout: float | None = None) -> Future[None]:
+        """Abort the transaction; see ``Producer.abort_transaction``.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+        """
+
+    def transaction(self) -> AsyncTransaction:
+        """Return a context manager for ``async with``; see ``Producer.transaction``."""
 
     def partitions_for(
         self, topic: str, *, timeout: float | None = None

@@ -15,7 +15,7 @@ class ConnectionStatus:
     def broker(self) -> int:
         """The broker's id."""
     @property
-    def role(self) -> Literal["data", "coordinator"]:
+    def role(self) -> Literal["data", "coordinator", "transaction coordinator"]:
         """The connection's purpose: ``data``, or ``coordinator`` for groups and transactions."""
     @property
     def address(self) -> str:

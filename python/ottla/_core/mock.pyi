@@ -21,7 +21,15 @@ class MockCluster:
         group_heartbeat_interval: float = 0.2,
         group_session_timeout: float = 45.0,
         group_initial_delay: float = 0.01,
+        transaction_version: int | None = 2,
+        transaction_max_timeout: float = 900.0,
     ) -> MockCluster: ...
+    def transactions(self) -> list[tuple[str, str, int, int, list[tuple[str, int]], list[str]]]:
+        """Return the transactional ids as plain values."""
+    def fence_producer(self, transactional_id: str) -> None:
+        """Fence a producer, as a newer one with its transactional id does."""
+    def set_transaction_version(self, level: int) -> None:
+        """Finalize a level of the feature ``transaction.version``."""
     def set_user(self, user: str, password: str | None) -> None:
         """Set a user's password, or remove the user."""
     @property

@@ -7,15 +7,18 @@ from typing import Any, final
 
 from typing_extensions import Unpack
 
-from ottla._core.aliases import DeliveryCallback, Headers, SerializerLike
+from ottla._core.aliases import DeliveryCallback, Headers, OffsetsOrRecord, SerializerLike
 from ottla._core.client import Client
 from ottla._core.cluster import Partition
 from ottla._core.connection_status import ConnectionStatus
+from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import BatchDelivery, Delivery
 from ottla._core.events import Events
+from ottla._core.group import GroupMetadata
 from ottla.config_types import ProducerConfig
 from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import ProducerMetrics, TopicMetrics
+from ottla.transactions import Transaction
 
 @final
 class Producer:
@@ -145,6 +148,93 @@ class Producer:
 
         Raises:
             TimeoutError: records are still pending after ``timeout`` seconds.
+        """
+
+    def init_transactions(self, timeout: float | None = None) -> None:
+        """Get a producer id for ``transactional.id``; call it once, before the first transaction.
+
+        It fences older producers with the same id, and ends the transactions that they left open.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+
+        Raises:
+            AuthorizationError: the principal may not use the id; close the producer.
+            BrokerError: ``transaction.timeout.ms`` is above the brokers' maximum, or another fatal
+                error; close the producer.
+            ConfigError: ``transactional.id`` is not set.
+            StateError: the producer is initialized.
+            TimeoutError: call it again to wait for the same attempt.
+        """
+
+    def begin_transaction(self) -> None:
+        """Begin a transaction; the records sent from now on belong to it. Costs no request.
+
+        Raises:
+            FencedError: a newer producer with the same id has taken over; close this one.
+            StateError: ``init_transactions`` was not called, or a transaction is open.
+            TransactionAbortableError: the open transaction has failed; abort it.
+        """
+
+    def send_offsets_to_transaction(
+        self, offsets: OffsetsOrRecord | None, consumer: ConsumerBase | GroupMetadata
+    ) -> None:
+        """Commit a consumer's offsets together with the transaction.
+
+        The group checks that the consumer still owns its partitions (KIP-447). Set the consumer's
+        ``enable.auto.commit`` to false.
+
+        Args:
+            offsets: a record that was processed; or the offset of the next record to read, or an
+                ``OffsetAndMetadata``, by ``(topic, partition)``; None for the positions of all
+                assigned partitions.
+            consumer: the consumer, or its ``GroupMetadata`` if it is in another process.
+
+        Raises:
+            CommitFailedError: the consumer has lost its place in the group; abort.
+            ConfigError: the consumer has no group, or commits automatically.
+            FencedError: a newer producer with the same id has taken over; close this one.
+            StateError: no transaction is open.
+            TransactionAbortableError: the offsets were not added; abort.
+        """
+
+    def commit_transaction(self, timeout: float | None = None) -> None:
+        """Commit the transaction: its records and offsets become visible together.
+
+        It waits until all records of the transaction are acknowledged.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+
+        Raises:
+            FencedError: a newer producer with the same id has taken over, or the transaction was
+                open for longer than ``transaction.timeout.ms``; close the producer. ``maybe_done``
+                says whether the transaction may have been committed.
+            StateError: no transaction is open.
+            TimeoutError: the commit continues; call it again to wait for its outcome.
+            TransactionAbortableError: nothing was committed; abort.
+        """
+
+    def abort_transaction(self, timeout: float | None = None) -> None:
+        """Abort the transaction: none of its records and offsets becomes visible.
+
+        Records that were not sent yet fail with ``TransactionAbortedError``.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+
+        Raises:
+            FencedError: a newer producer with the same id has taken over; close this one.
+            StateError: no transaction is open.
+            TimeoutError: the abort continues; call it again to wait for it.
+        """
+
+    def transaction(self) -> Transaction:
+        """Return a context manager for one transaction.
+
+        The ``with`` block begins the transaction and commits it at its end; an exception in the
+        block aborts it and is raised. If the commit fails, the transaction is aborted, and the
+        error is raised.
         """
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:

@@ -8,9 +8,10 @@ from types import TracebackType
 from ottla import _core
 from ottla.testing.fault import Fault
 from ottla.testing.group import GroupOperations
+from ottla.testing.transactions import TransactionOperations
 
 
-class MockCluster(GroupOperations):
+class MockCluster(GroupOperations, TransactionOperations):
     """A Kafka cluster in this process; its brokers have ids from 1 and listen on loopback.
 
     Use it in a ``with`` block, or ``close()`` it. Methods raise ``ConfigError`` if a topic, a
@@ -30,6 +31,10 @@ class MockCluster(GroupOperations):
         group_heartbeat_interval: seconds between the heartbeats of members with KIP-848.
         group_session_timeout: seconds after which a silent member with KIP-848 is removed.
         group_initial_delay: seconds that the first rebalance of a classic group waits for members.
+        transaction_version: the level of the feature ``transaction.version``: 2 for version 2 of
+            the transaction protocol (KIP-890), 0 or 1 for version 1; None for brokers that do not
+            know the feature.
+        transaction_max_timeout: the largest ``transaction.timeout.ms``, in seconds.
 
     Raises:
         ConfigError: an argument is wrong.
@@ -49,6 +54,8 @@ class MockCluster(GroupOperations):
         group_heartbeat_interval: float = 0.2,
         group_session_timeout: float = 45.0,
         group_initial_delay: float = 0.01,
+        transaction_version: int | None = 2,
+        transaction_max_timeout: float = 900.0,
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
@@ -62,6 +69,8 @@ class MockCluster(GroupOperations):
             group_heartbeat_interval=group_heartbeat_interval,
             group_session_timeout=group_session_timeout,
             group_initial_delay=group_initial_delay,
+            transaction_version=transaction_version,
+            transaction_max_timeout=transaction_max_timeout,
         )
 
     @property

@@ -38,6 +38,7 @@ impl From<Status> for ConnectionStatus {
             role: match status.role {
                 ConnectionRole::Data => "data",
                 ConnectionRole::Coordinator => "coordinator",
+                ConnectionRole::TransactionCoordinator => "transaction coordinator",
             },
             address: status.address,
             state: match status.state {

@@ -36,7 +36,7 @@ impl ConsumerBase {
     }
 
     /// Returns the handle, unless the consumer was closed.
-    pub(super) fn handle(&self) -> PyResult<&Arc<ConsumerHandle>> {
+    pub(crate) fn handle(&self) -> PyResult<&Arc<ConsumerHandle>> {
         ConsumerHandle::open(&self.handle)
     }
 

@@ -29,8 +29,8 @@ use crate::consumer::subscription_arg::SubscriptionArg;
 use crate::convert::errors;
 use crate::runtime::{ProcessLocal, runtime, seconds};
 
-pub(super) struct ConsumerHandle {
-    pub(super) core: Consumer,
+pub(crate) struct ConsumerHandle {
+    pub(crate) core: Consumer,
     /// Whether the client was created for this consumer and is closed with it.
     own_client: bool,
     deserializers: Deserializers,

@@ -17,7 +17,7 @@ mod blocking;
 mod commit_callbacks;
 mod consumer_handle;
 mod deserializers;
-mod partitions;
+pub(crate) mod partitions;
 mod poll_guard;
 mod rebalance_change;
 mod rebalance_listener;

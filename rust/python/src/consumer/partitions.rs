@@ -106,6 +106,17 @@ impl From<ConsumerGroupMetadata> for GroupMetadata {
     }
 }
 
+impl From<&GroupMetadata> for ConsumerGroupMetadata {
+    fn from(member: &GroupMetadata) -> Self {
+        Self {
+            group_id: member.group_id.as_str().into(),
+            generation: member.generation,
+            member_id: member.member_id.as_str().into(),
+            instance_id: member.instance_id.as_deref().map(Into::into),
+        }
+    }
+}
+
 #[pymethods]
 impl GroupMetadata {
     #[new]
@@ -169,7 +180,7 @@ pub(super) fn arguments(argument: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPart
 }
 
 /// Converts offsets to commit: by partition, as numbers or `OffsetAndMetadata`; or the offset after a record.
-pub(super) fn offsets(
+pub(crate) fn offsets(
     argument: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<HashMap<TopicPartition, CommittedOffset>>> {
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(None) };

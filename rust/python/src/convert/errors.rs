@@ -1,7 +1,6 @@
 //! The core's errors as Python exceptions: the classes of `ottla.errors`, with their fields.
 
 use ottla_client::{Error, Kind};
-use ottla_protocol::ErrorCode;
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -26,6 +25,8 @@ fn class(kind: Kind) -> &'static str {
         Kind::CommitFailed => "CommitFailedError",
         Kind::DataLoss => "DataLossError",
         Kind::Fenced => "FencedError",
+        Kind::TransactionAbortable => "TransactionAbortableError",
+        Kind::TransactionAborted => "TransactionAbortedError",
         Kind::Protocol => "ProtocolError",
         Kind::Offset => "OffsetError",
         Kind::State => "StateError",
@@ -69,17 +70,12 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
         })
         .collect();
     let code = error.code().map(|code| (code.code(), code.name()));
-    // A group refuses commits of non-members only while it has members.
-    let fatal = match error.kind() {
-        Kind::Fenced => error.code() != Some(ErrorCode::UnknownMemberId),
-        kind => matches!(kind, Kind::Closed | Kind::Internal),
-    };
     let arguments = (
         class(error.kind()),
         error.to_string(),
         code,
         error.is_retriable(),
-        fatal,
+        error.is_fatal(),
         error.is_maybe_done(),
         context,
         attempts,

@@ -1,8 +1,9 @@
 //! `MockCluster`: an in-process Kafka cluster, for `ottla.testing`.
 //!
-//! `faults` parses faults, `tuples` converts groups and offsets to plain Python values.
+//! `faults` parses faults, `transactions` has the methods on transactional ids, `tuples` converts groups and offsets to plain Python values.
 
 mod faults;
+mod transactions;
 mod tuples;
 
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ fn to_config_error(py: Python<'_>, error: &ApiError) -> PyErr {
 #[pymethods]
 impl MockCluster {
     #[new]
-    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None, without=None, group_heartbeat_interval=0.2, group_session_timeout=45.0, group_initial_delay=0.01))]
+    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None, without=None, group_heartbeat_interval=0.2, group_session_timeout=45.0, group_initial_delay=0.01, transaction_version=2, transaction_max_timeout=900.0))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -62,6 +63,8 @@ impl MockCluster {
         group_heartbeat_interval: f64,
         group_session_timeout: f64,
         group_initial_delay: f64,
+        transaction_version: Option<i16>,
+        transaction_max_timeout: f64,
     ) -> PyResult<Self> {
         if !(1..=1000).contains(&brokers) {
             return Err(errors::config(py, format!("brokers is {brokers}: expected 1 to 1000")));
@@ -85,6 +88,8 @@ impl MockCluster {
             initial_rebalance_delay: seconds("group_initial_delay", group_initial_delay)?,
             ..GroupConfig::default()
         };
+        config.transaction_version = transactions::version(py, transaction_version)?;
+        config.transaction_max_timeout = seconds("transaction_max_timeout", transaction_max_timeout)?;
         for api in without.unwrap_or_default() {
             config.api_limits.insert(api_key(py, &api)?, ApiLimit::Absent);
         }

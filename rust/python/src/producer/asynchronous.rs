@@ -53,7 +53,7 @@ use crate::runtime::{ProcessLocal, runtime, seconds};
 ///         passed.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct AsyncProducer {
-    handle: ProcessLocal<AsyncProducerHandle>,
+    pub(super) handle: ProcessLocal<AsyncProducerHandle>,
     hooks: Arc<Hooks>,
     loop_cache: LoopCache,
     /// The timeout of `connect`.

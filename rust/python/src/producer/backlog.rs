@@ -37,7 +37,8 @@ pub(crate) struct WaitingRecord {
 }
 
 enum BacklogEntry {
-    Record(WaitingRecord),
+    /// A record, and the number of aborted transactions when it was sent.
+    Record(WaitingRecord, u64),
     /// Reports that all entries before it are done.
     Marker(oneshot::Sender<()>),
 }
@@ -102,6 +103,8 @@ pub(crate) struct Backlog {
     count: AtomicUsize,
     /// Set when the producer is closed: the remaining records fail.
     closed: watch::Sender<bool>,
+    /// The number of aborted transactions: the records that waited when one was aborted fail.
+    aborts: watch::Sender<u64>,
 }
 
 /// How long `close` waits for the remaining records to fail.
@@ -114,7 +117,8 @@ impl Backlog {
         partitioner: Option<Arc<CustomPartitioner>>,
     ) -> Self {
         let (topics, count) = (Mutex::default(), AtomicUsize::new(0));
-        Self { core, groups, partitioner, topics, count, closed: watch::Sender::new(false) }
+        let (closed, aborts) = (watch::Sender::new(false), watch::Sender::new(0));
+        Self { core, groups, partitioner, topics, count, closed, aborts }
     }
 
     /// Whether a new record may be sent at once, without overtaking others.
@@ -126,10 +130,11 @@ impl Backlog {
         let runtime = runtime()?;
         self.count.fetch_add(1, Ordering::AcqRel);
         let topic: Arc<str> = topic.into();
+        let entry = BacklogEntry::Record(record, *self.aborts.borrow());
         match self.topics.lock().entry(Arc::clone(&topic)) {
-            Entry::Occupied(mut waiting) => waiting.get_mut().push_back(BacklogEntry::Record(record)),
+            Entry::Occupied(mut waiting) => waiting.get_mut().push_back(entry),
             Entry::Vacant(none) => {
-                none.insert(VecDeque::from([BacklogEntry::Record(record)]));
+                none.insert(VecDeque::from([entry]));
                 runtime.spawn(Arc::clone(self).send_all(topic));
             }
         }
@@ -140,9 +145,9 @@ impl Backlog {
     async fn send_all(self: Arc<Self>, topic: Arc<str>) {
         while let Some(entry) = self.next(&topic) {
             match entry {
-                BacklogEntry::Record(record) => {
+                BacklogEntry::Record(record, aborts) => {
                     // A panic in one record must not block those behind it.
-                    let _ = catch("a record in the backlog", self.send(&topic, record)).await;
+                    let _ = catch("a record in the backlog", self.send(&topic, record, aborts)).await;
                     self.count.fetch_sub(1, Ordering::AcqRel);
                 }
                 BacklogEntry::Marker(passed) => {
@@ -162,14 +167,19 @@ impl Backlog {
         entry
     }
 
-    async fn send(&self, topic: &Arc<str>, waiting: WaitingRecord) {
+    async fn send(&self, topic: &Arc<str>, waiting: WaitingRecord, aborts: u64) {
         let WaitingRecord { mut record, promise, deadline, cancelled } = waiting;
         let metadata = RecordMetadata::unsent(topic, record.partition, record.timestamp);
         let on_delivery = record.on_delivery.take();
-        let mut closed = self.closed.subscribe();
+        let (mut closed, mut aborted) = (self.closed.subscribe(), self.aborts.subscribe());
         let accepted = tokio::select! {
-            // First, so that a record that need not wait is still sent.
+            // An abort first, so that no record gets into the next transaction; then the record, so that
+            // one that need not wait is still sent when the producer closes.
             biased;
+            _ = aborted.wait_for(|now| *now > aborts) => {
+                let message = "the transaction was aborted while the record waited for its topic or for buffer memory: it was not sent";
+                Err(Error::new(Kind::TransactionAborted, message).topic(topic).into())
+            }
             accepted = self.accept(topic, record, promise.loop_queue(), deadline, &cancelled) => accepted,
             _ = closed.wait_for(|closed| *closed) => {
                 let message = "the producer was closed while the record waited for its topic or for buffer memory: it was not sent";
@@ -257,6 +267,29 @@ impl Backlog {
             );
             Error::new(Kind::Timeout, message)
         })
+    }
+
+    /// Commits the transaction, with the records that wait.
+    pub(crate) async fn commit_transaction(&self, timeout: Option<Duration>) -> ottla_client::Result<()> {
+        let deadline = match timeout {
+            Some(timeout) => Instant::now() + timeout,
+            None => self.core.max_block_deadline(),
+        };
+        timeout_at(deadline, self.sent()).await.map_err(|_| {
+            let message = "commit_transaction: records still wait for their topic or for buffer memory; call it again, or abort";
+            Error::new(Kind::Timeout, message)
+        })?;
+        self.core.commit_transaction(Some(deadline.saturating_duration_since(Instant::now()))).await
+    }
+
+    /// Aborts the transaction; the records that wait fail.
+    pub(crate) async fn abort_transaction(&self, timeout: Option<Duration>) -> ottla_client::Result<()> {
+        let abort = self.core.abort_transaction(timeout);
+        let drop_waiting = async {
+            self.aborts.send_modify(|aborts| *aborts += 1);
+            self.sent().await;
+        };
+        tokio::join!(abort, drop_waiting).0
     }
 
     /// Closes the producer: waiting records may still be sent within `time`, and fail afterwards.

@@ -7,6 +7,7 @@
 //!   `list_rows` into `owned_rows`; `intercepted_rows` are sent one by one; `row_results`: their results.
 //! - `delivery`, `batch_delivery`, `record_metadata`: what the application gets for its records;
 //!   `delivery_groups` and `callbacks` complete futures and call callbacks.
+//! - `transactions`: the calls of both classes about transactions.
 //! - `exit`: closes open producers when the interpreter exits.
 
 pub(crate) mod arrow_array;
@@ -32,3 +33,4 @@ pub(crate) mod row_results;
 pub(crate) mod send_batch;
 pub(crate) mod serializers;
 pub(crate) mod sync;
+pub(crate) mod transactions;

@@ -56,7 +56,7 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 ///         passed.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct Producer {
-    handle: ProcessLocal<Arc<ProducerHandle>>,
+    pub(super) handle: ProcessLocal<Arc<ProducerHandle>>,
     hooks: Hooks,
 }
 
