@@ -236,13 +236,13 @@ impl Accumulator {
         }
     }
 
-    /// Waits until every batch is complete and none is on the wire.
+    /// Waits until every batch is complete and none is on the wire, or nothing is sent any more.
     pub(super) async fn wait_until_empty(&self) {
         loop {
             let mut emptied = pin!(self.emptied.notified());
             // Enabled before the check, so that no notification is missed.
             emptied.as_mut().enable();
-            if self.incomplete.lock().is_empty() {
+            if self.finished.load(Ordering::Acquire) || self.incomplete.lock().is_empty() {
                 return;
             }
             emptied.await;
@@ -287,6 +287,7 @@ impl Accumulator {
     /// Takes all queued batches. Batches that come back later fail at once.
     pub(super) fn take_unsent(&self) -> Vec<Batch> {
         self.finished.store(true, Ordering::Release);
+        self.emptied.notify_waiters();
         let mut all = Vec::new();
         for queue in &self.queues.read().order {
             let mut state = queue.state.lock();

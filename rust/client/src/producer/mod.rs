@@ -92,6 +92,9 @@ impl Drop for Producer {
         if batches > 0 {
             tracing::warn!(target: "ottla.producer", batches, "the producer was dropped with unacknowledged records: close it first");
         }
+        if self.inner.accumulator.transaction.as_ref().is_some_and(|transaction| transaction.is_open()) {
+            tracing::warn!(target: "ottla.transaction", "the producer was dropped with an open transaction: close it first; the brokers abort it after transaction.timeout.ms");
+        }
         self.stop();
     }
 }

@@ -289,3 +289,18 @@ async fn a_transaction_that_its_brokers_have_aborted_after_its_timeout_fences_th
         assert_eq!(visible_values(&cluster).await, Vec::<String>::new(), "level {level}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_committed_transaction_is_a_success_although_the_next_epoch_is_refused() {
+    for level in LEVELS {
+        let cluster = cluster_at(level).await;
+        let producer = initialized(&cluster, &[]).await;
+        begin(&producer, &["a"]).await;
+        cluster.inject(once(END, Reaction::Disconnect(When::AfterHandling)));
+        cluster.inject(once(ApiKey::InitProducerId, Reaction::Error(ErrorCode::ProducerFenced)));
+        commit(&producer).await.expect("committed");
+        let error = producer.begin_transaction().expect_err("fenced");
+        assert_eq!((error.kind(), error.is_fatal()), (Kind::Fenced, true));
+        assert_eq!(visible_values(&cluster).await, ["a"], "level {level}");
+    }
+}

@@ -212,9 +212,14 @@ impl AsyncProducer {
     ///     timeout: seconds to wait. Default: ``max.block.ms``.
     #[pyo3(signature = (timeout=None))]
     fn abort_transaction<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
-        let backlog = Arc::clone(&self.handle.get()?.backlog);
+        let handle = self.handle.get()?;
+        let (backlog, groups) = (Arc::clone(&handle.backlog), Arc::clone(&handle.groups));
         let timeout = timeout_arg(timeout)?;
-        start(py, async move { backlog.abort_transaction(timeout).await }, |py, ()| Ok(py.None()))
+        start(py, async move { backlog.abort_transaction(timeout).await }, move |py, ()| {
+            // The application has dealt with them by aborting.
+            groups.failed.take_all(py);
+            Ok(py.None())
+        })
     }
 
     /// Return a context manager for ``async with``; see ``Producer.transaction``.

@@ -65,8 +65,14 @@ async fn end_at_coordinator(
         shared.state.needs_new_epoch().then(|| shared.state.producer())
     };
     if let Some(current) = new_epoch_for {
-        let producer = init_producer_id(client, manager, current).await?;
-        manager.shared.lock().state.initialized(producer);
+        match init_producer_id(client, manager, current).await {
+            Ok(producer) => manager.shared.lock().state.initialized(producer),
+            // The transaction has ended as requested; the next call reports the error.
+            Err(RequestFailure { class, error }) => {
+                tracing::warn!(target: "ottla.transaction", %error, "the transaction has ended, but the producer cannot begin another one");
+                manager.request_failed(class, &error);
+            }
+        }
     }
     Ok(())
 }

@@ -19,6 +19,16 @@ pub(super) enum TransactionRequest {
     End(TransactionResult),
 }
 
+impl TransactionRequest {
+    /// The class of an error without a rule: an abort can follow, unless it is the abort that failed.
+    fn unexpected(self) -> ErrorClass {
+        match self {
+            Self::End(_) | Self::InitProducerId => ErrorClass::Fatal,
+            Self::AddPartitions | Self::AddOffsets | Self::OffsetCommit => ErrorClass::Abortable,
+        }
+    }
+}
+
 /// What to do about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorClass {
@@ -39,7 +49,7 @@ pub(super) fn error_class(request: TransactionRequest, error: &Error) -> ErrorCl
         return match error.kind() {
             _ if error.is_transient() => ErrorClass::Retry,
             Kind::Closed | Kind::Internal | Kind::Authentication => ErrorClass::Fatal,
-            _ => ErrorClass::Abortable,
+            _ => request.unexpected(),
         };
     };
     use ErrorCode as E;
@@ -68,10 +78,7 @@ pub(super) fn error_class(request: TransactionRequest, error: &Error) -> ErrorCl
             _ => ErrorClass::Abortable,
         },
         _ if error.is_transient() || recovery(code) == Recovery::FindCoordinator => ErrorClass::Retry,
-        _ => match request {
-            TransactionRequest::End(_) | TransactionRequest::InitProducerId => ErrorClass::Fatal,
-            _ => ErrorClass::Abortable,
-        },
+        _ => request.unexpected(),
     }
 }
 
