@@ -1,7 +1,8 @@
 """ottla: a topology-aware Apache Kafka client.
 
 ``Client`` looks up metadata and offsets, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a
-bounded part of a topic as Arrow, and ``Admin`` manages topics and the offsets of groups.
+bounded part of a topic as Arrow, ``transform`` reads and writes exactly once, and ``Admin`` manages
+topics and the offsets of groups.
 ``AsyncClient``, ``AsyncProducer`` and ``AsyncConsumer`` are their counterparts for asyncio.
 ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and writes in PySpark, and
 ``diagnose`` checks connections.
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
     from ottla.doctor import diagnose
     from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
     from ottla.scanning import scan
+    from ottla.transformation import TransformSummary
+    from ottla.transforming import transform, transform_async
 
 __all__ = [
     "Admin",
@@ -94,6 +97,7 @@ __all__ = [
     "Scan",
     "Topic",
     "TopicMetrics",
+    "TransformSummary",
     "__version__",
     "assignors",
     "config_types",
@@ -108,6 +112,8 @@ __all__ = [
     "serializers",
     "spark",
     "testing",
+    "transform",
+    "transform_async",
 ]
 
 if not TYPE_CHECKING:  # type checkers would accept any name
@@ -118,8 +124,11 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "Metrics": "metrics",
             "ProducerMetrics": "metrics",
             "TopicMetrics": "metrics",
+            "TransformSummary": "transformation",
             "diagnose": "doctor",
             "scan": "scanning",
+            "transform": "transforming",
+            "transform_async": "transforming",
         },
         {
             "assignors",

@@ -1,0 +1,227 @@
+"""The steps of ``transform`` and ``transform_async``: one generator, which yields calls.
+
+``call_all`` makes the calls, ``await_all`` awaits them too. Invariants: the records that a function
+returns and the offsets of the records that it was given are committed in one transaction, or not at
+all. A transaction that failed is repeated from the committed offsets. An exception of the function
+commits nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from ottla import errors
+
+__all__ = ["StopFlag", "TransformSummary", "Transformation", "await_all", "call_all"]
+
+_logger = logging.getLogger("ottla.transform")
+
+# How long a poll waits for records, and thus how long stopping takes, in seconds.
+_POLL_TIMEOUT = 0.5
+# How often in a row a transaction is repeated, and the pauses in seconds.
+_ATTEMPTS = 10
+_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+
+Function = Callable[[Any], Any]
+Step = Callable[[], Any]
+Steps = Generator[Step, Any, Any]
+
+
+class StopFlag(Protocol):
+    """A flag that ends a transformation: a ``threading.Event`` or an ``asyncio.Event``."""
+
+    def is_set(self) -> bool:
+        """Return whether to end after the current transaction."""
+
+
+@dataclass
+class TransformSummary:
+    """What a transformation has done.
+
+    Attributes:
+        records: the number of input records whose transactions were committed.
+        outputs: the number of records that were committed for them. With Arrow, the number of
+            batches.
+        transactions: the number of committed transactions.
+        aborted: the number of transactions that failed and were repeated.
+    """
+
+    records: int = 0
+    outputs: int = 0
+    transactions: int = 0
+    aborted: int = 0
+
+
+class Transformation:
+    """The steps of a transformation, for clients of either API."""
+
+    def __init__(
+        self,
+        consumer: Any,
+        producer: Any,
+        function: Function,
+        output: str,
+        stop: StopFlag,
+        *,
+        arrow: bool,
+        max_records: int | None,
+        sleep: Callable[[float], Any],
+    ) -> None:
+        self._consumer, self._producer = consumer, producer
+        self._function, self._output, self._stop = function, output, stop
+        self._sleep = sleep
+        limit = {} if max_records is None else {"max_rows" if arrow else "max_records": max_records}
+        poll = consumer.poll_arrow if arrow else consumer.poll
+        self._poll = partial(poll, _POLL_TIMEOUT, **limit)
+        self._process = self._batch if arrow else self._records
+        self._summary = TransformSummary()
+
+    def run(self) -> Steps:
+        """Transform records until the flag is set."""
+        yield self._producer.init_transactions
+        failures = 0
+        while not self._stop.is_set():
+            polled = yield self._poll
+            if polled is None or (isinstance(polled, list) and not polled):
+                continue
+            try:
+                yield from self._transaction(polled)
+            except (errors.TransactionAbortableError, errors.CommitFailedError) as error:
+                self._summary.aborted += 1
+                failures += 1
+                if failures == _ATTEMPTS:
+                    raise
+                _logger.warning("the transaction is repeated: %s", error)
+                yield partial(self._sleep, min(_PAUSE * 2.0**failures, _LONGEST_PAUSE))
+                yield from self._rewind()
+            else:
+                failures = 0
+        return self._summary
+
+    def commit_starts(self, partitions: Sequence[tuple[str, int]]) -> Steps:
+        """Commit the positions of partitions without a committed offset.
+
+        Otherwise the position would be determined anew after an abort or a crash, and with
+        ``auto.offset.reset=latest`` the records of the failed transaction would be skipped.
+        """
+        if not partitions:
+            return
+        committed = yield partial(self._consumer.committed, *partitions)
+        starts = {}
+        for partition in partitions:
+            if committed[partition] is None:
+                starts[partition] = yield partial(self._consumer.position, *partition)
+        if starts:
+            yield partial(self._consumer.commit, starts)
+
+    def _transaction(self, polled: Any) -> Steps:
+        self._producer.begin_transaction()
+        try:
+            counts = yield from self._process(polled)
+            offsets = partial(self._producer.send_offsets_to_transaction, None, self._consumer)
+            yield offsets
+            yield from self._commit()
+        except BaseException as error:
+            if not getattr(error, "fatal", False):
+                yield from self._abort()
+            raise
+        self._summary.records += counts[0]
+        self._summary.outputs += counts[1]
+        self._summary.transactions += 1
+
+    def _records(self, records: Sequence[Any]) -> Steps:
+        sent = 0
+        for record in records:
+            returned = yield partial(self._function, record)
+            for output in _outputs(returned):
+                self._producer.send(self._output, **output)
+                sent += 1
+        return len(records), sent
+
+    def _batch(self, batch: Any) -> Steps:
+        returned = yield partial(self._function, batch)
+        if returned is not None:
+            yield partial(self._producer.send_batch, self._output, returned)
+        return batch.num_rows, int(returned is not None)
+
+    def _commit(self) -> Steps:
+        while True:
+            try:
+                yield self._producer.commit_transaction
+            except errors.TimeoutError as error:
+                # The commit continues; its outcome must be known before the next poll.
+                _logger.warning("waiting for the commit: %s", error)
+            else:
+                return
+
+    def _abort(self) -> Steps:
+        try:
+            yield self._producer.abort_transaction
+        except errors.KafkaError as error:
+            if error.fatal:
+                raise
+            # The exception that caused the abort is raised, and says more.
+            _logger.warning("aborting the transaction failed: %s", error)
+
+    def _rewind(self) -> Steps:
+        partitions = self._consumer.assignment()
+        if partitions:
+            committed = yield partial(self._consumer.committed, *partitions)
+            for (topic, partition), offset in committed.items():
+                if offset is not None:
+                    self._consumer.seek(topic, partition, offset.offset)
+
+
+def _outputs(returned: Any) -> Iterable[dict[str, Any]]:
+    """Return what the function returned as arguments of ``send``."""
+    if returned is None:
+        return ()
+    if isinstance(returned, list):
+        return [_output(output) for output in returned]
+    return (_output(returned),)
+
+
+def _output(output: Any) -> dict[str, Any]:
+    if isinstance(output, tuple):
+        if len(output) != 2:
+            raise TypeError(f"a tuple of {len(output)} was returned: expected (key, value)")
+        return {"key": output[0], "value": output[1]}
+    if isinstance(output, dict):
+        return output
+    return {"value": output}
+
+
+def call_all(steps: Steps) -> Any:
+    """Make the calls that the steps yield."""
+    result: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = steps.send(result) if error is None else steps.throw(error)
+        except StopIteration as done:
+            return done.value
+        try:
+            result, error = step(), None
+        except BaseException as raised:  # noqa: BLE001 - the steps handle it
+            result, error = None, raised
+
+
+async def await_all(steps: Steps) -> Any:
+    """Make the calls that the steps yield, and await them."""
+    result: Any = None
+    error: BaseException | None = None
+    while True:
+        try:
+            step = steps.send(result) if error is None else steps.throw(error)
+        except StopIteration as done:
+            return done.value
+        try:
+            made = step()
+            result, error = (await made if inspect.isawaitable(made) else made), None
+        except BaseException as raised:  # noqa: BLE001 - the steps handle it
+            result, error = None, raised

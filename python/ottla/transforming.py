@@ -1,0 +1,172 @@
+"""``transform``: consume, process and produce, each input record having its effect exactly once.
+
+Invariant: consumer and producer are created for the call and closed with it; the steps are in
+``transformation``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ottla._core import AsyncProducer, Consumer, Producer
+from ottla.async_consumer import AsyncConsumer
+from ottla.errors import ConfigError
+from ottla.transformation import StopFlag, Transformation, TransformSummary, await_all, call_all
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ottla.config_types import ClientConfig
+
+__all__ = ["transform", "transform_async"]
+
+
+def _configs(
+    config: Mapping[str, Any] | None, keywords: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the configurations of the consumer and of the producer."""
+    settings = {name.replace("_", "."): value for name, value in (config or {}).items()}
+    settings |= {name.replace("_", "."): value for name, value in keywords.items()}
+    if not settings.get("group.id"):
+        raise ConfigError("group.id is missing: the group's members share the partitions")
+    if settings.pop("enable.auto.commit", False) not in {False, "false"}:
+        raise ConfigError("enable.auto.commit: offsets are committed with the transactions")
+    name = settings.pop("transactional.id", None) or f"{settings['group.id']}-{uuid.uuid4()}"
+    defaults = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
+    consumer = {**defaults, **settings, "enable.auto.commit": False}
+    return consumer, {**settings, "transactional.id": name}
+
+
+def transform(
+    function: Callable[[Any], Any],
+    topics: str | Sequence[str],
+    output: str,
+    bootstrap: str | Sequence[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    arrow: bool = False,
+    max_records: int | None = None,
+    stop: StopFlag | None = None,
+    **kwargs: Unpack[ClientConfig],
+) -> TransformSummary:
+    """Apply a function to the records of topics, and write what it returns, exactly once.
+
+    The call runs until ``stop`` is set, or until an exception. Each poll is one transaction, which
+    commits the consumer's offsets too. Run it in as many processes as there are partitions: the
+    group shares them out, and a process that takes over a partition continues after the last
+    transaction that was committed.
+
+    Args:
+        function: called with each record; returns None, a value, a ``(key, value)``, a dict of
+            arguments of ``Producer.send``, or a list of these. With ``arrow``, called with each
+            batch; returns Arrow data as ``Producer.send_batch`` accepts, or None. It may be called
+            again for the same records after a transaction that failed.
+        topics: the topic or topics to read.
+        output: the topic to write.
+        bootstrap: addresses as ``host:port``.
+        config: configuration of the consumer and the producer by Kafka's dotted names. Keyword
+            arguments are the same names with underscores. ``group.id`` is required. Set
+            ``transactional.id`` to a name that no other running process has and that stays the
+            same after a restart: a restart then ends at once what the process left open, which
+            otherwise takes ``transaction.timeout.ms``; without it, the name is new each time.
+            ``isolation.level`` is ``read_committed`` and ``auto.offset.reset`` is ``earliest``
+            unless they are set.
+        arrow: whether the function is called with Arrow batches.
+        max_records: the maximum number of records, or rows, of a transaction. Default: as for
+            ``Consumer.poll`` and ``Consumer.poll_arrow``.
+        stop: a flag that ends the call, such as a ``threading.Event``; it is checked twice a
+            second. Default: none.
+
+    Returns:
+        The numbers of records and transactions.
+
+    Raises:
+        Exception: the exception of the function; the transaction was aborted.
+        ConfigError: a key or a value is invalid.
+        FencedError: another producer has the same ``transactional.id``, or a transaction took
+            longer than ``transaction.timeout.ms``.
+        TransactionAbortableError: a transaction has failed ten times in a row.
+    """
+    of_consumer, of_producer = _configs(config, kwargs)
+    with (
+        Producer(bootstrap, of_producer) as producer,
+        Consumer(bootstrap, of_consumer) as consumer,
+    ):
+        transformation = Transformation(
+            consumer,
+            producer,
+            function,
+            output,
+            stop or threading.Event(),
+            arrow=arrow,
+            max_records=max_records,
+            sleep=time.sleep,
+        )
+        consumer.subscribe(
+            [topics] if isinstance(topics, str) else list(topics),
+            on_assigned=lambda _, added: call_all(transformation.commit_starts(added)),
+        )
+        summary: TransformSummary = call_all(transformation.run())
+        return summary
+
+
+async def transform_async(
+    function: Callable[[Any], Awaitable[Any] | Any],
+    topics: str | Sequence[str],
+    output: str,
+    bootstrap: str | Sequence[str] | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    arrow: bool = False,
+    max_records: int | None = None,
+    stop: StopFlag | None = None,
+    **kwargs: Unpack[ClientConfig],
+) -> TransformSummary:
+    """Apply a function to the records of topics, for asyncio; it mirrors ``transform``.
+
+    Args:
+        function: as for ``transform``, or a coroutine function.
+        topics: as for ``transform``.
+        output: as for ``transform``.
+        bootstrap: as for ``transform``.
+        config: as for ``transform``.
+        arrow: as for ``transform``.
+        max_records: as for ``transform``.
+        stop: a flag that ends the call, such as an ``asyncio.Event``. Cancelling the task aborts
+            the transaction and ends it too. Default: none.
+
+    Returns:
+        The numbers of records and transactions.
+
+    Raises:
+        KafkaError: as for ``transform``.
+    """
+    of_consumer, of_producer = _configs(config, kwargs)
+    async with (
+        AsyncProducer(bootstrap, of_producer) as producer,
+        AsyncConsumer(bootstrap, of_consumer) as consumer,
+    ):
+        transformation = Transformation(
+            consumer,
+            producer,
+            function,
+            output,
+            stop or asyncio.Event(),
+            arrow=arrow,
+            max_records=max_records,
+            sleep=asyncio.sleep,
+        )
+
+        async def assigned(_: Any, added: Sequence[tuple[str, int]]) -> None:
+            await await_all(transformation.commit_starts(added))
+
+        consumer.subscribe(
+            [topics] if isinstance(topics, str) else list(topics), on_assigned=assigned
+        )
+        summary: TransformSummary = await await_all(transformation.run())
+        return summary

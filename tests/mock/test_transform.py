@@ -1,0 +1,153 @@
+"""``transform`` on the mock: transactions that fail, positions, wrong arguments."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors, transformation
+from ottla.testing import Fault, MockCluster
+from tests.support.arrow import read_rows
+
+CONFIG = {"group.id": "billing", "transactional.id": "billing-1"}
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transformation, "_PAUSE", 0.001)
+
+
+def numbers(cluster: MockCluster, topic: str) -> list[int]:
+    rows = read_rows(ottla.scan(topic, cluster.bootstrap, isolation_level="read_committed"))
+    return sorted(int(row["value"]) for row in rows)
+
+
+def fill(cluster: MockCluster, count: int) -> None:
+    cluster.create_topic("source", partitions=2)
+    cluster.create_topic("target", partitions=2)
+    with ottla.Producer(cluster.bootstrap) as producer:
+        for i in range(count):
+            producer.send("source", b"%d" % i, partition=i % 2)
+
+
+def run(cluster: MockCluster, target: int, **config: str) -> ottla.TransformSummary:
+    """Copy until the target has this many records."""
+    settings = {**CONFIG, **{name.replace("_", "."): value for name, value in config.items()}}
+
+    class Stop:
+        def is_set(self) -> bool:
+            return len(numbers(cluster, "target")) >= target
+
+    return ottla.transform(
+        lambda record: record.value,
+        "source",
+        "target",
+        cluster.bootstrap,
+        settings,
+        max_records=10,
+        stop=Stop(),
+    )
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize(
+    ("api", "code", "times"),
+    [
+        ("Produce", "TOPIC_AUTHORIZATION_FAILED", 2),
+        ("EndTxn", "TRANSACTION_ABORTABLE", 1),
+        ("TxnOffsetCommit", "ILLEGAL_GENERATION", 2),
+    ],
+)
+def test_a_failed_transaction_is_repeated(
+    mock_cluster: MockCluster, version: int, api: str, code: str, times: int
+) -> None:
+    mock_cluster.set_transaction_version(version)
+    fill(mock_cluster, 60)
+    mock_cluster.inject(Fault.error(code), api=api, times=times)
+    summary = run(mock_cluster, 60)
+    assert numbers(mock_cluster, "target") == list(range(60))
+    assert (summary.records, summary.aborted) == (60, times)
+
+
+def test_an_abort_that_fails_for_good_is_an_error(mock_cluster: MockCluster) -> None:
+    fill(mock_cluster, 10)
+    # Fatal, while the transaction is aborted.
+    mock_cluster.inject(Fault.error("TRANSACTION_ABORTABLE"), api="EndTxn", times=2)
+    with pytest.raises(errors.BrokerError, match="TRANSACTION_ABORTABLE") as failed:
+        run(mock_cluster, 10)
+    assert failed.value.fatal
+
+
+def test_a_transaction_that_always_fails_is_an_error(mock_cluster: MockCluster) -> None:
+    fill(mock_cluster, 10)
+    mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Produce")
+    with pytest.raises(errors.TransactionAbortableError, match="TOPIC_AUTHORIZATION_FAILED"):
+        run(mock_cluster, 10)
+    mock_cluster.clear_faults()
+    run(mock_cluster, 10)
+    assert numbers(mock_cluster, "target") == list(range(10))
+
+
+def test_an_abort_before_the_first_commit_skips_nothing(mock_cluster: MockCluster) -> None:
+    fill(mock_cluster, 10)
+    started = threading.Event()
+    stop = threading.Event()
+    summaries: list[ottla.TransformSummary] = []
+
+    def copy() -> None:
+        summaries.append(
+            ottla.transform(
+                lambda record: record.value,
+                "source",
+                "target",
+                mock_cluster.bootstrap,
+                {**CONFIG, "auto.offset.reset": "latest"},
+                stop=stop,
+            )
+        )
+
+    thread = threading.Thread(target=copy)
+    thread.start()
+    while len(mock_cluster.committed("billing")) < 2:
+        started.wait(0.02)
+    mock_cluster.inject(Fault.error("TRANSACTION_ABORTABLE"), api="EndTxn", times=1)
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        for i in range(10, 20):
+            producer.send("source", b"%d" % i, partition=i % 2)
+    while len(numbers(mock_cluster, "target")) < 10:
+        started.wait(0.02)
+    stop.set()
+    thread.join(30)
+    assert numbers(mock_cluster, "target") == list(range(10, 20))
+    assert summaries[0].aborted == 1
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [((b"k", b"v", b"x"), "expected \\(key, value\\)"), (object(), "value")],
+)
+def test_a_wrong_output_is_a_type_error(
+    mock_cluster: MockCluster, returned: Any, message: str
+) -> None:
+    fill(mock_cluster, 1)
+    with pytest.raises(TypeError, match=message):
+        ottla.transform(
+            lambda _: returned, "source", "target", mock_cluster.bootstrap, group_id="billing"
+        )
+    assert numbers(mock_cluster, "target") == []
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({}, r"group\.id"),
+        ({"group.id": "g", "enable.auto.commit": True}, r"enable\.auto\.commit"),
+        ({"group.id": "g", "acks": 1}, r"acks=all"),
+    ],
+)
+def test_wrong_settings(mock_cluster: MockCluster, config: dict[str, Any], message: str) -> None:
+    with pytest.raises(errors.ConfigError, match=message):
+        ottla.transform(lambda record: record, "a", "b", mock_cluster.bootstrap, config)
