@@ -74,7 +74,13 @@ fn check(request: &TxnOffsetCommitRequest, context: &mut RequestContext<'_>) -> 
     if is_member {
         let instance_id = request.group_instance_id.as_deref();
         let member = MemberIdentity { member_id: &request.member_id, instance_id, epoch };
-        group.check_commit(member, context.version, clock)?;
+        // Every version with a member's identity accepts an epoch.
+        let checked = group.check_commit(member, i16::MAX, clock);
+        // As Kafka does: transactional producers know no member epochs.
+        checked.map_err(|code| match code {
+            ErrorCode::StaleMemberEpoch => ErrorCode::IllegalGeneration,
+            code => code,
+        })?;
     }
     let producer = TransactionalProducer {
         transactional_id: &request.transactional_id,
