@@ -83,10 +83,14 @@ pub(super) enum SequenceAvailability {
 
 impl SequenceState {
     /// The partition takes part in a transaction under this id and epoch. No batch may be in flight.
+    ///
+    /// Batches are pipelined from the first one on: if a broker that does not know the producer accepted a
+    /// later one first, it would reject the first, and the transaction would abort.
     pub(super) fn begin_transaction(&mut self, producer: ProducerIdAndEpoch) {
         self.transactional = true;
         if self.producer != Some(producer) {
-            *self = Self { producer: Some(producer), transactional: true, ..Self::default() };
+            let fresh = Self { producer: Some(producer), ..Self::default() };
+            *self = Self { transactional: true, can_pipeline: true, ..fresh };
         }
     }
 

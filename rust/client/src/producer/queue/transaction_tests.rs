@@ -55,3 +55,12 @@ fn nothing_is_sent_after_a_gap() {
     state.abandon(&first);
     assert_eq!(state.next(None, MAX_IN_FLIGHT, now), NextBatch::Wait);
 }
+
+#[test]
+fn batches_of_a_transaction_are_in_flight_together_from_the_first_on() {
+    let now = Instant::now();
+    let queue = begun(0..3, now);
+    let mut state = queue.state.lock();
+    let stamps: Vec<_> = (0..3).map_while(|_| take(&mut state, now)).map(|batch| stamp(&batch)).collect();
+    assert_eq!(stamps, [(4, 0, true), (4, 1, true), (4, 2, true)]);
+}
