@@ -118,7 +118,8 @@ def test_an_exception_commits_nothing_and_the_next_run_continues(brokers: Broker
     assert committed_numbers(brokers, target) == list(range(RECORDS))
 
 
-def test_members_share_the_partitions(brokers: Brokers) -> None:
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_members_share_the_partitions(brokers: Brokers, protocol: str) -> None:
     source, target, group = source_of(brokers, 4), brokers.create_topic(), new_group()
     stop = threading.Event()
     summaries: list[ottla.TransformSummary] = []
@@ -134,10 +135,9 @@ def test_members_share_the_partitions(brokers: Brokers) -> None:
                 source,
                 target,
                 brokers.bootstrap,
-                group_id=group,
+                {"group.id": group, "group.protocol": protocol},
                 stop=stop,
                 max_records=10,
-                session_timeout_ms=10_000,
             )
         )
 

@@ -52,6 +52,30 @@ MUTATIONS = [
         "if last && (maybe || !maybe) && end == self.next_sequence {",
     ),
     Mutation(
+        "a-lost-end-of-a-transaction-needs-no-new-epoch",
+        f"{_PRODUCER}/transaction/coordinator_requests.rs",
+        "TransactionRequest::End(_) => shared.state.require_new_epoch(),",
+        "TransactionRequest::End(_) => {}",
+    ),
+    Mutation(
+        "a-failed-record-does-not-stop-the-commit",
+        f"{_PRODUCER}/transaction/state.rs",
+        "self.phase = Phase::Abortable(error.clone());",
+        "let _ = error;",
+    ),
+    Mutation(
+        "a-partition-is-written-to-before-it-is-registered",
+        f"{_PRODUCER}/drain.rs",
+        "if self.transaction.is_some() && !state.transaction.is_registered() {",
+        "if false && self.transaction.is_some() && !state.transaction.is_registered() {",
+    ),
+    Mutation(
+        "an-unknown-server-error-ends-a-transaction",
+        f"{_PRODUCER}/transaction/error_class.rs",
+        "TransactionRequest::End(_) => ErrorClass::Retry,",
+        "TransactionRequest::End(_) => ErrorClass::Fatal,",
+    ),
+    Mutation(
         "delivery-timeout-is-ignored",
         f"{_PRODUCER}/drain.rs",
         "let is_expired = |batch: &Batch| now >= batch.created + self.delivery_timeout;",

@@ -49,8 +49,6 @@ class KafkaAdmin:
         self._client = _connect(bootstrap)
         self._live = live
         self._views: dict[str, AdminClient] = {}
-        # The default of a new cluster.
-        self._transaction_version = 2
 
     def brokers(self) -> dict[int, str | None]:
         """Return the racks of the live brokers, by id."""
@@ -193,25 +191,6 @@ class KafkaAdmin:
                 # The pipe must not be closed while the thread reads it.
                 reader.join()
 
-    def set_transaction_version(self, level: int) -> None:
-        """Finalize a level of the feature ``transaction.version``; librdkafka cannot do it."""
-        if self._transaction_version == level:
-            return
-        command = "upgrade" if level > self._transaction_version else "downgrade"
-        tool = [*_java_options(), "org.apache.kafka.tools.FeatureCommand"]
-        arguments = ["--bootstrap-server", self._bootstrap, command]
-        feature = ["--feature", f"transaction.version={level}"]
-        done = subprocess.run(
-            [*tool, *arguments, *feature],
-            capture_output=True,
-            text=True,
-            timeout=_WAIT_TIMEOUT,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"FeatureCommand failed: {done.stdout}{done.stderr}")
-        self._transaction_version = level
-
     def members(self, timeout: float = _REQUEST_TIMEOUT) -> set[int]:
         """Return the brokers that every live broker reports as alive."""
         views = [
@@ -262,10 +241,7 @@ def _connect(bootstrap: str) -> AdminClient:
 
 
 def _java_source(name: str) -> list[str]:
-    return [*_java_options(), str(REPOSITORY / "tests" / "support" / name)]
-
-
-def _java_options() -> list[str]:
     # By default, Log4j prints errors to standard output, which is parsed here.
     quiet = ["-Dorg.apache.logging.log4j.level=OFF", "-Xmx256m", "-XX:TieredStopAtLevel=1"]
-    return [java(), *quiet, "-cp", f"{jar_directory('brokers')}/*"]
+    source = REPOSITORY / "tests" / "support" / name
+    return [java(), *quiet, "-cp", f"{jar_directory('brokers')}/*", str(source)]

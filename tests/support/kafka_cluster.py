@@ -77,6 +77,8 @@ class KafkaCluster(KafkaAdmin):
         self.servers: list[KafkaNode] = []
         self.nodes: dict[int, KafkaNode] = {}
         self._not_healed: list[RuntimeError] = []
+        # The default of a new cluster.
+        self._transaction_version = 2
         jvm = [*jvm, *self._jvm()]
         if release in ZOOKEEPER_RELEASES:
             self._configure_zookeeper(brokers, racks, jvm)
@@ -214,6 +216,18 @@ class KafkaCluster(KafkaAdmin):
             self._not_healed.append(error)
             raise
         self._not_healed.clear()
+
+    def set_transaction_version(self, level: int) -> None:
+        """Finalize a level of the feature ``transaction.version``; no change takes no time."""
+        if level == self._transaction_version:
+            return
+        command = "upgrade" if level > self._transaction_version else "downgrade"
+        self.run_tool(
+            "org.apache.kafka.tools.FeatureCommand",
+            *("--bootstrap-server", self.bootstrap, command),
+            *("--feature", f"transaction.version={level}"),
+        )
+        self._transaction_version = level
 
     def run_tool(self, main: str, *arguments: str, stdin: str = "", timeout: float = 240) -> str:
         """Run a Java command of kafka-tools, such as org.apache.kafka.tools.TopicCommand."""
