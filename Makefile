@@ -133,6 +133,7 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other
 	@$(PY) -m benches.peers.defaults
 	@$(PY) -m benches.peers.backlog
 	@$(PY) -m benches.peers.age
+	@$(PY) -m benches.peers.transactions
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
 	$(STEP) 'Spark'

@@ -3,6 +3,7 @@
 //	franz_go produce BOOTSTRAP WARM_TOPIC TOPIC BYTES RECORDS CODEC
 //	franz_go consume BOOTSTRAP TOPIC PARTITIONS RECORDS BYTES
 //	franz_go age     BOOTSTRAP TOPIC PARTITIONS WARM_SECONDS SECONDS WORK_MS
+//	franz_go transactions BOOTSTRAP TOPIC ID BYTES RECORDS WARM COUNT
 //
 // The last line of standard output is the result as JSON. A run that fails prints the reason on
 // standard error and exits with 1.
@@ -32,6 +33,8 @@ var commands = map[string]command{
 	"produce": {6, produce},
 	"consume": {5, consume},
 	"age":     {6, age},
+
+	"transactions": {7, transactions},
 }
 
 // runResult is the result of produce and consume.
@@ -56,7 +59,7 @@ func main() {
 
 func runCommand(arguments []string) error {
 	if len(arguments) == 0 {
-		return fmt.Errorf("expected a command: produce, consume or age")
+		return fmt.Errorf("expected a command: produce, consume, age or transactions")
 	}
 	command, known := commands[arguments[0]]
 	if !known || len(arguments)-1 != command.arguments {
