@@ -50,7 +50,7 @@ pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
 pub use status::{ConnectionRole, ConnectionState, Owner, Status};
 pub use versions::ApiRange;
-pub(crate) use versions::is_controller;
+pub(crate) use versions::{api_versions_request, is_controller};
 
 use crate::error::{Error, Result};
 use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, Outgoing};

@@ -198,12 +198,7 @@ impl ConnectionSetup {
     }
 
     async fn request_api_versions(&mut self, version: i16) -> Result<ApiVersionsResponse> {
-        let request = ApiVersionsRequest {
-            client_software_name: "ottla".to_owned(),
-            client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..Default::default()
-        };
-        let mut r = self.exchange(&request, version, 0, Phase::ApiVersions).await?;
+        let mut r = self.exchange(&versions::api_versions_request(), version, 0, Phase::ApiVersions).await?;
         // A broker that does not support the version responds in version 0, which starts with the error
         // code as every version does.
         let code = r.rest().first_chunk::<2>().map_or(0, |code| i16::from_be_bytes(*code));

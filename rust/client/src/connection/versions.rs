@@ -1,5 +1,6 @@
 //! Version negotiation with the API versions that a broker supports.
 
+use ottla_protocol::messages::api_versions::ApiVersionsRequest;
 use ottla_protocol::{ApiKey, Request};
 
 use crate::error::{Error, Kind, Result};
@@ -13,6 +14,15 @@ pub struct ApiRange {
     pub min: i16,
     /// The highest version.
     pub max: i16,
+}
+
+/// The request for a broker's API versions, with the name and version of this client (KIP-511).
+pub(crate) fn api_versions_request() -> ApiVersionsRequest {
+    ApiVersionsRequest {
+        client_software_name: "ottla".to_owned(),
+        client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Default::default()
+    }
 }
 
 /// The version of `R` to use: the highest stable one that both sides support, at most `max`.

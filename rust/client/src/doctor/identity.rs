@@ -17,7 +17,7 @@ use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
 use super::steps::{failure, step};
-use crate::connection::Connection;
+use crate::connection::{Connection, api_versions_request};
 
 /// The resource type of a broker's configuration.
 const BROKER: i8 = 4;
@@ -102,10 +102,9 @@ async fn identify_by_announced_id(connection: &Connection, expected: &ExpectedBr
         return BrokerIdentity::Unknown;
     }
     let request = ApiVersionsRequest {
-        client_software_name: "ottla".to_owned(),
-        client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
         cluster_id: expected.cluster_id.clone(),
         node_id: expected.id,
+        ..api_versions_request()
     };
     match send(connection, &request, i16::MAX).await.map(|response| ErrorCode::from(response.error_code)) {
         Some(ErrorCode::None) => BrokerIdentity::Expected,

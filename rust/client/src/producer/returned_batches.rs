@@ -13,6 +13,7 @@ use super::batch::Batch;
 use super::idempotence::ProducerIdAndEpoch;
 use super::produce_result::AppendInfo;
 use super::queue::PartitionQueue;
+use super::split_part::SplitPart;
 use crate::error::{Error, Result};
 
 impl Accumulator {
@@ -43,10 +44,7 @@ impl Accumulator {
                 self.metrics.failed(&batch.part.partition().0, batch.count());
             }
             // Before any waiter wakes: it may commit at once.
-            if let Some(transaction) = &self.transaction {
-                let (topic, partition) = batch.part.partition();
-                transaction.record_failed(&error.clone().at(topic, *partition), batch.sequence.is_some());
-            }
+            self.transaction_failed(&batch.part, error, batch.sequence.is_some());
         }
         batch.complete(result);
         // Removed last: a flush must find the batch either here or complete.
@@ -58,6 +56,14 @@ impl Accumulator {
         drop(incomplete);
         if let Some(bytes) = batch.into_bytes() {
             self.buffer_pool.deallocate_bytes(bytes, self.unused_memory());
+        }
+    }
+
+    /// Records of a transaction have failed. `is_sequenced`: they have used sequence numbers.
+    pub(super) fn transaction_failed(&self, part: &SplitPart, error: &Error, is_sequenced: bool) {
+        if let Some(transaction) = &self.transaction {
+            let (topic, partition) = part.partition();
+            transaction.record_failed(&error.clone().at(topic, *partition), is_sequenced);
         }
     }
 
@@ -147,8 +153,8 @@ impl Accumulator {
         }
         for queue in &self.queues.read().order {
             let mut state = queue.state.lock();
-            let queued: Vec<_> = state.ready.drain(..).collect();
-            let queued: Vec<_> = queued.into_iter().chain(state.open.take()).collect();
+            let mut queued: Vec<_> = state.ready.drain(..).collect();
+            queued.extend(state.open.take());
             queued.iter().for_each(|batch| state.abandon(batch));
             drop(state);
             queued.into_iter().for_each(|batch| self.finish(batch, Err(error.clone())));

@@ -225,10 +225,7 @@ fn fail_in_flight(inner: &ProducerInner, snapshot: &Snapshot, expired: ExpiredIn
     if last_error.is_none() {
         error = with_broker(error, snapshot, broker);
     }
-    if let Some(transaction) = &inner.accumulator.transaction {
-        let (topic, partition) = part.partition();
-        transaction.record_failed(&error.clone().at(topic, *partition), true);
-    }
+    inner.accumulator.transaction_failed(&part, &error, true);
     part.complete(Err(error));
 }
 

@@ -26,13 +26,11 @@ const WHOLE_ERROR: i16 = 2;
 
 impl RequestHandler for OffsetFetchRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
-        let mut targets = Vec::new();
-        for topic in groups(self, version).into_iter().filter_map(|group| group.topics).flatten() {
-            let Ok(name) = state.topic_name(&topic.name, topic.topic_id, version >= BY_ID) else { continue };
-            let partitions = topic.partition_indexes.iter().map(|index| Some(*index));
-            targets.extend(partitions.map(|partition| FaultTarget { topic: name.clone(), partition }));
-        }
-        targets
+        let topics = groups(self, version).into_iter().filter_map(|group| group.topics).flatten();
+        let targets = topics.flat_map(|topic| {
+            state.fault_targets((&topic.name, topic.topic_id, version >= BY_ID), topic.partition_indexes)
+        });
+        targets.collect()
     }
 
     fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<OffsetFetchResponse> {

@@ -21,13 +21,11 @@ const V2: i16 = 5;
 
 impl RequestHandler for TxnOffsetCommitRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
-        let mut targets = Vec::new();
-        for topic in &self.topics {
-            let Ok(name) = state.topic_name(&topic.name, topic.topic_id, version >= BY_ID) else { continue };
-            let partitions = topic.partitions.iter().map(|p| Some(p.partition_index));
-            targets.extend(partitions.map(|partition| FaultTarget { topic: name.clone(), partition }));
-        }
-        targets
+        let topics = self.topics.iter().flat_map(|topic| {
+            let partitions = topic.partitions.iter().map(|partition| partition.partition_index);
+            state.fault_targets((&topic.name, topic.topic_id, version >= BY_ID), partitions)
+        });
+        topics.collect()
     }
 
     fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<TxnOffsetCommitResponse> {
@@ -104,15 +102,12 @@ fn store(
     context: &mut RequestContext<'_>,
 ) -> Result<(), ErrorCode> {
     context.state.partition(topic, requested.partition_index)?;
-    let metadata = requested.committed_metadata.clone().unwrap_or_default();
-    if metadata.len() > context.state.groups.config.max_metadata {
-        return Err(ErrorCode::OffsetMetadataTooLarge);
-    }
     let offset = CommittedOffset {
         offset: requested.committed_offset,
         leader_epoch: requested.committed_leader_epoch,
-        metadata,
+        metadata: requested.committed_metadata.clone().unwrap_or_default(),
     };
+    context.state.groups.check_metadata(&offset)?;
     let group = context.state.groups.get_mut(&request.group_id).ok_or(ErrorCode::GroupIdNotFound)?;
     group.offsets.commit_in_transaction(request.producer_id, topic, requested.partition_index, offset);
     context.changed = true;

@@ -211,6 +211,12 @@ impl Groups {
         self.groups.get_mut(id)
     }
 
+    /// Fails if the metadata of an offset is too long.
+    pub(crate) fn check_metadata(&self, offset: &CommittedOffset) -> Result<(), ErrorCode> {
+        let fits = offset.metadata.len() <= self.config.max_metadata;
+        if fits { Ok(()) } else { Err(ErrorCode::OffsetMetadataTooLarge) }
+    }
+
     /// Returns a group; creates it if necessary.
     pub(crate) fn get_or_create(&mut self, id: &str) -> &mut Group {
         self.groups.entry(id.to_owned()).or_insert_with(Group::new)

@@ -9,6 +9,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
 use super::{ApiError, ClusterState, Partition, TopicConfig, make_id};
+use crate::fault::FaultTarget;
 use crate::group::consumer::TopicSizes;
 
 /// The limit of all topics together, so that a request for two billion partitions fails.
@@ -67,6 +68,17 @@ impl ClusterState {
     /// Resolves the topic of a request: by id if `by_id`, else `name` is returned unchecked.
     pub(crate) fn topic_name(&self, name: &str, id: Uuid, by_id: bool) -> Result<String, ErrorCode> {
         if by_id { self.ids.get(&id).cloned().ok_or(ErrorCode::UnknownTopicId) } else { Ok(name.to_owned()) }
+    }
+
+    /// The partitions of a request, for faults; none of a topic whose id is unknown.
+    pub(crate) fn fault_targets(
+        &self,
+        (name, id, by_id): (&str, Uuid, bool),
+        partitions: impl IntoIterator<Item = i32>,
+    ) -> Vec<FaultTarget> {
+        let Ok(topic) = self.topic_name(name, id, by_id) else { return Vec::new() };
+        let partitions = partitions.into_iter();
+        partitions.map(|index| FaultTarget { topic: topic.clone(), partition: Some(index) }).collect()
     }
 
     pub(crate) fn partition(&self, topic: &str, index: i32) -> Result<&Partition, ErrorCode> {

@@ -271,10 +271,7 @@ impl Backlog {
 
     /// Commits the transaction, with the records that wait.
     pub(crate) async fn commit_transaction(&self, timeout: Option<Duration>) -> ottla_client::Result<()> {
-        let deadline = match timeout {
-            Some(timeout) => Instant::now() + timeout,
-            None => self.core.max_block_deadline(),
-        };
+        let deadline = self.core.call_deadline(timeout);
         timeout_at(deadline, self.sent()).await.map_err(|_| {
             let message = "commit_transaction: records still wait for their topic or for buffer memory; call it again, or abort";
             Error::new(Kind::Timeout, message)

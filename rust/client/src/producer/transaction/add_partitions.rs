@@ -15,8 +15,9 @@ use super::TransactionManager;
 use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::TransactionRequest;
 use super::init_producer_id::with_advice;
+use super::partition_results::PartitionResults;
 use crate::cluster::{Coordinator, CoordinatorKind};
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
 use crate::tasks::panics::catch;
@@ -115,35 +116,26 @@ async fn send(coordinator: Coordinator, request: &AddPartitionsToTxnRequest) -> 
     process_response(response, &coordinator, request)
 }
 
-/// Succeeds if every partition was added. Of several errors, one that cannot be retried counts.
+/// Succeeds if every partition was added.
 fn process_response(
     response: AddPartitionsToTxnResponse,
     coordinator: &Coordinator,
     request: &AddPartitionsToTxnRequest,
 ) -> Result<()> {
     let requested: usize = request.v3_and_below_topics.iter().map(|topic| topic.partitions.len()).sum();
-    let mut results = 0;
-    let mut failure: Option<Error> = None;
+    let mut results = PartitionResults::default();
     for topic in response.results_by_topic_v3_and_below {
         let name: Arc<str> = topic.name.into();
         for partition in topic.results_by_partition {
-            results += 1;
-            let code = ErrorCode::from(partition.partition_error_code);
-            // Another partition's error is why this one was not attempted.
-            if matches!(code, ErrorCode::None | ErrorCode::OperationNotAttempted) {
-                continue;
-            }
-            let error = with_advice(coordinator.refusal(code), code).at(&name, partition.partition_index);
-            if failure.as_ref().is_none_or(Error::is_transient) {
-                failure = Some(error);
-            }
+            results.add(match ErrorCode::from(partition.partition_error_code) {
+                // Another partition's error is why this one was not attempted.
+                ErrorCode::None | ErrorCode::OperationNotAttempted => Ok(()),
+                code => {
+                    let error = with_advice(coordinator.refusal(code), code);
+                    Err(error.at(&name, partition.partition_index))
+                }
+            });
         }
     }
-    match failure {
-        Some(failure) => Err(failure),
-        None if results < requested => {
-            Err(Error::new(Kind::Protocol, "the response lacks some of the partitions"))
-        }
-        None => Ok(()),
-    }
+    results.finish(requested)
 }

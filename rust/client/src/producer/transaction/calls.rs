@@ -147,7 +147,9 @@ impl Producer {
         manager.running.run(Call::End(result), deadline, prepare).await
     }
 
-    fn call_deadline(&self, timeout: Option<Duration>) -> Instant {
+    /// The deadline of a call that starts now: after `timeout`, by default `max.block.ms`.
+    #[must_use]
+    pub fn call_deadline(&self, timeout: Option<Duration>) -> Instant {
         timeout.map_or_else(|| self.max_block_deadline(), deadline)
     }
 

@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::api_versions::ApiVersionsRequest;
 use ottla_protocol::messages::end_txn::EndTxnRequest;
 
 use super::coordinator_requests::{Attempts, RequestFailure};
@@ -16,6 +15,7 @@ use super::error_class::{ErrorClass, TransactionRequest};
 use super::init_producer_id::{init_producer_id, with_advice};
 use super::{TransactionManager, TransactionProtocol, TransactionResult};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
+use crate::connection::api_versions_request;
 use crate::error::{Error, Result};
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
@@ -87,11 +87,7 @@ fn refresh_features(client: &Client, manager: &Arc<TransactionManager>) {
     let (client, manager) = (client.clone(), Arc::clone(manager));
     tokio::spawn(async move {
         let id = manager.transactional_id();
-        let request = ApiVersionsRequest {
-            client_software_name: "ottla".to_owned(),
-            client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
-            ..Default::default()
-        };
+        let request = api_versions_request();
         // Versions from 5 on also name the cluster.
         let sent = client.send_to_coordinator(CoordinatorKind::Transaction, id, &request, 4).await;
         match sent {

@@ -39,7 +39,7 @@ async fn send(
     let version = coordinator.version::<InitProducerIdRequest>(i16::MAX)?;
     if current.is_some() && version < NEXT_EPOCH {
         let message = "the outcome of a request is unknown, and these brokers (before Kafka 2.5) cannot assign a new epoch after that";
-        return Err(Error::new(Kind::Internal, message).as_kind(Kind::Broker).fatal());
+        return Err(Error::new(Kind::Broker, message).fatal());
     }
     let timeout = client.config().transaction_timeout.as_millis();
     let request = InitProducerIdRequest {

@@ -18,6 +18,7 @@ mod end;
 mod error_class;
 mod init_producer_id;
 mod offsets;
+mod partition_results;
 mod running_call;
 mod state;
 

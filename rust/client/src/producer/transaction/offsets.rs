@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::{ErrorClass, TransactionRequest};
 use super::init_producer_id::with_advice;
+use super::partition_results::PartitionResults;
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::consumer::ConsumerGroupMetadata;
@@ -174,34 +175,27 @@ impl OffsetCommit<'_> {
         }
     }
 
-    /// Succeeds if every offset was accepted. Of several errors, one that cannot be retried counts.
+    /// Succeeds if every offset was accepted.
     fn process_response(
         &self,
         response: TxnOffsetCommitResponse,
         coordinator: &Coordinator,
         topics: &RequestTopics<'_>,
     ) -> Result<()> {
-        let mut accepted = 0;
-        let mut failure: Option<Error> = None;
+        let mut results = PartitionResults::default();
         for topic in response.topics {
             let Some(name) = topics.topic(&topic.name, topic.topic_id) else { continue };
             for partition in topic.partitions {
-                let code = ErrorCode::from(partition.error_code);
-                if code == ErrorCode::None {
-                    accepted += 1;
-                } else if failure.as_ref().is_none_or(Error::is_transient) {
-                    let error = offset_error(coordinator.refusal(code), code);
-                    failure = Some(error.at(name, partition.partition_index));
-                }
+                results.add(match ErrorCode::from(partition.error_code) {
+                    ErrorCode::None => Ok(()),
+                    code => {
+                        let error = offset_error(coordinator.refusal(code), code);
+                        Err(error.at(name, partition.partition_index))
+                    }
+                });
             }
         }
-        match failure {
-            Some(failure) => Err(failure),
-            None if accepted < self.offsets.len() => {
-                Err(Error::new(Kind::Protocol, "the response lacks some of the partitions"))
-            }
-            None => Ok(()),
-        }
+        results.finish(self.offsets.len())
     }
 }
 
