@@ -7,7 +7,7 @@
 //! - [`retry`]: the recovery from each error code, backoff and deadlines.
 //! - [`producer`]: accumulates records in batches and sends them to partition leaders.
 //! - [`consumer`]: reads from partition leaders, alone or as a group member.
-//! - [`admin`]: creates and deletes topics.
+//! - [`admin`]: creates and deletes topics; lists, describes and aborts transactions.
 //! - [`security`]: TLS and SASL.
 //! - [`doctor`]: checks each step of each connection and reports what is wrong.
 //! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.

@@ -4,6 +4,7 @@
 //! One file per noun. Importing it starts no thread and no runtime; the first client creates the
 //! process's runtime (`runtime.rs`). Its type stubs are in `python/ottla/_core/`.
 
+mod admin;
 mod asyncio;
 mod client;
 mod config;
@@ -23,7 +24,12 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     runtime::register_fork_hooks(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<client::admin::Admin>()?;
+    module.add_class::<admin::sync::Admin>()?;
+    module.add_class::<admin::asynchronous::AsyncAdmin>()?;
+    module.add_class::<admin::transactions::OpenTransaction>()?;
+    module.add_class::<admin::transactions::ProducerState>()?;
+    module.add_class::<admin::transactions::TransactionDescription>()?;
+    module.add_class::<admin::transactions::TransactionListing>()?;
     module.add_class::<convert::record_batch::RecordBatch>()?;
     module.add_class::<client::asynchronous::AsyncClient>()?;
     module.add_class::<client::asynchronous::AsyncEvents>()?;

@@ -1,6 +1,8 @@
-//! Requests that the leader of each partition serves: one request per leader, repeated until each
-//! partition has a result.
+//! Requests to many brokers at once: to the leader of each partition, the coordinator of each group or
+//! transactional id, or all brokers. One request per broker, repeated until everything has a result.
 
+mod broker_requests;
+mod coordinator_requests;
 mod leader_requests;
 mod list_offsets;
 mod offset_for_leader_epoch;

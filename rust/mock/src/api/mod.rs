@@ -17,7 +17,9 @@ mod describe_cluster;
 mod describe_configs;
 mod describe_groups;
 mod describe_log_dirs;
+mod describe_producers;
 mod describe_quorum;
+mod describe_transactions;
 mod end_txn;
 mod fetch;
 mod find_coordinator;
@@ -27,6 +29,7 @@ mod join_group;
 mod leave_group;
 mod list_groups;
 mod list_offsets;
+mod list_transactions;
 mod metadata;
 mod node_endpoints;
 mod offset_commit;
@@ -38,6 +41,7 @@ mod sasl_authenticate;
 mod sasl_handshake;
 mod sync_group;
 mod txn_offset_commit;
+mod write_txn_markers;
 
 use std::time::Duration;
 
@@ -245,6 +249,10 @@ supported_apis! {
     AddOffsetsToTxn: add_offsets_to_txn::AddOffsetsToTxnRequest;
     EndTxn: end_txn::EndTxnRequest;
     TxnOffsetCommit: txn_offset_commit::TxnOffsetCommitRequest;
+    WriteTxnMarkers: write_txn_markers::WriteTxnMarkersRequest;
+    DescribeProducers: describe_producers::DescribeProducersRequest;
+    DescribeTransactions: describe_transactions::DescribeTransactionsRequest;
+    ListTransactions: list_transactions::ListTransactionsRequest;
     OffsetForLeaderEpoch: offset_for_leader_epoch::OffsetForLeaderEpochRequest;
     DescribeConfigs: describe_configs::DescribeConfigsRequest;
     CreatePartitions: create_partitions::CreatePartitionsRequest;

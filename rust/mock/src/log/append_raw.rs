@@ -4,13 +4,21 @@
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
-use ottla_protocol::records::control::{ControlType, Marker, build_marker};
+use ottla_protocol::records::control::{self, ControlType, build_marker};
 use ottla_protocol::records::{
     BatchBuilder, Batches, Compression, Compressor, ProducerState, RecordError, rewrite,
 };
 
 use super::{PartitionLog, StoredBatch};
 use crate::transaction::ProducerIdAndEpoch;
+
+/// The end of a transaction in a partition.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marker {
+    pub(crate) producer: ProducerIdAndEpoch,
+    pub(crate) commit: bool,
+    pub(crate) coordinator_epoch: i32,
+}
 
 impl PartitionLog {
     /// Appends a batch of magic 2 without validation; its first record gets the next offset.
@@ -66,23 +74,35 @@ impl PartitionLog {
         commit: bool,
         (leader_epoch, now): (i32, i64),
     ) -> Result<i64, ErrorCode> {
-        self.write_marker(ProducerIdAndEpoch { id: producer_id, epoch: 0 }, commit, (leader_epoch, now))
+        let producer = ProducerIdAndEpoch { id: producer_id, epoch: 0 };
+        self.write_marker(Marker { producer, commit, coordinator_epoch: 0 }, (leader_epoch, now))
     }
 
     /// Appends the marker of a coordinator; returns its offset.
     pub(crate) fn write_marker(
         &mut self,
-        producer: ProducerIdAndEpoch,
-        commit: bool,
+        Marker { producer, commit, coordinator_epoch }: Marker,
         (leader_epoch, now): (i32, i64),
     ) -> Result<i64, ErrorCode> {
-        let marker = build_marker(&Marker {
+        let marker = build_marker(&control::Marker {
             control: if commit { ControlType::Commit } else { ControlType::Abort },
             producer_id: producer.id,
             producer_epoch: producer.epoch,
-            coordinator_epoch: 0,
+            coordinator_epoch,
             timestamp: now,
         });
-        self.append_raw(marker.map_err(|_| ErrorCode::UnknownServerError)?, leader_epoch)
+        let marker = marker.map_err(|_| ErrorCode::UnknownServerError)?;
+        let offset = self.append_raw(marker, leader_epoch)?;
+        self.producers.set_coordinator_epoch(producer.id, coordinator_epoch);
+        Ok(offset)
+    }
+
+    /// Fails if a marker comes from a fenced producer or coordinator.
+    pub(crate) fn check_marker(
+        &self,
+        producer: ProducerIdAndEpoch,
+        coordinator_epoch: i32,
+    ) -> Result<(), ErrorCode> {
+        self.producers.check_marker(producer, coordinator_epoch)
     }
 }

@@ -15,7 +15,8 @@ use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::records::rewrite;
 
-use producer_state::ProducerStates;
+pub(crate) use append_raw::Marker;
+use producer_state::{ActiveProducer, ProducerStates};
 pub(crate) use read::TimestampAndOffset;
 pub(crate) use transactions::AbortedTxn;
 use transactions::Transactions;
@@ -197,6 +198,15 @@ impl PartitionLog {
             self.producers.record(&entry.batch);
             self.transactions.record(&entry.batch);
         }
+    }
+
+    /// The producers of the log and their open transactions.
+    pub(crate) fn active_producers(&self) -> Vec<ActiveProducer> {
+        let mut producers = self.producers.active();
+        for producer in &mut producers {
+            producer.transaction_start = self.transactions.start_of(producer.id);
+        }
+        producers
     }
 
     /// Advances the log start and deletes the batches before it; -1 means the high watermark.

@@ -45,6 +45,11 @@ impl Transactions {
         }
     }
 
+    /// The first offset of a producer's open transaction.
+    pub(super) fn start_of(&self, producer_id: i64) -> Option<i64> {
+        self.open.get(&producer_id).copied()
+    }
+
     /// The first offset of the oldest open transaction.
     pub(super) fn first_open(&self) -> Option<i64> {
         self.open.values().min().copied()

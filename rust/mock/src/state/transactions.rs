@@ -7,6 +7,7 @@ use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
 use super::ClusterState;
+use crate::log::Marker;
 use crate::shared::now_ms;
 use crate::transaction::{
     EndedTransaction, Initialized, ProducerIdAndEpoch, TransactionMetadata, TransactionalProducer,
@@ -96,7 +97,8 @@ impl ClusterState {
         for (topic, index) in partitions {
             if let Ok(partition) = self.partition_mut(&topic, index) {
                 let (leader_epoch, now) = (partition.leader_epoch, now_ms());
-                let written = partition.log.write_marker(marker, committed, (leader_epoch, now));
+                let marker = Marker { producer: marker, commit: committed, coordinator_epoch: 0 };
+                let written = partition.log.write_marker(marker, (leader_epoch, now));
                 if let Err(code) = written {
                     tracing::error!(topic, index, %code, "a marker could not be written");
                 }

@@ -12,6 +12,18 @@ use tokio::time::Instant;
 /// The last epoch that a coordinator assigns; the one after it fences only.
 const LAST_EPOCH: i16 = i16::MAX - 1;
 
+/// The names of Kafka's states.
+pub(crate) const STATES: &[&str] = &[
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+];
+
 /// A producer id and its epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProducerIdAndEpoch {

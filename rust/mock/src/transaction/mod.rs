@@ -12,7 +12,7 @@ use std::time::Duration;
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
-pub(crate) use metadata::{EndedTransaction, Initialized, ProducerIdAndEpoch, TransactionMetadata};
+pub(crate) use metadata::{EndedTransaction, Initialized, ProducerIdAndEpoch, STATES, TransactionMetadata};
 
 /// All transactional ids.
 #[derive(Debug, Default)]
@@ -39,6 +39,10 @@ impl TransactionRegistry {
 
     pub(crate) fn get_mut(&mut self, id: &str) -> Option<&mut TransactionMetadata> {
         self.ids.get_mut(id)
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<&TransactionMetadata> {
+        self.ids.get(id)
     }
 
     /// All ids with their entries, in order.

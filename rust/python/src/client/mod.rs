@@ -1,11 +1,10 @@
-//! `Client`, `AsyncClient` and `Admin`: metadata, offsets, events, topics.
+//! `Client` and `AsyncClient`: metadata, offsets, events.
 //!
 //! - `client_ops`: each operation once, as a future; `sync` blocks on it, `asynchronous` returns it to
 //!   asyncio.
 //! - `client_arg`: the client that a producer, consumer or admin uses.
 //! - `cluster`, `connection_status`, `events`, `metrics`: the results.
 
-pub(crate) mod admin;
 pub(crate) mod asynchronous;
 pub(crate) mod client_arg;
 pub(crate) mod client_ops;

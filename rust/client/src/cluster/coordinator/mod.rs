@@ -7,26 +7,21 @@
 //! never removes a newer entry. Requests use a connection of their own role, so that a heartbeat never
 //! waits behind a fetch's long poll.
 
+mod find;
 mod roles;
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 
-use ottla_protocol::messages::find_coordinator::{
-    Coordinator as Found, FindCoordinatorRequest, FindCoordinatorResponse,
-};
 use ottla_protocol::{ErrorCode, Request};
 use parking_lot::Mutex;
 use tokio::time::Duration;
 
-use crate::cluster::{Client, Route};
+use crate::cluster::Client;
 use crate::connection::{Connection, ConnectionRole, Endpoint};
 use crate::error::{Error, Kind, Result};
 use crate::retry::recovery::{Recovery, recovery};
-
-/// The first version that looks up several keys at once (KIP-699).
-const BATCHED_LOOKUPS: i16 = 4;
 
 /// What the coordinator coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,7 +40,7 @@ impl CoordinatorKind {
         }
     }
 
-    fn role(self) -> ConnectionRole {
+    pub(crate) fn role(self) -> ConnectionRole {
         match self {
             Self::Group => ConnectionRole::Coordinator,
             Self::Transaction => ConnectionRole::TransactionCoordinator,
@@ -272,50 +267,5 @@ impl Client {
                 Err(error)
             }
         }
-    }
-
-    async fn find_coordinator(&self, kind: CoordinatorKind, key: &str) -> Result<(i32, Endpoint)> {
-        let connection = self.connection(Route::Any).await?;
-        let version = connection.version::<FindCoordinatorRequest>(i16::MAX)?;
-        let response = connection.request(&build_request(kind, key, version), version).await?;
-        connection.throttle(response.throttle_time_ms);
-        process_response(response, kind, key)
-            .map_err(|error| error.api(ottla_protocol::ApiKey::FindCoordinator).address(connection.address()))
-    }
-}
-
-fn build_request(kind: CoordinatorKind, key: &str, version: i16) -> FindCoordinatorRequest {
-    let key_type = kind.key_type();
-    match version {
-        BATCHED_LOOKUPS.. => {
-            FindCoordinatorRequest { key_type, coordinator_keys: vec![key.to_owned()], ..Default::default() }
-        }
-        _ => FindCoordinatorRequest { key_type, key: key.to_owned(), ..Default::default() },
-    }
-}
-
-fn process_response(
-    response: FindCoordinatorResponse,
-    kind: CoordinatorKind,
-    key: &str,
-) -> Result<(i32, Endpoint)> {
-    let FindCoordinatorResponse { error_code, error_message, node_id, host, port, mut coordinators, .. } =
-        response;
-    let found = match coordinators.iter().position(|found| found.key == key) {
-        Some(at) => coordinators.swap_remove(at),
-        None if coordinators.is_empty() => {
-            Found { node_id, host, port, error_code, error_message, ..Found::default() }
-        }
-        None => {
-            let message = format!("the response lacks the requested {}", kind.name());
-            return Err(Error::new(Kind::Protocol, message));
-        }
-    };
-    ErrorCode::from(found.error_code).ok().map_err(|code| {
-        Error::from_code(code).prefixed(format_args!("no coordinator of the {} {key}", kind.name()))
-    })?;
-    match u16::try_from(found.port) {
-        Ok(port @ 1..) => Ok((found.node_id, Endpoint { host: found.host, port })),
-        _ => Err(Error::new(Kind::Protocol, format!("{} is not a valid coordinator port", found.port))),
     }
 }

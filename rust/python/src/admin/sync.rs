@@ -1,21 +1,17 @@
-//! `Admin`: topics and the offsets of groups.
+//! `Admin`: the class, topics and the offsets of groups. Each call blocks on a future of `admin_ops`.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
-use ottla_client::admin::NewTopic;
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::{CommittedOffset, commit, committed};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::admin::admin_ops::{self, new_topic};
 use crate::client::client_arg::resolve_connected_client;
-use crate::convert::errors;
 use crate::runtime::{ProcessLocal, seconds, wait_for};
 
-/// A client that creates and deletes topics, and reads and alters the offsets of groups.
+/// A client that manages topics, the offsets of groups, and transactions.
 ///
 /// Use it in a ``with`` block, or ``close()`` it.
 ///
@@ -37,8 +33,10 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    fn timeout(&self, timeout: Option<f64>) -> PyResult<Duration> {
-        seconds(timeout, self.core.get()?.config().default_api_timeout)
+    /// Returns a core to move into a call's future, and the call's timeout.
+    pub(super) fn call(&self, timeout: Option<f64>) -> PyResult<(Core, Duration)> {
+        let core = self.core.get()?;
+        Ok((core.clone(), seconds(timeout, core.config().default_api_timeout)?))
     }
 }
 
@@ -82,15 +80,9 @@ impl Admin {
         configs: Option<BTreeMap<String, String>>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        if partitions.is_some_and(|partitions| partitions < 1) {
-            return Err(errors::config(
-                py,
-                format!("partitions is {}: expected 1 or more", partitions.unwrap_or(0)),
-            ));
-        }
-        let configs = configs.unwrap_or_default().into_iter().collect();
-        let topic = NewTopic { name, partitions, replication, configs };
-        wait_for(py, self.core.get()?.create_topics(&[topic], self.timeout(timeout)?))
+        let topic = new_topic(py, name, partitions, replication, configs)?;
+        let (core, timeout) = self.call(timeout)?;
+        wait_for(py, admin_ops::create_topic(core, topic, timeout))
     }
 
     /// Delete a topic.
@@ -106,7 +98,8 @@ impl Admin {
     ///     TimeoutError: the controller did not respond in time.
     #[pyo3(signature = (name, *, timeout=None))]
     fn delete_topic(&self, py: Python<'_>, name: String, timeout: Option<f64>) -> PyResult<()> {
-        wait_for(py, self.core.get()?.delete_topics(&[name], self.timeout(timeout)?))
+        let (core, timeout) = self.call(timeout)?;
+        wait_for(py, admin_ops::delete_topic(core, name, timeout))
     }
 
     /// Set the committed offsets of a group without members; creates the group if needed.
@@ -124,28 +117,12 @@ impl Admin {
     fn alter_consumer_group_offsets(
         &self,
         py: Python<'_>,
-        group_id: &str,
+        group_id: String,
         offsets: BTreeMap<(String, i32), i64>,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        let core = self.core.get()?;
-        let timeout = self.timeout(timeout)?;
-        let offsets: HashMap<_, _> = offsets
-            .into_iter()
-            .map(|((topic, partition), offset)| {
-                let committed = CommittedOffset { offset, ..CommittedOffset::default() };
-                ((Arc::<str>::from(topic), partition), committed)
-            })
-            .collect();
-        let results =
-            wait_for(py, commit(core, &ConsumerGroupMetadata::without_member(group_id), offsets, timeout))?;
-        let mut failed: Vec<_> =
-            results.into_iter().filter_map(|(at, result)| Some((at, result.err()?))).collect();
-        failed.sort_by(|a, b| a.0.cmp(&b.0));
-        match failed.first() {
-            Some((_, error)) => Err(errors::raise(py, error)),
-            None => Ok(()),
-        }
+        let (core, timeout) = self.call(timeout)?;
+        wait_for(py, admin_ops::alter_group_offsets(core, group_id, offsets, timeout))
     }
 
     /// Return the offsets that a group has committed.
@@ -164,19 +141,11 @@ impl Admin {
     fn list_consumer_group_offsets(
         &self,
         py: Python<'_>,
-        group_id: &str,
+        group_id: String,
         timeout: Option<f64>,
     ) -> PyResult<BTreeMap<(String, i32), i64>> {
-        let core = self.core.get()?;
-        let timeout = self.timeout(timeout)?;
-        let offsets = wait_for(
-            py,
-            committed(core, &ConsumerGroupMetadata::without_member(group_id), None, false, timeout),
-        )?;
-        let offset = |((topic, partition), at): ((Arc<str>, i32), Option<CommittedOffset>)| {
-            Some(((topic.to_string(), partition), at?.offset))
-        };
-        Ok(offsets.into_iter().filter_map(offset).collect())
+        let (core, timeout) = self.call(timeout)?;
+        wait_for(py, admin_ops::list_group_offsets(core, group_id, timeout))
     }
 
     /// Close the connections, unless they belong to a shared client.

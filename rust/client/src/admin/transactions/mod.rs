@@ -1,0 +1,23 @@
+//! Operations on transactions: list, describe, find the open ones of partitions, and abort them.
+//!
+//! - [`list`](Client::list_transactions): the transactional ids of all coordinators (KIP-664).
+//! - [`describe`](Client::describe_transactions): the transaction of each id.
+//! - [`producers`](Client::describe_producers): the producers that partition leaders know.
+//! - [`open`](Client::open_transactions): which transactions keep the last stable offset of partitions back.
+//! - [`fence`](Client::fence_producers) and [`abort`](Client::abort_hanging_transaction): end them.
+
+mod abort;
+mod describe;
+mod fence;
+mod list;
+mod open;
+mod producers;
+
+pub use describe::TransactionDescription;
+pub use fence::FencedProducer;
+pub use list::{TransactionFilter, TransactionListing};
+pub use open::OpenTransaction;
+pub use producers::ProducerState;
+
+#[cfg(doc)]
+use crate::cluster::Client;

@@ -1,0 +1,176 @@
+//! `AsyncAdmin`: `Admin` for asyncio, over the same `admin_ops`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ottla_client::Client as Core;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::admin::admin_ops::{self, new_topic};
+use crate::asyncio::{FutureResult, start};
+use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::runtime::{ProcessLocal, seconds};
+
+/// ``Admin`` for asyncio: calls that block there return a native future of the running loop here.
+///
+/// Use it in an ``async with`` block, or ``close()`` it. Creating it does not connect it: the block,
+/// ``connect()`` or the first call does.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections it
+///         shares.
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+///         underscores and take precedence. See ``Client``.
+///     timeout: seconds for ``connect()`` to find the cluster. Default: ``default.api.timeout.ms``.
+///
+/// Raises:
+///     ConfigError: a key or a value is invalid, or a client is combined with configuration.
+#[pyclass(frozen, module = "ottla")]
+pub(crate) struct AsyncAdmin {
+    core: ProcessLocal<Core>,
+    /// Whether the client was created for this object and is closed with it.
+    own_client: bool,
+    /// For connecting.
+    timeout: Duration,
+}
+
+impl AsyncAdmin {
+    /// Returns a core to move into a call's future, and the call's timeout.
+    pub(super) fn call(&self, timeout: Option<f64>) -> PyResult<(Core, Duration)> {
+        let core = self.core.get()?;
+        Ok((core.clone(), seconds(timeout, core.config().default_api_timeout)?))
+    }
+}
+
+#[pymethods]
+impl AsyncAdmin {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (core, own_client) = resolve_client(py, "AsyncAdmin", bootstrap, config, kwargs)?;
+        let timeout = seconds(timeout, core.config().default_api_timeout)?;
+        Ok(Self { core: ProcessLocal::new(core), own_client, timeout })
+    }
+
+    /// Connect to the cluster, unless it is connected already.
+    ///
+    /// Raises:
+    ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+    ///     BootstrapError: no bootstrap server could be used; the message lists each with its
+    ///         cause.
+    fn connect<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
+        let connected = connect_if_new(self.core.get()?.clone(), self.own_client, self.timeout);
+        start(py, connected, |py, ()| Ok(py.None()))
+    }
+
+    /// Create a topic, and wait until all its partitions have leaders; see ``Admin.create_topic``.
+    ///
+    /// Args:
+    ///     name: the topic's name.
+    ///     partitions: the number of partitions. Default: the cluster's ``num.partitions``.
+    ///     replication: the number of replicas. Default: the cluster's
+    ///         ``default.replication.factor``.
+    ///     configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    #[pyo3(signature = (name, partitions=None, replication=None, configs=None, *, timeout=None))]
+    fn create_topic<'py>(
+        &self,
+        py: Python<'py>,
+        name: String,
+        partitions: Option<i32>,
+        replication: Option<i16>,
+        configs: Option<BTreeMap<String, String>>,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let topic = new_topic(py, name, partitions, replication, configs)?;
+        let (core, timeout) = self.call(timeout)?;
+        start(py, admin_ops::create_topic(core, topic, timeout), |py, ()| Ok(py.None()))
+    }
+
+    /// Delete a topic; see ``Admin.delete_topic``.
+    ///
+    /// Args:
+    ///     name: the topic's name.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    #[pyo3(signature = (name, *, timeout=None))]
+    fn delete_topic<'py>(&self, py: Python<'py>, name: String, timeout: Option<f64>) -> FutureResult<'py> {
+        let (core, timeout) = self.call(timeout)?;
+        start(py, admin_ops::delete_topic(core, name, timeout), |py, ()| Ok(py.None()))
+    }
+
+    /// Set the committed offsets of a group without members; see
+    /// ``Admin.alter_consumer_group_offsets``.
+    ///
+    /// Args:
+    ///     group_id: the group (``group.id``).
+    ///     offsets: the offset of the next record to read, by ``(topic, partition)``.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    #[pyo3(signature = (group_id, offsets, *, timeout=None))]
+    fn alter_consumer_group_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        group_id: String,
+        offsets: BTreeMap<(String, i32), i64>,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (core, timeout) = self.call(timeout)?;
+        start(py, admin_ops::alter_group_offsets(core, group_id, offsets, timeout), |py, ()| Ok(py.None()))
+    }
+
+    /// Return the offsets that a group has committed; see ``Admin.list_consumer_group_offsets``.
+    ///
+    /// Args:
+    ///     group_id: the group (``group.id``).
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The offset of the next record to read, by ``(topic, partition)``.
+    #[pyo3(signature = (group_id, *, timeout=None))]
+    fn list_consumer_group_offsets<'py>(
+        &self,
+        py: Python<'py>,
+        group_id: String,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (core, timeout) = self.call(timeout)?;
+        start(py, admin_ops::list_group_offsets(core, group_id, timeout), |py, offsets| {
+            offsets.into_py_any(py)
+        })
+    }
+
+    /// Close the connections, unless they belong to a shared client.
+    fn close<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
+        let (core, own_client) = (self.core.get()?.clone(), self.own_client);
+        let close = async move {
+            if own_client {
+                core.close();
+            }
+            Ok(())
+        };
+        start(py, close, |py, ()| Ok(py.None()))
+    }
+
+    fn __aenter__<'py>(this: Py<Self>, py: Python<'py>) -> FutureResult<'py> {
+        let admin = this.get();
+        let connected = connect_if_new(admin.core.get()?.clone(), admin.own_client, admin.timeout);
+        let this = this.clone_ref(py);
+        start(py, connected, |_, ()| Ok(this.into_any()))
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'_, PyAny>) -> FutureResult<'py> {
+        self.close(py)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("AsyncAdmin(bootstrap={:?})", self.core.get()?.config().bootstrap_servers.join(",")))
+    }
+}

@@ -1,0 +1,103 @@
+//! The operations as futures, and their arguments.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla_client::admin::transactions as core;
+use ottla_client::{Client, IfMissing, Result, TopicPartition};
+use pyo3::prelude::*;
+
+use super::results::{OpenTransaction, Producers, TransactionDescription, TransactionListing, producers};
+use crate::admin::item_errors::ItemErrors;
+use crate::runtime::seconds;
+
+/// The arguments of `list_transactions`.
+pub(super) fn filter(
+    states: Option<Vec<String>>,
+    producer_ids: Option<Vec<i64>>,
+    running_longer_than: Option<f64>,
+    id_pattern: Option<String>,
+) -> PyResult<core::TransactionFilter> {
+    let running_longer_than =
+        running_longer_than.map(|time| seconds(Some(time), Duration::ZERO)).transpose()?;
+    Ok(core::TransactionFilter {
+        states: states.unwrap_or_default(),
+        producer_ids: producer_ids.unwrap_or_default(),
+        running_longer_than,
+        id_pattern,
+    })
+}
+
+pub(super) fn partitions(partitions: Vec<(String, i32)>) -> Vec<TopicPartition> {
+    partitions.into_iter().map(|(topic, partition)| (Arc::from(topic), partition)).collect()
+}
+
+pub(super) async fn list(
+    client: Client,
+    filter: core::TransactionFilter,
+    timeout: Duration,
+) -> Result<Vec<TransactionListing>> {
+    let listed = client.list_transactions(&filter, timeout).await?;
+    Ok(listed.into_iter().map(TransactionListing::from).collect())
+}
+
+/// A result for each transactional id.
+pub(super) type Described = BTreeMap<String, Result<core::TransactionDescription>>;
+
+pub(super) async fn describe(client: Client, ids: Vec<String>, timeout: Duration) -> Result<Described> {
+    client.describe_transactions(ids, timeout).await
+}
+
+pub(super) fn described(py: Python<'_>, results: Described, errors: ItemErrors) -> PyResult<Py<PyAny>> {
+    errors.to_dict(py, results, |py, described| {
+        Ok(Py::new(py, TransactionDescription::from(described))?.into_any())
+    })
+}
+
+pub(super) async fn describe_producers(
+    client: Client,
+    partitions: Vec<TopicPartition>,
+    timeout: Duration,
+) -> Result<Producers> {
+    Ok(producers(client.describe_producers(partitions, timeout).await?))
+}
+
+/// The open transactions of all partitions of topics.
+pub(super) async fn list_open(
+    client: Client,
+    topics: Vec<String>,
+    timeout: Duration,
+) -> Result<Vec<OpenTransaction>> {
+    let topics: Vec<Arc<str>> = topics.into_iter().map(Arc::from).collect();
+    let topics = client.topics(&topics, IfMissing::Fail, timeout).await?;
+    let partitions = topics.iter().flat_map(|topic| {
+        topic.partitions.iter().map(|partition| (Arc::clone(&topic.name), partition.index))
+    });
+    let partitions: Vec<TopicPartition> = partitions.collect();
+    let open = client.open_transactions(partitions, timeout).await?;
+    Ok(open.into_iter().map(OpenTransaction::from).collect())
+}
+
+/// A result for each transactional id.
+pub(super) type Fenced = BTreeMap<String, Result<core::FencedProducer>>;
+
+pub(super) async fn fence(client: Client, ids: Vec<String>, timeout: Duration) -> Result<Fenced> {
+    client.fence_producers(ids, timeout).await
+}
+
+pub(super) fn fenced(py: Python<'_>, results: Fenced, errors: ItemErrors) -> PyResult<Py<PyAny>> {
+    errors.to_dict(py, results, |py, fenced| {
+        let pair = (fenced.producer_id, fenced.producer_epoch);
+        Ok(pair.into_pyobject(py)?.into_any().unbind())
+    })
+}
+
+pub(super) async fn abort_hanging(
+    client: Client,
+    partition: TopicPartition,
+    start_offset: i64,
+    timeout: Duration,
+) -> Result<()> {
+    client.abort_hanging_transaction(&partition, start_offset, timeout).await
+}
