@@ -8,7 +8,7 @@ use crate::support::*;
 use ottla_client::Kind;
 use ottla_client::consumer::ConsumerGroupMetadata;
 use ottla_client::consumer::offsets::CommittedOffset;
-use ottla_mock::{ApiLimit, MockConfig};
+use ottla_mock::{ApiLimit, MockConfig, TopicSpec};
 use ottla_protocol::ApiKey;
 
 #[tokio::test(start_paused = true)]
@@ -118,6 +118,34 @@ async fn offsets_are_committed_with_the_transaction_or_not_at_all() {
         assert_eq!(committed(), Some(5), "level {level}");
         let registrations = cluster.request_count(None, ApiKey::AddOffsetsToTxn);
         assert_eq!(registrations, if level == 0 { 2 } else { 0 });
+    }
+}
+
+/// Positions from committed offsets have no topic id, and those after records have one. The producer may not
+/// know the topic, which only the consumer reads.
+#[tokio::test(start_paused = true)]
+async fn offsets_with_and_without_a_topic_id_are_committed_together() {
+    for level in LEVELS {
+        let cluster = cluster_at(level).await;
+        cluster.create_topic(TopicSpec::new("source").partitions(2)).expect("a topic");
+        let topic_id = cluster.topic("source").expect("a topic").id;
+        let producer = initialized(&cluster, &[]).await;
+        producer.begin_transaction().expect("begun");
+        let with_id = CommittedOffset { offset: 7, topic_id, ..CommittedOffset::default() };
+        let without_id = CommittedOffset { offset: 3, ..CommittedOffset::default() };
+        // Whichever comes first.
+        for _ in 0..8 {
+            let offsets = HashMap::from([
+                (("source".into(), 0), without_id.clone()),
+                (("source".into(), 1), with_id.clone()),
+            ]);
+            let member = ConsumerGroupMetadata::without_member("g");
+            within_deadline(producer.send_offsets_to_transaction(offsets, &member)).await.expect("added");
+        }
+        commit(&producer).await.expect("committed");
+        let committed = [0, 1].map(|partition| cluster.committed("g", "source", partition));
+        let committed = committed.map(|committed| committed.map(|committed| committed.offset));
+        assert_eq!(committed, [Some(3), Some(7)], "level {level}");
     }
 }
 

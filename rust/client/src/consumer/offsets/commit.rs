@@ -14,7 +14,7 @@ use ottla_protocol::messages::offset_commit::{
 use ottla_protocol::wire::Uuid;
 use tokio::time::Duration;
 
-use super::{CommittedOffset, RequestTopics, is_about_member, recover};
+use super::{CommittedOffset, RequestTopics, add_topic_id, is_about_member, recover};
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::consumer::ConsumerGroupMetadata;
@@ -84,29 +84,23 @@ pub async fn commit(
     }
 }
 
-/// Fails the offsets of deleted topics and returns the ids of the others. An offset keeps its topic id,
-/// even while the metadata does not know the topic.
+/// Fails the offsets of deleted topics and returns the ids of the others. An offset keeps its topic id
+/// from the first attempt on.
 fn check_ids(
     snapshot: &Snapshot,
     pending: &mut HashMap<TopicPartition, CommittedOffset>,
     results: &mut CommitResults,
 ) -> HashMap<Arc<str>, Uuid> {
-    let mut ids: HashMap<Arc<str>, Uuid> = HashMap::new();
-    pending.retain(|(topic, partition), committed| {
-        let now = snapshot.topic(topic).map_or(Uuid::ZERO, |topic| topic.id);
-        if committed.topic_id.is_zero() {
-            committed.topic_id = now;
+    let mut ids = HashMap::new();
+    pending.retain(|partition, committed| match add_topic_id(&mut ids, snapshot, partition, committed) {
+        Ok(id) => {
+            committed.topic_id = id;
+            true
         }
-        let id = committed.topic_id;
-        let same = (now.is_zero() || now == id)
-            && (id.is_zero() || *ids.entry(Arc::clone(topic)).or_insert(id) == id);
-        if !same {
-            let message =
-                "not committed: the topic was deleted and recreated, and the offset belongs to the deleted one";
-            let error = Error::with_code(ErrorCode::UnknownTopicId, message).at(topic, *partition);
-            results.insert((Arc::clone(topic), *partition), Err(error));
+        Err(error) => {
+            results.insert(partition.clone(), Err(error));
+            false
         }
-        same
     });
     ids
 }

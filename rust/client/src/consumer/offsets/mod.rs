@@ -41,6 +41,26 @@ pub struct CommittedOffset {
     pub topic_id: Uuid,
 }
 
+/// Returns the id of an offset's topic, zero if it is unknown, and adds a known one to `ids`. Fails if the
+/// offset belongs to a deleted topic: one that was recreated with another id.
+pub(crate) fn add_topic_id(
+    ids: &mut HashMap<Arc<str>, Uuid>,
+    snapshot: &Snapshot,
+    (topic, partition): &TopicPartition,
+    committed: &CommittedOffset,
+) -> Result<Uuid> {
+    let now = snapshot.topic(topic).map_or(Uuid::ZERO, |topic| topic.id);
+    let id = if committed.topic_id.is_zero() { now } else { committed.topic_id };
+    let is_current = now.is_zero() || now == id;
+    // Offsets without an id may be mixed with others while the metadata does not know the topic.
+    if is_current && (id.is_zero() || *ids.entry(Arc::clone(topic)).or_insert(id) == id) {
+        return Ok(id);
+    }
+    let message =
+        "not committed: the topic was deleted and recreated, and the offset belongs to the deleted one";
+    Err(Error::with_code(ErrorCode::UnknownTopicId, message).at(topic, *partition))
+}
+
 /// The topics of a request, by name, and by id if all topics have one.
 pub(crate) struct RequestTopics<'a> {
     pub(crate) topics: BTreeMap<&'a str, RequestTopic<'a>>,

@@ -24,7 +24,7 @@ use super::partition_results::PartitionResults;
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::consumer::ConsumerGroupMetadata;
-use crate::consumer::offsets::{CommittedOffset, RequestTopics};
+use crate::consumer::offsets::{CommittedOffset, RequestTopics, add_topic_id};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Snapshot;
 use crate::producer::idempotence::ProducerIdAndEpoch;
@@ -134,16 +134,9 @@ impl OffsetCommit<'_> {
     /// The topic id of each offset. Fails for a topic that was recreated since the offset was read.
     fn topic_ids(&self, snapshot: &Snapshot) -> Result<HashMap<Arc<str>, Uuid>> {
         let mut ids = HashMap::new();
-        for ((topic, partition), committed) in self.offsets {
-            let now = snapshot.topic(topic).map_or(Uuid::ZERO, |topic| topic.id);
-            let id = if committed.topic_id.is_zero() { now } else { committed.topic_id };
-            let known = *ids.entry(Arc::clone(topic)).or_insert(id);
-            if known != id || !(now.is_zero() || now == id) {
-                let message = "not committed: the topic was deleted and recreated, and the offset belongs to the deleted one";
-                return Err(Error::with_code(ErrorCode::UnknownTopicId, message)
-                    .as_kind(Kind::TransactionAbortable)
-                    .at(topic, *partition));
-            }
+        for (partition, committed) in self.offsets {
+            add_topic_id(&mut ids, snapshot, partition, committed)
+                .map_err(|error| error.as_kind(Kind::TransactionAbortable))?;
         }
         Ok(ids)
     }
