@@ -2,8 +2,9 @@
 
 ``Client`` looks up metadata and offsets, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a
 bounded part of a topic as Arrow, ``transform`` reads and writes exactly once, and ``Admin`` manages
-topics and the offsets of groups.
-``AsyncClient``, ``AsyncProducer`` and ``AsyncConsumer`` are their counterparts for asyncio.
+topics, the offsets of groups, and transactions.
+``AsyncClient``, ``AsyncProducer``, ``AsyncConsumer`` and ``AsyncAdmin`` are their counterparts for
+asyncio.
 ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and writes in PySpark, and
 ``diagnose`` checks connections.
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from ottla import errors
 from ottla._core import (
     Admin,
+    AsyncAdmin,
     AsyncBatchDelivery,
     AsyncClient,
     AsyncEvents,
@@ -35,13 +37,17 @@ from ottla._core import (
     GroupMetadata,
     OffsetAndMetadata,
     OffsetAndTimestamp,
+    OpenTransaction,
     Partition,
     Producer,
+    ProducerState,
     Record,
     RecordBatch,
     RecordMetadata,
     Scan,
     Topic,
+    TransactionDescription,
+    TransactionListing,
     __version__,
     partition_for_key,
     partitions_for_keys,
@@ -69,6 +75,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Admin",
+    "AsyncAdmin",
     "AsyncBatchDelivery",
     "AsyncClient",
     "AsyncConsumer",
@@ -88,15 +95,19 @@ __all__ = [
     "Metrics",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OpenTransaction",
     "Partition",
     "Producer",
     "ProducerMetrics",
+    "ProducerState",
     "Record",
     "RecordBatch",
     "RecordMetadata",
     "Scan",
     "Topic",
     "TopicMetrics",
+    "TransactionDescription",
+    "TransactionListing",
     "TransformSummary",
     "__version__",
     "assignors",

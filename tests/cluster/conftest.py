@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -31,6 +31,16 @@ class Brokers:
     def set_transaction_version(self, level: int) -> None:
         """Finalize a level of the feature ``transaction.version``."""
         self.cluster.set_transaction_version(level)
+
+    def leave_transaction_hanging(
+        self, topic: str, partition: int, producer_id: int, values: Sequence[str]
+    ) -> None:
+        """Write records of a transaction that no coordinator knows, and that none will end."""
+        if isinstance(self.cluster, MockCluster):
+            encoded = [value.encode() for value in values]
+            self.cluster.append_in_transaction(topic, partition, producer_id, encoded)
+        else:
+            self.cluster.leave_transaction_hanging(topic, partition, producer_id, values)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Delete the records before an offset."""

@@ -58,6 +58,38 @@ def test_nothing_is_written_and_no_topic_is_created(mock_cluster: MockCluster) -
     assert mock_cluster.request_count("Produce") == 0
 
 
+def test_a_hanging_transaction(mock_cluster: MockCluster, topic: str) -> None:
+    mock_cluster.append(topic, 1, [b"before"])
+    for partition in (0, 1):
+        mock_cluster.append_in_transaction(topic, partition, 99, [b"never ended"])
+    report = diagnose(mock_cluster)
+    assert report.ok
+    assert codes(report, "warning") == ["transaction_hangs"]
+    check("hanging_transaction", report, mock_cluster)
+    denied = Fault.error("TOPIC_AUTHORIZATION_FAILED")
+    mock_cluster.inject(denied, api="DescribeProducers")
+    assert codes(diagnose(mock_cluster), "warning") == []
+
+
+def test_an_open_transaction_is_no_finding_unless_it_lasts(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    with ottla.Producer(mock_cluster.bootstrap, transactional_id="billing") as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, b"open", partition=1).result(10)
+        report = diagnose(mock_cluster, topic=topic)
+        assert codes(report, "warning") == []
+        [found] = report.facts.open_transactions
+        assert (found.partition, found.transactional_id, found.timeout) == (1, "billing", 60.0)
+        assert not found.is_hanging
+        # Nothing is concluded about a producer if a coordinator does not respond.
+        mock_cluster.inject(Fault.error("COORDINATOR_LOAD_IN_PROGRESS"), api="ListTransactions")
+        [found] = diagnose(mock_cluster, topic=topic).facts.open_transactions
+        assert (found.transactional_id, found.is_hanging) == (None, False)
+        producer.abort_transaction()
+
+
 def test_a_dead_bootstrap_server_is_a_warning(mock_cluster: MockCluster, topic: str) -> None:
     mock_cluster.stop_broker(2)
     report = diagnose(mock_cluster, broker=None)

@@ -13,7 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # not in its __all__
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its __all__
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    OffsetSpec,
+)
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.jars import REPOSITORY, jar_directory, java
@@ -190,6 +196,37 @@ class KafkaAdmin:
                 process.kill()
                 # The pipe must not be closed while the thread reads it.
                 reader.join()
+
+    def leave_transaction_hanging(
+        self, topic: str, partition: int, producer_id: int, values: Sequence[str]
+    ) -> None:
+        """Write records of a transaction that no coordinator knows, and that none will end.
+
+        Brokers prevent this by verifying transactions (KIP-890), which is off meanwhile.
+        """
+        leader = self._client.list_topics(topic).topics[topic].partitions[partition].leader
+        broker = self._client.list_topics(topic).brokers[leader]
+        arguments = [str(broker.host), str(broker.port), topic, str(partition), str(producer_id)]
+        self._verify_transactions(leader, verify=False)
+        try:
+            subprocess.run(
+                [*_java_source("HangingTransaction.java"), *arguments, *values],
+                check=True,
+                timeout=_WAIT_TIMEOUT,
+            )
+        finally:
+            self._verify_transactions(leader, verify=True)
+
+    def _verify_transactions(self, broker: int, *, verify: bool) -> None:
+        entry = ConfigEntry(
+            "transaction.partition.verification.enable",
+            str(verify).lower(),
+            incremental_operation=AlterConfigOpType.SET,
+        )
+        resource = ConfigResource("broker", str(broker), incremental_configs=[entry])
+        futures = self._client.incremental_alter_configs([resource])
+        [future] = futures.values()
+        future.result(_REQUEST_TIMEOUT)
 
     def members(self, timeout: float = _REQUEST_TIMEOUT) -> set[int]:
         """Return the brokers that every live broker reports as alive."""

@@ -14,6 +14,7 @@ from ottla.doctor.facts import (
     Coordinator,
     Endpoint,
     Facts,
+    OpenTransaction,
     PartitionCheck,
     Step,
     Topics,
@@ -260,3 +261,41 @@ def test_colours_and_plain_marks() -> None:
     plain = render(seen, judge(seen), Style(ascii=True))
     assert plain.isascii()
     assert "ok a.example.com:9092" in plain.replace("ok broker 1 at ", "ok ")
+
+
+def open_transaction(partition: int, seconds: float, **more: object) -> OpenTransaction:
+    """A transaction that began so long before the second 1,000,000."""
+    start_time = round((1_000_000 - seconds) * 1000)
+    base = OpenTransaction("orders", partition, 17, 99, start_time, "billing", start_time, 900.0)
+    return dataclasses.replace(base, **more)  # type: ignore[arg-type]
+
+
+def transaction_findings(*found: OpenTransaction) -> list[Finding]:
+    seen = facts([endpoint("b1.example.com")], open_transactions=found)
+    return [each for each in judge(seen, 1_000_000) if each.code.startswith("transaction_")]
+
+
+def test_a_transaction_that_is_open_for_long_is_named_once() -> None:
+    [finding] = transaction_findings(
+        open_transaction(0, 400), open_transaction(2, 400), open_transaction(1, 59, producer_id=3)
+    )
+    assert (finding.severity, finding.code) == ("warning", "transaction_open")
+    assert "'billing' has been open for 6 min of at most 15 min" in finding.summary
+    assert "2 partitions (orders-0 at offset 17, orders-2 at offset 17)" in finding.summary
+    assert "ottla transactions abort --id billing --yes" in finding.fix
+    [finding] = transaction_findings(
+        open_transaction(0, 7500, transactional_id=None, timeout=None, start_time=None)
+    )
+    assert "producer 99, whose transactional id this principal may not see" in finding.summary
+    assert "for 2 h 5 min and keeps back 1 partition" in finding.summary
+    assert "ottla transactions" not in finding.fix
+
+
+def test_a_hanging_transaction_is_named_with_its_last_record() -> None:
+    [finding] = transaction_findings(
+        # The producer's current transaction is another one.
+        open_transaction(0, 30, is_hanging=True, last_timestamp=(1_000_000 - 7200) * 1000)
+    )
+    assert (finding.severity, finding.code) == ("warning", "transaction_hangs")
+    assert "written 2 h 0 min ago" in finding.summary
+    assert "ottla transactions abort -t orders -p 0 --start-offset 17 --yes" in finding.fix

@@ -78,7 +78,15 @@ def test_what_is_not_implemented_is_not_there() -> None:
     assert not hasattr(ottla, "ShareConsumer")
     admin = {name for name in dir(ottla.Admin) if not name.startswith("_")}
     offsets = {"alter_consumer_group_offsets", "list_consumer_group_offsets"}
-    assert admin == {"close", "create_topic", "delete_topic", *offsets}
+    transactions = {
+        "abort_hanging_transaction",
+        "describe_producers",
+        "describe_transactions",
+        "fence_producers",
+        "list_open_transactions",
+        "list_transactions",
+    }
+    assert admin == {"close", "create_topic", "delete_topic", *offsets, *transactions}
 
 
 def test_what_it_does_is_there() -> None:

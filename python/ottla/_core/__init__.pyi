@@ -5,6 +5,7 @@ one extension module, which has all of these names.
 """
 
 from ottla._core.admin import Admin
+from ottla._core.async_admin import AsyncAdmin
 from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
 from ottla._core.client import AsyncClient, Client
@@ -31,10 +32,17 @@ from ottla._core.partitioner import Array, partition_for_key, partitions_for_key
 from ottla._core.producer import Producer
 from ottla._core.records import Record, RecordBatch
 from ottla._core.scan import Scan
+from ottla._core.transactions import (
+    OpenTransaction,
+    ProducerState,
+    TransactionDescription,
+    TransactionListing,
+)
 
 __all__ = [
     "Admin",
     "Array",
+    "AsyncAdmin",
     "AsyncBatchDelivery",
     "AsyncClient",
     "AsyncConsumerBase",
@@ -58,14 +66,18 @@ __all__ = [
     "MockCluster",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OpenTransaction",
     "Partition",
     "Producer",
+    "ProducerState",
     "RebalanceChange",
     "Record",
     "RecordBatch",
     "RecordMetadata",
     "Scan",
     "Topic",
+    "TransactionDescription",
+    "TransactionListing",
     "__version__",
     "config_row_of",
     "config_rows",

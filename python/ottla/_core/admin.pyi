@@ -1,17 +1,24 @@
-"""Creating and deleting topics, and the offsets of groups."""
+"""Topics, the offsets of groups, and transactions."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, final
+from typing import Any, Literal, final, overload
 
 from typing_extensions import Unpack
 
 from ottla._core.client import Client
+from ottla._core.transactions import (
+    OpenTransaction,
+    ProducerState,
+    TransactionDescription,
+    TransactionListing,
+)
 from ottla.config_types import CommonConfig
+from ottla.errors import KafkaError
 
 @final
 class Admin:
-    """A client that creates and deletes topics, and reads and alters the offsets of groups.
+    """A client that manages topics, the offsets of groups, and transactions.
 
     Use it in a ``with`` block, or ``close()`` it.
 
@@ -112,6 +119,196 @@ class Admin:
             TimeoutError: the group's coordinator did not respond in time.
         """
 
+    def list_transactions(
+        self,
+        *,
+        states: Sequence[str] | None = None,
+        producer_ids: Sequence[int] | None = None,
+        running_longer_than: float | None = None,
+        id_pattern: str | None = None,
+        timeout: float | None = None,
+    ) -> list[TransactionListing]:
+        """List the transactional ids of all coordinators (KIP-664), sorted.
+
+        Brokers leave out ids that the principal may not describe.
+
+        Args:
+            states: only these states, by Kafka's names; see ``TransactionListing``. Default: all.
+            producer_ids: only the ids of these producers. Default: all.
+            running_longer_than: only transactions that have been open for more than these seconds
+                (Kafka 3.8 and newer).
+            id_pattern: a regular expression that must match the whole transactional id.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            BrokerError: a broker does not support the request (before Kafka 3.0) or the filter by
+                duration.
+            ConfigError: a state is unknown, or the pattern is invalid.
+            TimeoutError: a broker did not respond in time.
+        """
+    @overload
+    def describe_transactions(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, TransactionDescription]:
+        """Describe the transactions of transactional ids (KIP-664).
+
+        Args:
+            transactional_ids: the ids.
+            errors: what to do with the error of one id: ``"raise"`` the first one, or ``"return"``
+                each in place of the description.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The description by transactional id.
+
+        Raises:
+            AuthorizationError: the principal may not describe the id.
+            BrokerError: the coordinator does not know the id (``code`` 105), or does not support
+                the request (before Kafka 3.0).
+            TimeoutError: a coordinator did not respond in time.
+        """
+    @overload
+    def describe_transactions(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, TransactionDescription | KafkaError]:
+        """Describe the transactions of transactional ids (KIP-664).
+
+        Args:
+            transactional_ids: the ids.
+            errors: what to do with the error of one id: ``"raise"`` the first one, or ``"return"``
+                each in place of the description.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The description by transactional id.
+
+        Raises:
+            AuthorizationError: the principal may not describe the id.
+            BrokerError: the coordinator does not know the id (``code`` 105), or does not support
+                the request (before Kafka 3.0).
+            TimeoutError: a coordinator did not respond in time.
+        """
+    def describe_producers(
+        self, partitions: Sequence[tuple[str, int]], *, timeout: float | None = None
+    ) -> dict[tuple[str, int], list[ProducerState]]:
+        """Describe the producers with ids that partition leaders know (KIP-664).
+
+        Args:
+            partitions: the partitions, as ``(topic, partition)``.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The producers by ``(topic, partition)``.
+
+        Raises:
+            AuthorizationError: the principal may not read the topic.
+            BrokerError: a broker does not support the request (before Kafka 2.8).
+            TimeoutError: a leader did not respond in time.
+            UnknownTopicError: a topic or a partition does not exist.
+        """
+    def list_open_transactions(
+        self, topics: Sequence[str], *, timeout: float | None = None
+    ) -> list[OpenTransaction]:
+        """List the transactions that are open in the partitions of topics.
+
+        An open transaction keeps the last stable offset of its partitions back: consumers with
+        ``isolation.level=read_committed`` read nothing from its first record on. One that hangs
+        does so until it is aborted.
+
+        Args:
+            topics: the topics.
+            timeout: seconds for each kind of request. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The open transactions, in the order of partitions and offsets.
+
+        Raises:
+            AuthorizationError: the principal may not read a topic.
+            BrokerError: a broker does not support the requests (before Kafka 3.0).
+            TimeoutError: a broker did not respond in time.
+            UnknownTopicError: a topic does not exist.
+        """
+    @overload
+    def fence_producers(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, tuple[int, int]]:
+        """Fence the producers with transactional ids and abort their open transactions.
+
+        This is what a new producer with the same id does to older ones. A coordinator that does
+        not know an id creates it.
+
+        Args:
+            transactional_ids: the ids.
+            errors: what to do with the error of one id: ``"raise"`` the first one, or ``"return"``
+                each in place of the result.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The new producer id and epoch by transactional id.
+
+        Raises:
+            AuthorizationError: the principal may not write with the id.
+            TimeoutError: a coordinator did not respond, or did not end the transaction, in time.
+        """
+    @overload
+    def fence_producers(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, tuple[int, int] | KafkaError]:
+        """Fence the producers with transactional ids and abort their open transactions.
+
+        This is what a new producer with the same id does to older ones. A coordinator that does
+        not know an id creates it.
+
+        Args:
+            transactional_ids: the ids.
+            errors: what to do with the error of one id: ``"raise"`` the first one, or ``"return"``
+                each in place of the result.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The new producer id and epoch by transactional id.
+
+        Raises:
+            AuthorizationError: the principal may not write with the id.
+            TimeoutError: a coordinator did not respond, or did not end the transaction, in time.
+        """
+    def abort_hanging_transaction(
+        self, topic: str, partition: int, start_offset: int, *, timeout: float | None = None
+    ) -> None:
+        """Abort a hanging transaction in one partition.
+
+        The partition's leader writes an abort marker (WriteTxnMarkers).
+
+        Args:
+            topic: the topic.
+            partition: the partition.
+            start_offset: the first offset of the transaction; see ``list_open_transactions``.
+            timeout: seconds for each kind of request. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            AuthorizationError: the principal needs ``ClusterAction`` on the cluster.
+            FencedError: the producer or a coordinator has written with a newer epoch meanwhile.
+            StateError: no open transaction starts at this offset, or it does not hang: its
+                coordinator will end it, and ``fence_producers`` aborts it at once.
+            TimeoutError: a broker did not respond in time.
+            UnknownTopicError: the topic or the partition does not exist.
+        """
     def close(self) -> None:
         """Close the connections, unless they belong to a shared client."""
 

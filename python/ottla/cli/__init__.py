@@ -1,4 +1,4 @@
-"""The command line: ``ottla topology | doctor | produce | consume | watch``.
+"""The command line: ``ottla topology | doctor | produce | consume | watch | transactions``.
 
 Each command has a module with ``add`` (its arguments) and ``run``. Arguments are parsed by the
 standard library, so that most commands need no other package; tables and the live view need rich
@@ -18,11 +18,11 @@ import sys
 from collections.abc import Sequence
 
 import ottla
-from ottla.cli import consume, doctor, produce, topology, watch
+from ottla.cli import consume, doctor, produce, topology, transactions, watch
 from ottla.errors import ConfigError, KafkaError
 from ottla.stderr_log import show_warnings
 
-_COMMANDS = (topology, doctor, produce, consume, watch)
+_COMMANDS = (topology, doctor, produce, consume, watch, transactions)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -281,6 +281,30 @@ class Coordinator(_Checked):
 
 
 @dataclass(frozen=True)
+class OpenTransaction:
+    """A transaction that is open in a partition, so that its last stable offset stays behind.
+
+    Attributes:
+        start_offset: the transaction's first offset in the partition.
+        last_timestamp: the time of the producer's last batch, in milliseconds since 1970.
+        transactional_id: None if no coordinator lists the producer, or not to this principal.
+        start_time: when the transaction was opened, in milliseconds since 1970.
+        timeout: seconds after which its coordinator aborts it.
+        is_hanging: whether no coordinator knows that it is open here, so that none will end it.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    producer_id: int
+    last_timestamp: int | None = None
+    transactional_id: str | None = None
+    start_time: int | None = None
+    timeout: float | None = None
+    is_hanging: bool = False
+
+
+@dataclass(frozen=True)
 class Facts:
     """All facts.
 
@@ -296,6 +320,7 @@ class Facts:
     brokers: tuple[Broker, ...] = ()
     coordinator: Coordinator | None = None
     quorum: Quorum | None = None
+    open_transactions: tuple[OpenTransaction, ...] = ()
     seconds: float = 0.0
 
 

@@ -1,4 +1,4 @@
-"""Phrases that findings, reports and commands share: counts, dates and lists."""
+"""Phrases that findings, reports and commands share: counts, times and lists."""
 
 from __future__ import annotations
 
@@ -26,3 +26,17 @@ def listed(items: Sequence[str], limit: int = 5, total: int | None = None) -> st
 def iso_date(seconds: float) -> str:
     """Return the date in UTC of a time in seconds since 1970."""
     return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in one or two units: ``3 s``, ``12 min``, ``5 h 20 min``, ``3 d 4 h``."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = int(seconds / 60)
+    hours, minutes_of_hour = divmod(minutes, 60)
+    days, hours_of_day = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours_of_day} h"
+    if hours:
+        return f"{hours} h {minutes_of_hour} min"
+    return f"{minutes} min"

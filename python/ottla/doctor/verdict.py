@@ -6,6 +6,7 @@
    (``checks.brokers``)
 4. Do leaders and coordinators serve requests? (``checks.leaders``)
 5. Do the controllers have a leader? (``checks.controllers``)
+6. Does an open transaction keep records from consumers? (``checks.transactions``)
 
 The findings have that order, errors first. ``checks.speed`` adds findings about latency, and
 ``checks.advice`` about good practice.
@@ -22,6 +23,7 @@ from ottla.doctor.checks.brokers import judge_brokers
 from ottla.doctor.checks.controllers import judge_controllers
 from ottla.doctor.checks.leaders import judge_coordinator, judge_leaders, judge_topics
 from ottla.doctor.checks.speed import judge_speed
+from ottla.doctor.checks.transactions import judge_transactions
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
 from ottla.doctor.text import counted
@@ -39,8 +41,8 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
 
     Args:
         facts: the facts.
-        now: the time for which certificates are judged, in seconds since 1970. Default: the
-            current time.
+        now: the time for which certificates and open transactions are judged, in seconds since
+            1970. Default: the current time.
     """
     now = time.time() if now is None else now
     findings = [
@@ -50,6 +52,7 @@ def judge(facts: Facts, now: float | None = None) -> tuple[Finding, ...]:
         *judge_leaders(facts),
         *judge_coordinator(facts),
         *judge_controllers(facts),
+        *judge_transactions(facts, now),
         *_judge_certificates(facts, now),
         *judge_speed(facts),
         *advise(facts),

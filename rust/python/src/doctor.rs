@@ -3,6 +3,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use ottla_client::admin::transactions::OpenTransaction;
 use ottla_client::connection::Endpoint;
 use ottla_client::doctor::{
     AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts,
@@ -65,7 +66,23 @@ fn facts_dict<'py>(py: Python<'py>, facts: &Facts) -> Dict<'py> {
         quorum: facts.quorum.as_ref().map(|facts| quorum(py, facts)).transpose()?,
         brokers: list(py, &facts.brokers, broker)?,
         coordinator: facts.coordinator.as_ref().map(|facts| coordinator(py, facts)).transpose()?,
+        open_transactions: list(py, &facts.open_transactions, open_transaction)?,
         seconds: facts.duration.as_secs_f64(),
+    }
+}
+
+fn open_transaction<'py>(py: Python<'py>, open: &OpenTransaction) -> Dict<'py> {
+    let known = open.transaction.as_ref();
+    dict! { py,
+        topic: &*open.topic,
+        partition: open.partition,
+        start_offset: open.start_offset,
+        producer_id: open.producer.producer_id,
+        last_timestamp: open.producer.last_timestamp,
+        transactional_id: known.map(|known| &known.transactional_id),
+        start_time: known.and_then(|known| known.started),
+        timeout: known.map(|known| known.timeout.as_secs_f64()),
+        is_hanging: open.is_hanging,
     }
 }
 

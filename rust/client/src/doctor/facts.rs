@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use ottla_protocol::ErrorCode;
 
 use super::check::{Check, Reason};
+use crate::admin::transactions::OpenTransaction;
 use crate::connection::Endpoint;
 
 /// How a check failed.
@@ -237,6 +238,8 @@ pub struct Facts {
     pub brokers: Vec<BrokerFacts>,
     /// The coordinator of the requested group.
     pub coordinator: Option<CoordinatorFacts>,
+    /// The open transactions of the described partitions.
+    pub open_transactions: Vec<OpenTransaction>,
     /// The duration of all checks.
     pub duration: Duration,
 }

@@ -21,6 +21,7 @@ mod recording_network;
 mod release;
 mod steps;
 mod topics;
+mod transactions;
 
 use std::sync::Arc;
 
@@ -168,6 +169,7 @@ async fn check_cluster(
             (broker.log_dirs, broker.partitions) = (log_dirs, partitions);
         }
     }
+    facts.open_transactions = transactions::check(probe, &reached, &topics.leaders).await;
     if let Some(group) = &targets.group {
         facts.coordinator = Some(coordinator::check(probe, group, connection, &reached).await);
     }

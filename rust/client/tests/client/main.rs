@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
+mod admin_transactions;
 mod applied_then_error;
 mod assignors;
 mod bootstrap;

@@ -8,6 +8,7 @@ use ottla_protocol::messages::describe_transactions::{
 };
 
 use super::{HandlerResult, RequestContext, RequestHandler};
+use crate::shared::to_ms;
 
 impl RequestHandler for DescribeTransactionsRequest {
     fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DescribeTransactionsResponse> {
@@ -40,13 +41,12 @@ fn describe(context: &RequestContext<'_>, id: &str) -> Result<TransactionState, 
     }
     let topics =
         topics.into_iter().map(|(topic, partitions)| TopicData { topic: topic.to_owned(), partitions });
-    let open_for = metadata.open_for(now).map(|open| i64::try_from(open.as_millis()).unwrap_or(i64::MAX));
     Ok(TransactionState {
         error_code: ErrorCode::None.code(),
         transactional_id: id.to_owned(),
         transaction_state: metadata.state_name(now).to_owned(),
         transaction_timeout_ms: i32::try_from(metadata.timeout().as_millis()).unwrap_or(i32::MAX),
-        transaction_start_time_ms: open_for.map_or(-1, |open| context.now.saturating_sub(open)),
+        transaction_start_time_ms: metadata.open_since().map_or(-1, to_ms),
         producer_id: metadata.producer().id,
         producer_epoch: metadata.producer().epoch,
         topics: topics.collect(),

@@ -39,11 +39,12 @@ fn list(
     context.changed |= context.state.expire_transactions(now);
     let state = &*context.state;
     let is_requested = |id: &str, metadata: &TransactionMetadata| {
-        let open_for = metadata.open_for(now).map(|open| open.as_millis());
+        // As in Kafka, an id without an open transaction passes.
+        let open_for = metadata.open_for(now).map_or(u128::MAX, |open| open.as_millis());
         let min_duration = u128::try_from(request.duration_filter).ok();
         is_in(&request.state_filters, |name| name == metadata.state_name(now))
             && is_in(&request.producer_id_filters, |producer| *producer == metadata.producer().id)
-            && min_duration.is_none_or(|min| open_for.is_some_and(|open| open > min))
+            && min_duration.is_none_or(|min| open_for > min)
             && pattern.as_ref().is_none_or(|pattern| pattern.is_match(id))
             && state.coordinator(id) == Some(context.broker)
     };

@@ -113,12 +113,17 @@ impl TransactionMetadata {
         }
     }
 
-    /// How long the transaction has been open.
-    pub(crate) fn open_for(&self, now: Instant) -> Option<Duration> {
+    /// When the transaction was opened.
+    pub(crate) fn open_since(&self) -> Option<Instant> {
         match self.state {
-            State::Ongoing { since } => Some(now.saturating_duration_since(since)),
+            State::Ongoing { since } => Some(since),
             _ => None,
         }
+    }
+
+    /// How long the transaction has been open.
+    pub(crate) fn open_for(&self, now: Instant) -> Option<Duration> {
+        self.open_since().map(|since| now.saturating_duration_since(since))
     }
 
     /// Sets the epoch, as if the producer had been initialized that often.

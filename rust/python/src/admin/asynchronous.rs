@@ -13,14 +13,14 @@ use crate::asyncio::{FutureResult, start};
 use crate::client::client_arg::{connect_if_new, resolve_client};
 use crate::runtime::{ProcessLocal, seconds};
 
-/// ``Admin`` for asyncio: calls that block there return a native future of the running loop here.
+/// ``Admin`` for asyncio: its calls return native futures of the running loop.
 ///
-/// Use it in an ``async with`` block, or ``close()`` it. Creating it does not connect it: the block,
-/// ``connect()`` or the first call does.
+/// Use it in an ``async with`` block, or ``close()`` it. Creating it does not connect it: the
+/// block, ``connect()`` or the first call does.
 ///
 /// Args:
-///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections it
-///         shares.
+///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections
+///         it shares.
 ///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
 ///         underscores and take precedence. See ``Client``.
 ///     timeout: seconds for ``connect()`` to find the cluster. Default: ``default.api.timeout.ms``.
@@ -71,7 +71,7 @@ impl AsyncAdmin {
         start(py, connected, |py, ()| Ok(py.None()))
     }
 
-    /// Create a topic, and wait until all its partitions have leaders; see ``Admin.create_topic``.
+    /// Create a topic, and wait until its partitions have leaders; see ``Admin.create_topic``.
     ///
     /// Args:
     ///     name: the topic's name.
@@ -106,8 +106,7 @@ impl AsyncAdmin {
         start(py, admin_ops::delete_topic(core, name, timeout), |py, ()| Ok(py.None()))
     }
 
-    /// Set the committed offsets of a group without members; see
-    /// ``Admin.alter_consumer_group_offsets``.
+    /// Set the committed offsets of a group; see ``Admin.alter_consumer_group_offsets``.
     ///
     /// Args:
     ///     group_id: the group (``group.id``).

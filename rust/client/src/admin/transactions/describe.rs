@@ -51,11 +51,12 @@ impl Client {
         timeout: Duration,
     ) -> Result<BTreeMap<String, Result<TransactionDescription>>> {
         let wanted = (CoordinatorKind::Transaction, ids);
-        self.request_from_coordinators("describing transactions", wanted, timeout, send).await
+        self.request_from_coordinators("describing transactions", wanted, timeout, describe_on).await
     }
 }
 
-async fn send(
+/// Describes the transactions of ids that one broker coordinates: a single request, without retries.
+pub(crate) async fn describe_on(
     connection: Arc<Connection>,
     ids: Vec<String>,
 ) -> Result<Vec<(String, Result<TransactionDescription>)>> {

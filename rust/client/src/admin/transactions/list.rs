@@ -61,7 +61,7 @@ impl Client {
         let pattern = filter.id_pattern.as_deref().map(Pattern::java).transpose()?;
         let what = "listing transactions";
         let by_broker = self
-            .request_from_all_brokers(what, timeout, |connection| send(connection, filter.clone()))
+            .request_from_all_brokers(what, timeout, |connection| list_on(connection, filter.clone()))
             .await?;
         let mut listings = Vec::new();
         for (coordinator, response) in by_broker {
@@ -73,6 +73,10 @@ impl Client {
             });
             listings.extend(states);
         }
+        if filter.running_longer_than.is_some() {
+            // Brokers also list ids without an open transaction, which have no start time.
+            listings.retain(|listing| is_open(&listing.state));
+        }
         if let Some(pattern) = pattern {
             listings.retain(|listing| pattern.matches(&listing.transactional_id));
         }
@@ -83,7 +87,16 @@ impl Client {
     }
 }
 
-async fn send(connection: Arc<Connection>, filter: TransactionFilter) -> Result<ListTransactionsResponse> {
+/// Whether a transaction in this state is open or being ended.
+pub(crate) fn is_open(state: &str) -> bool {
+    state == "Ongoing" || state.starts_with("Prepare")
+}
+
+/// Lists the transactional ids that one broker coordinates: a single request, without retries.
+pub(crate) async fn list_on(
+    connection: Arc<Connection>,
+    filter: TransactionFilter,
+) -> Result<ListTransactionsResponse> {
     let version = connection.version::<ListTransactionsRequest>(i16::MAX)?;
     let mut request = ListTransactionsRequest {
         state_filters: filter.states,

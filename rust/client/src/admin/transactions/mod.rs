@@ -19,5 +19,10 @@ pub use list::{TransactionFilter, TransactionListing};
 pub use open::OpenTransaction;
 pub use producers::ProducerState;
 
+pub(crate) use describe::describe_on;
+pub(crate) use list::list_on;
+pub(crate) use open::of_producers;
+pub(crate) use producers::describe_producers_on;
+
 #[cfg(doc)]
 use crate::cluster::Client;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use tokio::time::Duration;
 
+use super::list::is_open;
 use super::{ProducerState, TransactionDescription, TransactionFilter};
 use crate::cluster::Client;
 use crate::error::Result;
@@ -48,8 +49,7 @@ impl Client {
         }
         let transactions = self.transactions_of(&open, timeout).await?;
         for found in &mut open {
-            found.transaction = transactions.get(&found.producer.producer_id).cloned();
-            found.is_hanging = !found.transaction.as_ref().is_some_and(|known| covers(known, found));
+            found.set_transaction(transactions.get(&found.producer.producer_id));
         }
         if open.iter().any(|found| found.is_hanging) {
             // It may have ended between the two requests.
@@ -57,7 +57,7 @@ impl Client {
             let suspects: BTreeSet<_> =
                 suspects.map(|found| (Arc::clone(&found.topic), found.partition)).collect();
             let still = self.open_in(suspects, timeout).await?;
-            open.retain(|found| !found.is_hanging || still.iter().any(|other| is_same(found, other)));
+            open.retain(|found| !found.is_hanging || still.iter().any(|other| other.is_same(found)));
         }
         Ok(open)
     }
@@ -67,25 +67,8 @@ impl Client {
         partitions: impl IntoIterator<Item = TopicPartition>,
         timeout: Duration,
     ) -> Result<Vec<OpenTransaction>> {
-        let mut open = Vec::new();
-        for ((topic, partition), producers) in self.describe_producers(partitions, timeout).await? {
-            for producer in producers {
-                let Some(start_offset) = producer.transaction_start_offset else { continue };
-                let topic = Arc::clone(&topic);
-                open.push(OpenTransaction {
-                    topic,
-                    partition,
-                    producer,
-                    start_offset,
-                    transaction: None,
-                    is_hanging: false,
-                });
-            }
-        }
-        open.sort_by(|a, b| {
-            (&a.topic, a.partition, a.start_offset).cmp(&(&b.topic, b.partition, b.start_offset))
-        });
-        Ok(open)
+        let producers = self.describe_producers(partitions, timeout).await?;
+        Ok(of_producers(producers))
     }
 
     /// The transactions of the producers, by producer id.
@@ -112,14 +95,42 @@ impl Client {
     }
 }
 
-/// Whether the coordinator knows that the transaction is open, or is ending it, in this partition.
-fn covers(known: &TransactionDescription, found: &OpenTransaction) -> bool {
-    let is_open = known.state == "Ongoing" || known.state.starts_with("Prepare");
-    let mut partitions = known.partitions.iter();
-    is_open && partitions.any(|(topic, partition)| (topic, *partition) == (&found.topic, found.partition))
+/// The open transactions among the producers of partitions, in the order of partitions and offsets.
+pub(crate) fn of_producers(
+    producers: impl IntoIterator<Item = (TopicPartition, Vec<ProducerState>)>,
+) -> Vec<OpenTransaction> {
+    let mut open = Vec::new();
+    for ((topic, partition), producers) in producers {
+        for producer in producers {
+            let Some(start_offset) = producer.transaction_start_offset else { continue };
+            let topic = Arc::clone(&topic);
+            let (transaction, is_hanging) = (None, false);
+            open.push(OpenTransaction { topic, partition, producer, start_offset, transaction, is_hanging });
+        }
+    }
+    open.sort_by(|a, b| {
+        (&a.topic, a.partition, a.start_offset).cmp(&(&b.topic, b.partition, b.start_offset))
+    });
+    open
 }
 
-fn is_same(a: &OpenTransaction, b: &OpenTransaction) -> bool {
-    (&a.topic, a.partition, a.start_offset, a.producer.producer_id)
-        == (&b.topic, b.partition, b.start_offset, b.producer.producer_id)
+impl OpenTransaction {
+    /// Sets the transaction that its coordinator knows, and whether that one does not include this partition.
+    pub(crate) fn set_transaction(&mut self, known: Option<&TransactionDescription>) {
+        self.is_hanging = !known.is_some_and(|known| self.is_part_of(known));
+        self.transaction = known.cloned();
+    }
+
+    /// Whether the coordinator knows that the transaction is open, or is ending it, in this partition.
+    fn is_part_of(&self, known: &TransactionDescription) -> bool {
+        let mut partitions = known.partitions.iter();
+        is_open(&known.state)
+            && partitions.any(|(topic, partition)| (topic, *partition) == (&self.topic, self.partition))
+    }
+
+    /// Whether this is the same transaction in the same partition.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let key = |open: &Self| (open.partition, open.start_offset, open.producer.producer_id);
+        self.topic == other.topic && key(self) == key(other)
+    }
 }

@@ -10,8 +10,9 @@ use ottla_protocol::messages::describe_producers::{
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
+use crate::connection::Connection;
 use crate::error::Result;
-use crate::requests::{PartitionRequests, PartitionResults};
+use crate::requests::PartitionResults;
 use crate::topic_partition::TopicPartition;
 
 /// A producer as a partition knows it.
@@ -39,41 +40,39 @@ impl Client {
         timeout: Duration,
     ) -> Result<HashMap<TopicPartition, Vec<ProducerState>>> {
         let wanted = partitions.into_iter().map(|partition| (partition, ()));
-        self.request_from_leaders(
-            "describing producers",
-            wanted,
-            timeout,
-            |client, broker, part, _| async move { client.describe_producers_on(broker, &part).await },
-        )
+        let what = "describing producers";
+        self.request_from_leaders(what, wanted, timeout, |client, broker, part, _| async move {
+            let connection = client.connection(Route::Broker(broker)).await?;
+            describe_producers_on(&connection, part.keys()).await.map_err(|error| error.broker(broker))
+        })
         .await
-    }
-
-    async fn describe_producers_on(
-        &self,
-        broker: i32,
-        part: &PartitionRequests<()>,
-    ) -> Result<PartitionResults<Vec<ProducerState>>> {
-        let connection = self.connection(Route::Broker(broker)).await?;
-        let version = connection.version::<DescribeProducersRequest>(i16::MAX)?;
-        let request = build_request(part);
-        let response = connection.request(&request, version).await.map_err(|error| error.broker(broker))?;
-        connection.throttle(response.throttle_time_ms);
-        let mut results = Vec::new();
-        for topic in response.topics {
-            let name: Arc<str> = topic.name.into();
-            for partition in topic.partitions {
-                let producers = partition.active_producers.into_iter().map(producer).collect();
-                let key = (Arc::clone(&name), partition.partition_index);
-                results.push((key, ErrorCode::from(partition.error_code), producers));
-            }
-        }
-        Ok(results)
     }
 }
 
-fn build_request(part: &PartitionRequests<()>) -> DescribeProducersRequest {
+/// Describes the producers of partitions as one broker knows them: a single request, without retries.
+pub(crate) async fn describe_producers_on(
+    connection: &Connection,
+    partitions: impl IntoIterator<Item = &TopicPartition>,
+) -> Result<PartitionResults<Vec<ProducerState>>> {
+    let version = connection.version::<DescribeProducersRequest>(i16::MAX)?;
+    let response = connection.request(&build_request(partitions), version).await?;
+    connection.throttle(response.throttle_time_ms);
+    let mut results = Vec::new();
+    for topic in response.topics {
+        let name: Arc<str> = topic.name.into();
+        for partition in topic.partitions {
+            let producers = partition.active_producers.into_iter().map(producer).collect();
+            let key = (Arc::clone(&name), partition.partition_index);
+            results.push((key, ErrorCode::from(partition.error_code), producers));
+        }
+    }
+    Ok(results)
+}
+
+/// Builds the request; partitions of a topic must be adjacent.
+fn build_request<'a>(partitions: impl IntoIterator<Item = &'a TopicPartition>) -> DescribeProducersRequest {
     let mut topics: Vec<TopicRequest> = Vec::new();
-    for (topic, partition) in part.keys() {
+    for (topic, partition) in partitions {
         if topics.last().is_none_or(|last| *last.name != **topic) {
             topics.push(TopicRequest { name: topic.to_string(), partition_indexes: Vec::new() });
         }

@@ -72,8 +72,7 @@ impl AsyncAdmin {
         start(py, described, |py, producers| producers.into_py_any(py))
     }
 
-    /// List the transactions that are open in the partitions of topics; see
-    /// ``Admin.list_open_transactions``.
+    /// List the transactions that are open in topics; see ``Admin.list_open_transactions``.
     ///
     /// Args:
     ///     topics: the topics.

@@ -14,8 +14,10 @@ pub(crate) struct TransactionListing {
     transactional_id: String,
     /// Its producer id.
     producer_id: i64,
-    /// Its state, by Kafka's name: ``Empty``, ``Ongoing``, ``PrepareCommit``, ``PrepareAbort``,
-    /// ``CompleteCommit``, ``CompleteAbort`` or ``PrepareEpochFence``.
+    /// Its state, by Kafka's name.
+    ///
+    /// ``Empty``, ``Ongoing``, ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``,
+    /// ``CompleteAbort`` or ``PrepareEpochFence``.
     state: String,
     /// The id of the broker that coordinates it.
     coordinator: i32,
@@ -50,7 +52,7 @@ pub(crate) struct TransactionDescription {
     producer_id: i64,
     /// Its producer epoch.
     producer_epoch: i16,
-    /// Seconds that the transaction may stay open (``transaction.timeout.ms`` of its producer).
+    /// Seconds that it may stay open (its producer's ``transaction.timeout.ms``).
     timeout: f64,
     /// When the transaction was opened, in milliseconds since 1970; None if none is open.
     start_time: Option<i64>,
@@ -133,8 +135,9 @@ pub(crate) struct OpenTransaction {
     topic: String,
     /// The partition.
     partition: i32,
-    /// The first offset of the transaction in this partition: with ``read_committed``, consumers
-    /// read nothing from the smallest one on.
+    /// The first offset of the transaction in this partition.
+    ///
+    /// With ``read_committed``, consumers read nothing from the smallest one on.
     start_offset: i64,
     /// The producer id.
     producer_id: i64,
@@ -142,11 +145,13 @@ pub(crate) struct OpenTransaction {
     producer_epoch: i32,
     /// The time of its last batch, in milliseconds since 1970; None if unknown.
     last_timestamp: Option<i64>,
-    /// The transaction as its coordinator knows it; None if no coordinator lists the producer, or
-    /// the principal may not describe it.
+    /// The transaction as its coordinator knows it.
+    ///
+    /// None if no coordinator lists the producer, or the principal may not describe it.
     transaction: Option<TransactionDescription>,
-    /// Whether the transaction hangs: no coordinator knows that it is open here, so that none will
-    /// end it. ``Admin.abort_hanging_transaction`` does.
+    /// Whether the transaction hangs, so that no coordinator will end it.
+    ///
+    /// None of them knows that it is open here. ``Admin.abort_hanging_transaction`` ends it.
     is_hanging: bool,
 }
 

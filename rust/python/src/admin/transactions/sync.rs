@@ -57,8 +57,8 @@ impl Admin {
     ///
     /// Raises:
     ///     AuthorizationError: the principal may not describe the id.
-    ///     BrokerError: the coordinator does not know the id (``code`` 105), or does not support the
-    ///         request (before Kafka 3.0).
+    ///     BrokerError: the coordinator does not know the id (``code`` 105), or does not support
+    ///         the request (before Kafka 3.0).
     ///     TimeoutError: a coordinator did not respond in time.
     #[pyo3(signature = (transactional_ids, *, errors="raise", timeout=None))]
     fn describe_transactions(
@@ -74,7 +74,7 @@ impl Admin {
         operations::described(py, described, errors)
     }
 
-    /// Describe the idempotent and transactional producers that partition leaders know (KIP-664).
+    /// Describe the producers with ids that partition leaders know (KIP-664).
     ///
     /// Args:
     ///     partitions: the partitions, as ``(topic, partition)``.
@@ -128,10 +128,10 @@ impl Admin {
         wait_for(py, operations::list_open(core, topics, timeout))
     }
 
-    /// Fence the producers with these transactional ids and abort their open transactions, as a new
-    /// producer with the same id does.
+    /// Fence the producers with transactional ids and abort their open transactions.
     ///
-    /// A coordinator that does not know an id creates it.
+    /// This is what a new producer with the same id does to older ones. A coordinator that does
+    /// not know an id creates it.
     ///
     /// Args:
     ///     transactional_ids: the ids.
@@ -159,8 +159,9 @@ impl Admin {
         operations::fenced(py, fenced, errors)
     }
 
-    /// Abort a hanging transaction in one partition: its leader writes an abort marker
-    /// (WriteTxnMarkers).
+    /// Abort a hanging transaction in one partition.
+    ///
+    /// The partition's leader writes an abort marker (WriteTxnMarkers).
     ///
     /// Args:
     ///     topic: the topic.

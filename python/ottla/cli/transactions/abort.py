@@ -1,0 +1,95 @@
+"""``ottla transactions abort``: end a transaction whose producer does not.
+
+Invariant: nothing changes without ``--yes``; without it, the command shows what it would abort.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla import Admin
+from ottla.cli.options import add_cluster, connect
+from ottla.cli.transactions.describe import open_seconds
+from ottla.doctor.text import counted, duration
+from ottla.errors import ConfigError, StateError
+
+
+def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subcommands.add_parser(
+        "abort",
+        help="abort the open transaction of an id, or a hanging one in a partition",
+        description=(
+            "Abort the open transaction of a transactional id, which also fences its producer; "
+            "or, with -t, -p and --start-offset, a hanging transaction that no coordinator knows. "
+            "Without --yes, only show what would be aborted."
+        ),
+    )
+    add_cluster(parser)
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--id", help="the transactional id")
+    chosen.add_argument("--topic", "-t", help="the topic of a hanging transaction")
+    parser.add_argument("--partition", "-p", type=int, help="its partition")
+    parser.add_argument(
+        "--start-offset", type=int, metavar="OFFSET", help="its first offset in the partition"
+    )
+    parser.add_argument("--yes", action="store_true", help="abort it")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Abort a transaction; return the exit code: 1 if ``--yes`` is missing."""
+    if arguments.topic is not None and None in (arguments.partition, arguments.start_offset):
+        raise ConfigError("-t needs -p and --start-offset; `ottla transactions describe` has them")
+    if arguments.id is not None and not (arguments.partition is arguments.start_offset is None):
+        raise ConfigError("-p and --start-offset belong to -t: --id aborts the whole transaction")
+    with connect(arguments) as client:
+        admin = Admin(client)
+        if arguments.id is not None:
+            return _abort_id(admin, arguments.id, yes=arguments.yes)
+        place = arguments.topic, arguments.partition, arguments.start_offset
+        return _abort_hanging(admin, *place, yes=arguments.yes)
+
+
+def _abort_id(admin: Admin, transactional_id: str, *, yes: bool) -> int:
+    described = admin.describe_transactions([transactional_id])[transactional_id]
+    if described.state != "Ongoing":
+        raise StateError(
+            f"transactional id {transactional_id} has no open transaction: its state is "
+            f"{described.state}, and nothing was changed"
+        )
+    age = duration(open_seconds(described.start_time) or 0.0)
+    what = (
+        f"the transaction of {transactional_id} (producer id {described.producer_id}, open for "
+        f"{age}, {counted(len(described.partitions), 'partition')})"
+    )
+    if not yes:
+        print(f"would abort {what} and fence its producer; repeat with --yes")
+        return 1
+    admin.fence_producers([transactional_id])
+    print(f"aborted {what} and fenced its producer")
+    return 0
+
+
+def _abort_hanging(
+    admin: Admin, topic: str, partition: int, start_offset: int, *, yes: bool
+) -> int:
+    found = next(
+        (
+            each
+            for each in admin.list_open_transactions([topic])
+            if (each.partition, each.start_offset) == (partition, start_offset)
+        ),
+        None,
+    )
+    where = f"{topic}-{partition} at offset {start_offset}"
+    if found is None:
+        raise StateError(f"no open transaction starts in {where}: nothing was changed")
+    what = f"the hanging transaction of producer id {found.producer_id} in {where}"
+    if found.is_hanging and not yes:
+        print(f"would abort {what}; repeat with --yes")
+        return 1
+    # Refuses a transaction that does not hang.
+    admin.abort_hanging_transaction(topic, partition, start_offset)
+    print(f"aborted {what}")
+    return 0

@@ -1,0 +1,134 @@
+"""``ottla transactions describe``: the transactions of ids, or those that are open in a topic."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+
+from ottla import Admin, OpenTransaction, TransactionDescription
+from ottla.cli.options import add_cluster, connect
+from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.doctor.text import counted, duration
+
+
+def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subcommands.add_parser(
+        "describe",
+        help="describe the transactions of ids, or those that are open in a topic",
+        description=(
+            "Describe the transactions of ids; or, with -t, those that are open in a topic and "
+            "keep back what consumers with isolation.level=read_committed may read."
+        ),
+    )
+    add_cluster(parser)
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("--id", action="append", help="a transactional id; may be repeated")
+    chosen.add_argument("--topic", "-t", help="the topic")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Describe transactions; return the exit code."""
+    if not arguments.json:
+        require_rich()
+    with connect(arguments) as client:
+        admin = Admin(client)
+        if arguments.topic is None:
+            described = list(admin.describe_transactions(arguments.id).values())
+            plain, table = [_plain(each) for each in described], _table(described)
+        else:
+            found = admin.list_open_transactions([arguments.topic])
+            plain, table = [_plain_open(each) for each in found], _open_table(found)
+    if arguments.json:
+        json.dump(plain, sys.stdout, indent=2)
+        print()
+    else:
+        print_tables([table])
+    return 0
+
+
+def open_seconds(milliseconds: int | None) -> float | None:
+    """Return the seconds since a time in milliseconds since 1970, by this machine's clock."""
+    return None if milliseconds is None else max(0.0, time.time() - milliseconds / 1000)
+
+
+def _plain(described: TransactionDescription) -> dict[str, object]:
+    return {
+        "transactional_id": described.transactional_id,
+        "state": described.state,
+        "producer_id": described.producer_id,
+        "producer_epoch": described.producer_epoch,
+        "timeout": described.timeout,
+        "start_time": described.start_time,
+        "partitions": [f"{topic}-{partition}" for topic, partition in described.partitions],
+    }
+
+
+def _plain_open(found: OpenTransaction) -> dict[str, object]:
+    return {
+        "topic": found.topic,
+        "partition": found.partition,
+        "start_offset": found.start_offset,
+        "producer_id": found.producer_id,
+        "producer_epoch": found.producer_epoch,
+        "last_timestamp": found.last_timestamp,
+        "transaction": None if found.transaction is None else _plain(found.transaction),
+        "is_hanging": found.is_hanging,
+    }
+
+
+def _table(described: list[TransactionDescription]) -> Table:
+    rows = [
+        [
+            each.transactional_id,
+            each.state,
+            str(each.producer_id),
+            str(each.producer_epoch),
+            _time(open_seconds(each.start_time)),
+            duration(each.timeout),
+            ", ".join(f"{topic}-{partition}" for topic, partition in each.partitions),
+        ]
+        for each in described
+    ]
+    header = ["transactional id", "state", "producer id", "epoch", "open for", "timeout"]
+    return Table("", [*header, "partitions"], rows)
+
+
+def _open_table(found: list[OpenTransaction]) -> Table:
+    rows = [
+        [
+            str(each.partition),
+            str(each.start_offset),
+            str(each.producer_id),
+            each.transaction.transactional_id if each.transaction is not None else "unknown",
+            _time(_open_for(each)),
+            "hanging" if each.is_hanging else "",
+        ]
+        for each in found
+    ]
+    header = ["partition", "start offset", "producer id", "transactional id", "open for", ""]
+    lines = [counted(len(found), "open transaction")]
+    hanging = [each for each in found if each.is_hanging]
+    if hanging:
+        first = hanging[0]
+        lines.append(
+            f"hanging: {len(hanging)}; no coordinator will end them: ottla transactions abort "
+            f"-t {first.topic} -p {first.partition} --start-offset {first.start_offset}"
+        )
+    return Table("", header, rows, lines, warn=bool(hanging))
+
+
+def _open_for(found: OpenTransaction) -> float | None:
+    """Return the seconds since the transaction began, or since its last record if it hangs."""
+    known = found.transaction
+    if known is not None and not found.is_hanging:
+        return open_seconds(known.start_time)
+    return open_seconds(found.last_timestamp)
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else duration(seconds)

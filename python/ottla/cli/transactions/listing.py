@@ -1,0 +1,80 @@
+"""``ottla transactions list``: the transactional ids and their states."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from ottla import Admin, TransactionListing
+from ottla.cli.options import add_cluster, connect
+from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.doctor.text import counted
+
+
+def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subcommands.add_parser(
+        "list",
+        help="list the transactional ids and their states",
+        description="List the transactional ids that this principal may describe.",
+    )
+    add_cluster(parser)
+    parser.add_argument(
+        "--state",
+        action="append",
+        metavar="STATE",
+        help="only ids in this state, such as Ongoing; may be repeated",
+    )
+    parser.add_argument(
+        "--longer-than",
+        type=float,
+        metavar="SECONDS",
+        help="only transactions that have been open for longer (Kafka 3.8 and newer)",
+    )
+    parser.add_argument(
+        "--match", metavar="REGEX", help="only ids that this regular expression matches as a whole"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the transactional ids; return the exit code."""
+    if not arguments.json:
+        require_rich()
+    with connect(arguments) as client:
+        listed = Admin(client).list_transactions(
+            states=arguments.state,
+            running_longer_than=arguments.longer_than,
+            id_pattern=arguments.match,
+        )
+    if arguments.json:
+        json.dump([_plain(listing) for listing in listed], sys.stdout, indent=2)
+        print()
+    else:
+        print_tables([_table(listed)])
+    return 0
+
+
+def _plain(listing: TransactionListing) -> dict[str, object]:
+    return {
+        "transactional_id": listing.transactional_id,
+        "state": listing.state,
+        "producer_id": listing.producer_id,
+        "coordinator": listing.coordinator,
+    }
+
+
+def _table(listed: list[TransactionListing]) -> Table:
+    rows = [
+        [
+            listing.transactional_id,
+            listing.state,
+            str(listing.producer_id),
+            str(listing.coordinator),
+        ]
+        for listing in listed
+    ]
+    header = ["transactional id", "state", "producer id", "coordinator"]
+    return Table("", header, rows, [counted(len(listed), "transactional id")])
