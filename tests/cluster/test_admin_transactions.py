@@ -11,8 +11,8 @@ import pytest
 import ottla
 from ottla import errors
 from tests.cluster.conftest import Brokers
-from tests.support.arrow import read_rows
 from tests.support.command import ottla as command
+from tests.support.committed import committed_rows
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.loops import run
 
@@ -41,8 +41,8 @@ def open_transaction(brokers: Brokers, topic: str, transactional_id: str) -> ott
     return producer
 
 
-def committed(brokers: Brokers, topic: str) -> list[bytes]:
-    rows = read_rows(ottla.scan(topic, brokers.bootstrap, isolation_level="read_committed"))
+def committed(brokers: Brokers, topic: str, *, all_ended: bool = True) -> list[bytes]:
+    rows = committed_rows(brokers.bootstrap, topic, all_ended=all_ended)
     return sorted(row["value"] for row in rows)
 
 
@@ -95,7 +95,7 @@ def test_a_hanging_transaction_is_found_and_aborted(brokers: Brokers, admin: ott
         producer.send(topic, b"before", partition=1).result(60)
         brokers.leave_transaction_hanging(topic, 1, UNKNOWN_PRODUCER, ["hanging-a", "hanging-b"])
         producer.send(topic, b"after", partition=1).result(60)
-    assert committed(brokers, topic) == [b"before"]
+    assert committed(brokers, topic, all_ended=False) == [b"before"]
     [found] = admin.list_open_transactions([topic])
     assert (found.partition, found.start_offset, found.is_hanging) == (1, 1, True)
     assert (found.producer_id, found.transaction) == (UNKNOWN_PRODUCER, None)
@@ -117,7 +117,7 @@ def test_a_hanging_transaction_is_found_and_aborted(brokers: Brokers, admin: ott
     asked = command("transactions", "abort", brokers.bootstrap, *place)
     assert asked.code == 1
     assert "repeat with --yes" in asked.text
-    assert committed(brokers, topic) == [b"before"]
+    assert committed(brokers, topic, all_ended=False) == [b"before"]
     done = command("transactions", "abort", brokers.bootstrap, *place, "--yes")
     assert (done.code, done.err) == (0, "")
     assert admin.list_open_transactions([topic]) == []

@@ -11,6 +11,7 @@ from confluent_kafka import TopicPartition
 import ottla
 from tests.support import confluent
 from tests.support.arrow import read_rows, read_table
+from tests.support.committed import committed_rows
 from tests.support.consumers import KINDS, TIMEOUT, read
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -176,7 +177,7 @@ def test_aborted_transactions(kafka: KafkaCluster, kafka_topic: TopicFactory) ->
             writer.abort_transaction(120)
         else:
             writer.commit_transaction(120)
-    rows = read_rows(ottla.scan(topic, kafka.bootstrap, isolation_level="read_committed"))
+    rows = committed_rows(kafka.bootstrap, topic)
     assert [row["value"].decode() for row in rows] == [
         f"{n}-{i}" for n in (0, 2, 4) for i in range(10)
     ]

@@ -14,6 +14,7 @@ import ottla
 from ottla import errors
 from tests.cluster.conftest import Brokers
 from tests.support.arrow import read_rows
+from tests.support.committed import committed_rows
 from tests.support.loops import run
 
 pytestmark = pytest.mark.usefixtures("transaction_version")
@@ -32,7 +33,7 @@ def producer_of(brokers: Brokers, transactional_id: str | None = None) -> ottla.
 
 def committed_values(brokers: Brokers, topic: str) -> list[bytes]:
     """Return the values that read_committed shows, sorted."""
-    rows = read_rows(ottla.scan(topic, brokers.bootstrap, isolation_level="read_committed"))
+    rows = committed_rows(brokers.bootstrap, topic)
     return sorted(row["value"] for row in rows)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import ottla
 from tests.cluster.conftest import Brokers
-from tests.support.arrow import read_rows
+from tests.support.committed import committed_rows
 from tests.support.loops import run
 
 RECORDS = 300
@@ -31,8 +31,8 @@ def source_of(brokers: Brokers, partitions: int = 2) -> str:
     return topic
 
 
-def committed_numbers(brokers: Brokers, topic: str) -> list[int]:
-    rows = read_rows(ottla.scan(topic, brokers.bootstrap, isolation_level="read_committed"))
+def committed_numbers(brokers: Brokers, topic: str, *, all_ended: bool = True) -> list[int]:
+    rows = committed_rows(brokers.bootstrap, topic, all_ended=all_ended)
     return sorted(int(row["value"]) for row in rows)
 
 
@@ -145,7 +145,7 @@ def test_members_share_the_partitions(brokers: Brokers, protocol: str) -> None:
     for thread in members:
         thread.start()
     for _ in range(240):
-        if len(committed_numbers(brokers, target)) >= RECORDS:
+        if len(committed_numbers(brokers, target, all_ended=False)) >= RECORDS:
             break
         stop.wait(0.25)
     stop.set()
