@@ -1,5 +1,7 @@
 """The command line: ``ottla topology | doctor | produce | consume | watch | transactions``.
 
+``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
+
 Each command has a module with ``add`` (its arguments) and ``run``. Arguments are parsed by the
 standard library, so that most commands need no other package; tables and the live view need rich
 (``pip install 'ottla[cli]'``).
@@ -19,10 +21,21 @@ from collections.abc import Sequence
 
 import ottla
 from ottla.cli import consume, doctor, produce, topology, transactions, watch
+from ottla.cli.system_tests import transactional_copier, verifiable_consumer, verifiable_producer
 from ottla.errors import ConfigError, KafkaError
 from ottla.stderr_log import show_warnings
 
-_COMMANDS = (topology, doctor, produce, consume, watch, transactions)
+_COMMANDS = (
+    topology,
+    doctor,
+    produce,
+    consume,
+    watch,
+    transactions,
+    verifiable_producer,
+    verifiable_consumer,
+    transactional_copier,
+)
 
 
 def build_parser() -> argparse.ArgumentParser:
