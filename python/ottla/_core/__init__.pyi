@@ -34,6 +34,7 @@ from ottla._core.records import Record, RecordBatch
 from ottla._core.scan import Scan
 from ottla._core.transactions import (
     OpenTransaction,
+    PreparedTransaction,
     ProducerState,
     TransactionDescription,
     TransactionListing,
@@ -68,6 +69,7 @@ __all__ = [
     "OffsetAndTimestamp",
     "OpenTransaction",
     "Partition",
+    "PreparedTransaction",
     "Producer",
     "ProducerState",
     "RebalanceChange",

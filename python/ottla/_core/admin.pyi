@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 from ottla._core.client import Client
 from ottla._core.transactions import (
     OpenTransaction,
+    PreparedTransaction,
     ProducerState,
     TransactionDescription,
     TransactionListing,
@@ -287,6 +288,70 @@ class Admin:
         Raises:
             AuthorizationError: the principal may not write with the id.
             TimeoutError: a coordinator did not respond, or did not end the transaction, in time.
+        """
+    @overload
+    def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, None]:
+        """Commit or abort transactions that their producers have prepared.
+
+        See ``Producer.prepare_transaction``. Repeating it is safe: an end that was made is
+        confirmed, until a newer producer uses the transactional id.
+
+        Args:
+            transactions: the transactions.
+            commit: whether to commit them; else they are aborted.
+            errors: what to do with the error of one transaction: ``"raise"`` the first one, or
+                ``"return"`` each in place of None.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None, for success, by transactional id.
+
+        Raises:
+            AuthorizationError: the principal may not write with the id.
+            BrokerError: the transaction has ended otherwise (``code`` 48 or 49), or its
+                transactional id has expired.
+            FencedError: its time was over and the brokers have aborted it, or a newer producer
+                with the id has taken over.
+            TimeoutError: the outcome is not known; call it again.
+        """
+    @overload
+    def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, KafkaError | None]:
+        """Commit or abort transactions that their producers have prepared.
+
+        See ``Producer.prepare_transaction``. Repeating it is safe: an end that was made is
+        confirmed, until a newer producer uses the transactional id.
+
+        Args:
+            transactions: the transactions.
+            commit: whether to commit them; else they are aborted.
+            errors: what to do with the error of one transaction: ``"raise"`` the first one, or
+                ``"return"`` each in place of None.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None, for success, by transactional id.
+
+        Raises:
+            AuthorizationError: the principal may not write with the id.
+            BrokerError: the transaction has ended otherwise (``code`` 48 or 49), or its
+                transactional id has expired.
+            FencedError: its time was over and the brokers have aborted it, or a newer producer
+                with the id has taken over.
+            TimeoutError: the outcome is not known; call it again.
         """
     def abort_hanging_transaction(
         self, topic: str, partition: int, start_offset: int, *, timeout: float | None = None

@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 from ottla._core.client import AsyncClient, Client
 from ottla._core.transactions import (
     OpenTransaction,
+    PreparedTransaction,
     ProducerState,
     TransactionDescription,
     TransactionListing,
@@ -196,6 +197,50 @@ class AsyncAdmin:
             transactional_ids: the ids.
             errors: ``"raise"`` or ``"return"`` the error of an id.
             timeout: seconds. Default: ``default.api.timeout.ms``.
+        """
+    @overload
+    def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> Awaitable[dict[str, None]]:
+        """Commit or abort transactions that their producers have prepared.
+
+        See ``Admin.end_prepared_transactions``.
+
+        Args:
+            transactions: the transactions.
+            commit: whether to commit them; else they are aborted.
+            errors: ``"raise"`` the first error, or ``"return"`` each in place of None.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None, for success, by transactional id.
+        """
+    @overload
+    def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> Awaitable[dict[str, KafkaError | None]]:
+        """Commit or abort transactions that their producers have prepared.
+
+        See ``Admin.end_prepared_transactions``.
+
+        Args:
+            transactions: the transactions.
+            commit: whether to commit them; else they are aborted.
+            errors: ``"raise"`` the first error, or ``"return"`` each in place of None.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None, for success, by transactional id.
         """
     def abort_hanging_transaction(
         self, topic: str, partition: int, start_offset: int, *, timeout: float | None = None

@@ -16,6 +16,7 @@ from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import AsyncBatchDelivery, RecordMetadata
 from ottla._core.events import AsyncEvents
 from ottla._core.group import GroupMetadata
+from ottla._core.transactions import PreparedTransaction
 from ottla.config_types import ProducerConfig
 from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import ProducerMetrics, TopicMetrics
@@ -202,6 +203,21 @@ class AsyncProducer:
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
+        """
+
+    def prepare_transaction(
+        self, timeout: float | None = None
+    ) -> Future[PreparedTransaction | None]:
+        """Leave the end of the transaction to others; see ``Producer.prepare_transaction``.
+
+        It waits for all records that were sent, awaited or not. Cancelling the future ends the
+        wait; call it again to wait for the same records.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+
+        Returns:
+            What others need to end it; None if nothing was written.
         """
 
     def transaction(self) -> AsyncTransaction:

@@ -15,6 +15,7 @@ from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import BatchDelivery, Delivery
 from ottla._core.events import Events
 from ottla._core.group import GroupMetadata
+from ottla._core.transactions import PreparedTransaction
 from ottla.config_types import ProducerConfig
 from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import ProducerMetrics, TopicMetrics
@@ -29,7 +30,8 @@ class Producer:
 
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it
-            shares.
+            shares. With a client, the only configuration is ``transactional_id`` and
+            ``transaction_timeout_ms``.
         config: configuration by Kafka's dotted names. Keyword arguments are the same
             names with underscores, and take precedence. See ``Client``.
         timeout: seconds in which the cluster must be found, as for ``Client``.
@@ -227,6 +229,25 @@ class Producer:
             FencedError: a newer producer with the same id has taken over; close this one.
             StateError: no transaction is open.
             TimeoutError: the abort continues; call it again to wait for it.
+        """
+
+    def prepare_transaction(self, timeout: float | None = None) -> PreparedTransaction | None:
+        """Wait until every record of the transaction is acknowledged, and leave its end to others.
+
+        Any process can end it with ``Admin.end_prepared_transactions``; closing this producer does
+        not abort it. The brokers abort it after ``transaction.timeout.ms``.
+
+        Args:
+            timeout: seconds to wait. Default: ``max.block.ms``.
+
+        Returns:
+            What others need to end it; None if nothing was written.
+
+        Raises:
+            FencedError: a newer producer with the same id has taken over; close this one.
+            StateError: no transaction is open.
+            TimeoutError: call it again to wait for the same records, or abort.
+            TransactionAbortableError: a record failed; abort.
         """
 
     def transaction(self) -> Transaction:

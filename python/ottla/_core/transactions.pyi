@@ -3,6 +3,39 @@
 from typing import final
 
 @final
+class PreparedTransaction:
+    """A transaction whose records are acknowledged, and that any process may end.
+
+    ``Producer.prepare_transaction`` returns it, and ``Admin.end_prepared_transactions`` ends it. It
+    can be pickled.
+
+    Args:
+        transactional_id: the transactional id.
+        producer_id: the producer id.
+        producer_epoch: the producer epoch.
+        protocol: the version of the transaction protocol with which it must end, 1 or 2.
+    """
+    def __new__(
+        cls, transactional_id: str, producer_id: int, producer_epoch: int, protocol: int
+    ) -> PreparedTransaction: ...
+    @property
+    def transactional_id(self) -> str:
+        """The transactional id."""
+    @property
+    def producer_id(self) -> int:
+        """The producer id."""
+    @property
+    def producer_epoch(self) -> int:
+        """The producer epoch."""
+    @property
+    def protocol(self) -> int:
+        """The version of the transaction protocol: 1, or 2 (KIP-890)."""
+    def __getnewargs__(self) -> tuple[str, int, int, int]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class TransactionListing:
     """A transactional id in a list."""
     @property

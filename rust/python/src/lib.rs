@@ -30,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<admin::transactions::ProducerState>()?;
     module.add_class::<admin::transactions::TransactionDescription>()?;
     module.add_class::<admin::transactions::TransactionListing>()?;
+    module.add_class::<producer::PreparedTransaction>()?;
     module.add_class::<convert::record_batch::RecordBatch>()?;
     module.add_class::<client::asynchronous::AsyncClient>()?;
     module.add_class::<client::asynchronous::AsyncEvents>()?;

@@ -132,6 +132,16 @@ impl Config {
         (self.max_in_flight > 5).then_some("it needs max.in.flight.requests.per.connection of at most 5")
     }
 
+    /// Checks that a producer with a transactional id of its own can be created.
+    pub(crate) fn check_transactions(&self) -> Result<()> {
+        let why = match self.idempotence_conflict() {
+            Some(why) => why,
+            None if !self.enable_idempotence => "it needs enable.idempotence=true",
+            None => return Ok(()),
+        };
+        Err(Error::new(Kind::Config, format!("transactional.id: {why}")))
+    }
+
     /// Checks combinations of keys.
     fn check(&self) -> Result<()> {
         let invalid = |message: String| Err(Error::new(Kind::Config, message));

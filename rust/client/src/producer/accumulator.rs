@@ -24,7 +24,7 @@ use super::metrics::Metrics;
 use super::produce_result::ProduceResult;
 use super::queue::{PartitionQueue, QueueState};
 use super::record::Record;
-use super::transaction::TransactionManager;
+use super::transaction::{TransactionManager, TransactionalId};
 use super::unobserved_failures::UnobservedFailures;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
@@ -80,7 +80,7 @@ pub(super) struct Accumulator {
 }
 
 impl Accumulator {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config, transactional_id: Option<TransactionalId>) -> Self {
         Self {
             queues: RwLock::default(),
             active: Mutex::default(),
@@ -103,8 +103,7 @@ impl Accumulator {
             closed: AtomicBool::new(false),
             finished: AtomicBool::new(false),
             fatal_error: OnceLock::new(),
-            transaction: (!config.transactional_id.is_empty())
-                .then(|| Arc::new(TransactionManager::new(config.transactional_id.clone()))),
+            transaction: transactional_id.map(|id| Arc::new(TransactionManager::new(id))),
             emptied: Notify::new(),
         }
     }

@@ -53,9 +53,12 @@ pub use produce_result::{AppendInfo, Delivery, ProduceResult};
 pub use record::Record;
 pub use reservation::BufferReservation;
 pub use topic_writer::TopicWriter;
+pub(crate) use transaction::lacks_v2;
+pub use transaction::{PreparedTransaction, TransactionalId};
 pub use unobserved_failures::UnobservedFailure;
 
 use crate::cluster::Client;
+use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::metrics::Metric;
 use crate::retry::deadline;
@@ -102,9 +105,28 @@ impl Drop for Producer {
 impl Producer {
     /// Creates a producer on a client. Its sender runs on the current runtime.
     pub fn new(client: Client) -> Result<Self> {
+        let Config { transactional_id: id, transaction_timeout, .. } = client.config();
+        let transactional_id =
+            (!id.is_empty()).then(|| TransactionalId { id: id.clone(), timeout: *transaction_timeout });
+        Self::start(client, transactional_id)
+    }
+
+    /// Creates a producer with a transactional id of its own on a client that others share.
+    ///
+    /// # Errors
+    /// [`Kind::Config`]: the client's configuration does not allow transactions.
+    pub fn with_transactional_id(client: Client, id: TransactionalId) -> Result<Self> {
+        if id.id.is_empty() {
+            return Err(Error::new(Kind::Config, "transactional.id is empty"));
+        }
+        client.config().check_transactions()?;
+        Self::start(client, Some(id))
+    }
+
+    fn start(client: Client, transactional_id: Option<TransactionalId>) -> Result<Self> {
         // Report a wrong level now and not with the first batch.
         compressor(client.config())?;
-        let accumulator = Accumulator::new(client.config());
+        let accumulator = Accumulator::new(client.config(), transactional_id);
         let inner = Arc::new(ProducerInner::new(client, accumulator));
         let for_task = Arc::clone(&inner);
         let sender = tokio::spawn(async move {

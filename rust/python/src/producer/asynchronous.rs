@@ -5,7 +5,6 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::Producer as CoreProducer;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,6 +23,7 @@ use crate::producer::exit;
 use crate::producer::hooks::Hooks;
 use crate::producer::producer_handle::leave;
 use crate::producer::sync::CLOSE_TIMEOUT;
+use crate::producer::transactional_id;
 use crate::runtime::{ProcessLocal, runtime, seconds};
 
 /// A Kafka producer for asyncio; it mirrors ``Producer``.
@@ -98,11 +98,14 @@ impl AsyncProducer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
+        let (own_id, kwargs) = transactional_id::from_kwargs(py, bootstrap, kwargs)?;
         let (client, own_client) = resolve_client(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let core = Arc::new(CoreProducer::new(client).map_err(|error| errors::raise(py, &error))?);
+        let core = Arc::new(
+            transactional_id::new_producer(client, own_id).map_err(|error| errors::raise(py, &error))?,
+        );
         let groups = Arc::new(DeliveryGroups::default());
         let backlog =
             Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));

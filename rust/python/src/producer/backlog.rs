@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ottla_client::producer::{Delivery, Producer, SendResult};
+use ottla_client::producer::{Delivery, PreparedTransaction, Producer, SendResult};
 use ottla_client::tasks::panics::catch;
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
@@ -271,12 +271,29 @@ impl Backlog {
 
     /// Commits the transaction, with the records that wait.
     pub(crate) async fn commit_transaction(&self, timeout: Option<Duration>) -> ottla_client::Result<()> {
+        let rest = self.all_sent("commit_transaction", timeout).await?;
+        self.core.commit_transaction(Some(rest)).await
+    }
+
+    /// Prepares the transaction, with the records that wait.
+    pub(crate) async fn prepare_transaction(
+        &self,
+        timeout: Option<Duration>,
+    ) -> ottla_client::Result<Option<PreparedTransaction>> {
+        let rest = self.all_sent("prepare_transaction", timeout).await?;
+        self.core.prepare_transaction(Some(rest)).await
+    }
+
+    /// Waits until no record waits any more, for at most `timeout`, and returns the rest of it.
+    async fn all_sent(&self, call: &str, timeout: Option<Duration>) -> ottla_client::Result<Duration> {
         let deadline = self.core.call_deadline(timeout);
         timeout_at(deadline, self.sent()).await.map_err(|_| {
-            let message = "commit_transaction: records still wait for their topic or for buffer memory; call it again, or abort";
+            let message = format!(
+                "{call}: records still wait for their topic or for buffer memory; call it again, or abort"
+            );
             Error::new(Kind::Timeout, message)
         })?;
-        self.core.commit_transaction(Some(deadline.saturating_duration_since(Instant::now()))).await
+        Ok(deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Aborts the transaction; the records that wait fail.

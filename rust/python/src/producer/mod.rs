@@ -7,7 +7,8 @@
 //!   `list_rows` into `owned_rows`; `intercepted_rows` are sent one by one; `row_results`: their results.
 //! - `delivery`, `batch_delivery`, `record_metadata`: what the application gets for its records;
 //!   `delivery_groups` and `callbacks` complete futures and call callbacks.
-//! - `transactions`: the calls of both classes about transactions.
+//! - `transactions`: the calls of both classes about transactions; `transactional_id`: of a producer on a
+//!   shared client; `prepared_transaction`: one that another process ends.
 //! - `exit`: closes open producers when the interpreter exits.
 
 pub(crate) mod arrow_array;
@@ -27,10 +28,14 @@ pub(crate) mod interceptors;
 pub(crate) mod list_rows;
 pub(crate) mod owned_rows;
 pub(crate) mod partitioner;
+pub(crate) mod prepared_transaction;
 pub(crate) mod producer_handle;
 pub(crate) mod record_metadata;
 pub(crate) mod row_results;
 pub(crate) mod send_batch;
 pub(crate) mod serializers;
 pub(crate) mod sync;
+mod transactional_id;
 pub(crate) mod transactions;
+
+pub(crate) use prepared_transaction::PreparedTransaction;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::producer::{Producer as CoreProducer, SendResult};
+use ottla_client::producer::SendResult;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -23,6 +23,7 @@ use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows;
 use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::send_batch::Rows;
+use crate::producer::transactional_id;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
 
 /// How long `close` waits for unsent records by default.
@@ -35,7 +36,8 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// Args:
 ///     bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it
-///         shares.
+///         shares. With a client, the only configuration is ``transactional_id`` and
+///         ``transaction_timeout_ms``.
 ///     config: configuration by Kafka's dotted names. Keyword arguments are the same
 ///         names with underscores, and take precedence. See ``Client``.
 ///     timeout: seconds in which the cluster must be found, as for ``Client``.
@@ -93,11 +95,13 @@ impl Producer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
+        let (own_id, kwargs) = transactional_id::from_kwargs(py, bootstrap, kwargs)?;
         let (client, own_client) =
             resolve_connected_client(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let core = CoreProducer::new(client).map_err(|error| errors::raise(py, &error))?;
+        let core =
+            transactional_id::new_producer(client, own_id).map_err(|error| errors::raise(py, &error))?;
         let handle = Arc::new(ProducerHandle::new(core, own_client));
         let open: Weak<ProducerHandle> = Arc::downgrade(&handle);
         exit::register(open);

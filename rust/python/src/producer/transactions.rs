@@ -10,10 +10,12 @@ use std::time::Duration;
 use ottla_client::consumer::ConsumerGroupMetadata;
 use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::{Error, Kind, TopicPartition};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::asynchronous::AsyncProducer;
+use super::prepared_transaction::PreparedTransaction;
 use super::sync::Producer;
 use crate::asyncio::start;
 use crate::consumer::{ConsumerBase, GroupMetadata, partitions};
@@ -143,6 +145,32 @@ impl Producer {
         wait_for(py, self.handle.get()?.core.abort_transaction(timeout_arg(timeout)?))
     }
 
+    /// Wait until every record of the transaction is acknowledged, and leave its end to others.
+    ///
+    /// Any process can end it with ``Admin.end_prepared_transactions``; closing this producer does
+    /// not abort it. The brokers abort it after ``transaction.timeout.ms``.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: ``max.block.ms``.
+    ///
+    /// Returns:
+    ///     What others need to end it; None if nothing was written.
+    ///
+    /// Raises:
+    ///     FencedError: a newer producer with the same id has taken over; close this one.
+    ///     StateError: no transaction is open.
+    ///     TimeoutError: call it again to wait for the same records, or abort.
+    ///     TransactionAbortableError: a record failed; abort.
+    #[pyo3(signature = (timeout=None))]
+    fn prepare_transaction(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<PreparedTransaction>> {
+        let prepared = wait_for(py, self.handle.get()?.core.prepare_transaction(timeout_arg(timeout)?))?;
+        Ok(prepared.map(PreparedTransaction::from))
+    }
+
     /// Return a context manager for one transaction.
     ///
     /// The ``with`` block begins the transaction and commits it at its end; an exception in the
@@ -219,6 +247,25 @@ impl AsyncProducer {
             // The application has dealt with them by aborting.
             groups.failed.take_all(py);
             Ok(py.None())
+        })
+    }
+
+    /// Leave the end of the transaction to others; see ``Producer.prepare_transaction``.
+    ///
+    /// It waits for all records that were sent, awaited or not. Cancelling the future ends the
+    /// wait; call it again to wait for the same records.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: ``max.block.ms``.
+    ///
+    /// Returns:
+    ///     What others need to end it; None if nothing was written.
+    #[pyo3(signature = (timeout=None))]
+    fn prepare_transaction<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let backlog = Arc::clone(&self.handle.get()?.backlog);
+        let timeout = timeout_arg(timeout)?;
+        start(py, async move { backlog.prepare_transaction(timeout).await }, |py, prepared| {
+            prepared.map(PreparedTransaction::from).into_py_any(py)
         })
     }
 

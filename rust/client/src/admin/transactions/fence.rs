@@ -63,6 +63,11 @@ async fn send(connection: &Connection, id: &str) -> Result<FencedProducer> {
         ErrorCode::None => {
             Ok(FencedProducer { producer_id: response.producer_id, producer_epoch: response.producer_epoch })
         }
+        // Its producer has just ended the transaction that the coordinator was about to abort.
+        ErrorCode::InvalidTxnState => {
+            let message = format!("transactional id {id}: its transaction ended meanwhile");
+            Err(Error::with_code(ErrorCode::ConcurrentTransactions, message))
+        }
         code => Err(Error::from_code(code).prefixed(format_args!("transactional id {id}"))),
     }
 }

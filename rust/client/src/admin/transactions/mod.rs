@@ -5,9 +5,11 @@
 //! - [`producers`](Client::describe_producers): the producers that partition leaders know.
 //! - [`open`](Client::open_transactions): which transactions keep the last stable offset of partitions back.
 //! - [`fence`](Client::fence_producers) and [`abort`](Client::abort_hanging_transaction): end them.
+//! - [`end_prepared`](Client::end_prepared_transactions): ends those whose producers left the end to others.
 
 mod abort;
 mod describe;
+mod end_prepared;
 mod fence;
 mod list;
 mod open;

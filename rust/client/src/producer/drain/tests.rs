@@ -13,7 +13,7 @@ const PARTITIONS: i32 = 1_000;
 fn accumulator() -> Accumulator {
     let pairs = [("bootstrap.servers", "a:1"), ("enable.idempotence", "false"), ("linger.ms", "0")];
     let pairs = pairs.map(|(key, value)| (key, Value::from(value)));
-    Accumulator::new(&Config::from_pairs(pairs).expect("a configuration"))
+    Accumulator::new(&Config::from_pairs(pairs).expect("a configuration"), None)
 }
 
 fn append(accumulator: &Accumulator, partition: i32) {

@@ -153,7 +153,7 @@ impl Producer {
         timeout.map_or_else(|| self.max_block_deadline(), deadline)
     }
 
-    fn transaction_manager(&self, call: &str) -> Result<&Arc<TransactionManager>> {
+    pub(super) fn transaction_manager(&self, call: &str) -> Result<&Arc<TransactionManager>> {
         self.inner.accumulator.transaction.as_ref().ok_or_else(|| {
             Error::new(
                 Kind::Config,

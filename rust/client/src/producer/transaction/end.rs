@@ -144,9 +144,8 @@ async fn send(
     let version = coordinator.version::<EndTxnRequest>(max)?;
     if protocol == TransactionProtocol::V2 && version < FIRST_V2 {
         // Another coordinator may support it; the transaction cannot end under protocol 1.
-        let message = "the coordinator does not support version 2 of the transaction protocol, under which the transaction began";
         coordinator.forget();
-        return Err(Error::with_code(ErrorCode::CoordinatorNotAvailable, message));
+        return Err(lacks_v2());
     }
     let response = coordinator.request(request, version).await?;
     coordinator.throttle(response.throttle_time_ms);
@@ -157,6 +156,12 @@ async fn send(
         ErrorCode::None => Ok(None),
         code => Err(with_advice(coordinator.refusal(code), code)),
     }
+}
+
+/// The error of a coordinator that cannot end a transaction of protocol 2; another one may.
+pub(crate) fn lacks_v2() -> Error {
+    let message = "the coordinator does not support version 2 of the transaction protocol, under which the transaction began";
+    Error::with_code(ErrorCode::CoordinatorNotAvailable, message)
 }
 
 /// Accepts INVALID_TXN_STATE for an abort if it is not known whether anything reached the coordinator: there

@@ -55,6 +55,8 @@ pub(super) fn error_class(request: TransactionRequest, error: &Error) -> ErrorCl
     use ErrorCode as E;
     match code {
         E::ConcurrentTransactions => ErrorClass::RetrySoon,
+        // The transaction that the coordinator was about to abort has just been ended by its producer.
+        E::InvalidTxnState if request == TransactionRequest::InitProducerId => ErrorClass::RetrySoon,
         E::ProducerFenced
         | E::InvalidProducerEpoch
         | E::InvalidProducerIdMapping
@@ -147,6 +149,14 @@ mod tests {
                 assert_eq!(class(request, code), ErrorClass::Fatal, "{request:?} {code}");
             }
         }
+    }
+
+    #[test]
+    fn an_initialization_that_met_the_end_of_a_transaction_is_repeated() {
+        let code = ErrorCode::InvalidTxnState;
+        assert_eq!(class(TransactionRequest::InitProducerId, code), ErrorClass::RetrySoon);
+        let commit = TransactionRequest::End(TransactionResult::Commit);
+        assert_eq!(class(commit, code), ErrorClass::Fatal);
     }
 
     #[test]

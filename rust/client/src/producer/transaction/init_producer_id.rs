@@ -26,14 +26,13 @@ pub(super) async fn init_producer_id(
     let id = manager.transactional_id();
     let what = format!("initializing the transactions of {id}");
     Attempts::new(client, manager, TransactionRequest::InitProducerId, what)
-        .run((CoordinatorKind::Transaction, id), |coordinator| send(client, coordinator, id, current))
+        .run((CoordinatorKind::Transaction, id), |coordinator| send(manager, coordinator, current))
         .await
 }
 
 async fn send(
-    client: &Client,
+    manager: &TransactionManager,
     coordinator: Coordinator,
-    id: &str,
     current: Option<ProducerIdAndEpoch>,
 ) -> Result<ProducerIdAndEpoch> {
     let version = coordinator.version::<InitProducerIdRequest>(i16::MAX)?;
@@ -41,9 +40,9 @@ async fn send(
         let message = "the outcome of a request is unknown, and these brokers (before Kafka 2.5) cannot assign a new epoch after that";
         return Err(Error::new(Kind::Broker, message).fatal());
     }
-    let timeout = client.config().transaction_timeout.as_millis();
+    let timeout = manager.timeout.as_millis();
     let request = InitProducerIdRequest {
-        transactional_id: Some(id.to_owned()),
+        transactional_id: Some(manager.transactional_id().to_owned()),
         transaction_timeout_ms: i32::try_from(timeout).unwrap_or(i32::MAX),
         producer_id: current.map_or(-1, |current| current.id),
         producer_epoch: current.map_or(-1, |current| current.epoch),

@@ -6,6 +6,7 @@
 //!   for the same outcome; `running_call` is that task.
 //! - `coordinator_requests`: repeats a request until its outcome is known. `init_producer_id`,
 //!   `add_partitions`, `offsets` and `end` are the requests.
+//! - `prepare`: leaves the end of a transaction to others.
 //!
 //! Invariants: a record is accepted only while a transaction is open, and belongs to that transaction. One
 //! request about transactions is in flight at a time. A record that failed, or that was not accepted, stops
@@ -19,12 +20,14 @@ mod error_class;
 mod init_producer_id;
 mod offsets;
 mod partition_results;
+mod prepare;
 mod running_call;
 mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use tokio::time::Duration;
 
 use super::idempotence::ProducerIdAndEpoch;
 use super::partition_transaction::PartitionTransaction;
@@ -33,11 +36,22 @@ use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 pub(super) use add_partitions::Registration;
 pub(super) use coordinator_requests::concurrent_transactions_backoff;
+pub(crate) use end::lacks_v2;
 use error_class::{ErrorClass, record_error_is_fatal};
 pub(super) use init_producer_id::with_advice;
+pub use prepare::PreparedTransaction;
 use running_call::RunningCalls;
 use state::TransactionState;
 pub(super) use state::{TransactionProtocol, TransactionResult};
+
+/// The name of a producer's transactions, and how long one may be open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionalId {
+    /// `transactional.id`: a newer producer with the same id fences this one.
+    pub id: String,
+    /// `transaction.timeout.ms`: the brokers abort a transaction that is open for longer.
+    pub timeout: Duration,
+}
 
 /// `open` while no transaction is open.
 const NONE: u64 = 0;
@@ -46,6 +60,8 @@ const NONE: u64 = 0;
 #[derive(Debug)]
 pub(super) struct TransactionManager {
     transactional_id: String,
+    /// How long a transaction may be open before the brokers abort it.
+    timeout: Duration,
     shared: Mutex<Shared>,
     /// The number of the open transaction, or [`NONE`]: checked for each record, without a lock.
     open: AtomicU64,
@@ -64,9 +80,10 @@ struct Shared {
 }
 
 impl TransactionManager {
-    pub(super) fn new(transactional_id: String) -> Self {
+    pub(super) fn new(TransactionalId { id, timeout }: TransactionalId) -> Self {
         Self {
-            transactional_id,
+            transactional_id: id,
+            timeout,
             shared: Mutex::new(Shared { state: TransactionState::new(), unregistered: Vec::new() }),
             open: AtomicU64::new(NONE),
             request_lock: tokio::sync::Mutex::default(),

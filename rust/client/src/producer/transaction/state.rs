@@ -42,6 +42,10 @@ enum Phase {
     /// No transaction is open.
     Ready,
     InTransaction,
+    /// Its records are waited for, before its end is left to others.
+    Preparing,
+    /// Its records are acknowledged; whoever has its producer id and epoch may end it.
+    Prepared,
     Ending(TransactionResult),
     /// The transaction can only be aborted, because of this error.
     Abortable(Error),
@@ -129,7 +133,7 @@ impl TransactionState {
     /// The number and producer id of a transaction that is open or being committed.
     pub(super) fn current(&self) -> Option<(u64, ProducerIdAndEpoch)> {
         match &self.phase {
-            Phase::InTransaction | Phase::Ending(TransactionResult::Commit) => {
+            Phase::InTransaction | Phase::Preparing | Phase::Ending(TransactionResult::Commit) => {
                 Some((self.number, self.producer?))
             }
             _ => None,
@@ -139,11 +143,35 @@ impl TransactionState {
     /// Begins to end the transaction.
     pub(super) fn begin_end(&mut self, result: TransactionResult) -> Result<()> {
         match (&self.phase, result) {
-            (Phase::InTransaction, _) | (Phase::Abortable(_), TransactionResult::Abort) => {
+            (Phase::InTransaction | Phase::Prepared, _)
+            | (Phase::Abortable(_) | Phase::Preparing, TransactionResult::Abort) => {
                 self.phase = Phase::Ending(result);
                 Ok(())
             }
             _ => Err(self.wrong_call(result.call())),
+        }
+    }
+
+    /// Begins to wait for the records of a transaction that others will end.
+    pub(super) fn begin_prepare(&mut self) -> Result<()> {
+        match &self.phase {
+            Phase::InTransaction | Phase::Preparing => {
+                self.phase = Phase::Preparing;
+                Ok(())
+            }
+            _ => Err(self.wrong_call("prepare_transaction")),
+        }
+    }
+
+    /// All records are acknowledged. Returns the producer whose transaction others may end, or `None` if
+    /// the coordinator knows of no transaction.
+    pub(super) fn prepared(&mut self) -> Result<Option<ProducerIdAndEpoch>> {
+        match &self.phase {
+            Phase::Preparing => {
+                self.phase = Phase::Prepared;
+                Ok(self.producer.filter(|_| self.started))
+            }
+            _ => Err(self.wrong_call("prepare_transaction")),
         }
     }
 
@@ -184,7 +212,7 @@ impl TransactionState {
     /// A record or a request of the transaction failed.
     pub(super) fn fail(&mut self, error: &Error) {
         match &self.phase {
-            Phase::InTransaction | Phase::Ending(TransactionResult::Commit) => {
+            Phase::InTransaction | Phase::Preparing | Phase::Ending(TransactionResult::Commit) => {
                 self.phase = Phase::Abortable(error.clone());
             }
             // The records of a transaction that is aborted are expected to fail.
@@ -220,7 +248,7 @@ impl TransactionState {
 
     /// Whether a transaction is open that closing the producer must abort.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.phase, Phase::InTransaction | Phase::Abortable(_))
+        matches!(self.phase, Phase::InTransaction | Phase::Preparing | Phase::Abortable(_))
     }
 
     /// The error of a call that the state does not allow.
@@ -235,6 +263,10 @@ impl TransactionState {
             }
             Phase::Ready => "no transaction is open: call begin_transaction first",
             Phase::InTransaction => "a transaction is open: commit or abort it first",
+            Phase::Preparing => {
+                "the transaction is being prepared: call prepare_transaction again to wait for it, or abort it"
+            }
+            Phase::Prepared => "the transaction is prepared: commit or abort it, or close this producer",
             Phase::Ending(TransactionResult::Commit) => {
                 "the transaction is being committed: call commit_transaction again to wait for it"
             }

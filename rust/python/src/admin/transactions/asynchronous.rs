@@ -9,6 +9,7 @@ use super::operations;
 use crate::admin::asynchronous::AsyncAdmin;
 use crate::admin::item_errors::ItemErrors;
 use crate::asyncio::{FutureResult, start};
+use crate::producer::PreparedTransaction;
 
 #[pymethods]
 impl AsyncAdmin {
@@ -106,6 +107,33 @@ impl AsyncAdmin {
         let (core, timeout) = self.call(timeout)?;
         let fenced = operations::fence(core, transactional_ids, timeout);
         start(py, fenced, move |py, fenced| operations::fenced(py, fenced, errors))
+    }
+
+    /// Commit or abort transactions that their producers have prepared.
+    ///
+    /// See ``Admin.end_prepared_transactions``.
+    ///
+    /// Args:
+    ///     transactions: the transactions.
+    ///     commit: whether to commit them; else they are aborted.
+    ///     errors: ``"raise"`` the first error, or ``"return"`` each in place of None.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     None, for success, by transactional id.
+    #[pyo3(signature = (transactions, *, commit, errors="raise", timeout=None))]
+    fn end_prepared_transactions<'py>(
+        &self,
+        py: Python<'py>,
+        transactions: Vec<Py<PreparedTransaction>>,
+        commit: bool,
+        errors: &str,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let errors = ItemErrors::parse(py, errors)?;
+        let (core, timeout) = self.call(timeout)?;
+        let ended = operations::end_prepared(core, operations::prepared(transactions), commit, timeout);
+        start(py, ended, move |py, ended| operations::ended(py, ended, errors))
     }
 
     /// Abort a hanging transaction in one partition; see ``Admin.abort_hanging_transaction``.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::admin::transactions as core;
+use ottla_client::producer::PreparedTransaction as CorePrepared;
 use ottla_client::{Client, IfMissing, Result, TopicPartition};
 use pyo3::prelude::*;
 
 use super::results::{OpenTransaction, Producers, TransactionDescription, TransactionListing, producers};
 use crate::admin::item_errors::ItemErrors;
+use crate::producer::PreparedTransaction;
 use crate::runtime::seconds;
 
 /// The arguments of `list_transactions`.
@@ -77,6 +79,26 @@ pub(super) async fn list_open(
     let partitions: Vec<TopicPartition> = partitions.collect();
     let open = client.open_transactions(partitions, timeout).await?;
     Ok(open.into_iter().map(OpenTransaction::from).collect())
+}
+
+/// A result for each transactional id.
+pub(super) type Ended = BTreeMap<String, Result<()>>;
+
+pub(super) fn prepared(prepared: Vec<Py<PreparedTransaction>>) -> Vec<CorePrepared> {
+    prepared.iter().map(|prepared| prepared.get().into()).collect()
+}
+
+pub(super) async fn end_prepared(
+    client: Client,
+    prepared: Vec<CorePrepared>,
+    commit: bool,
+    timeout: Duration,
+) -> Result<Ended> {
+    client.end_prepared_transactions(prepared, commit, timeout).await
+}
+
+pub(super) fn ended(py: Python<'_>, results: Ended, errors: ItemErrors) -> PyResult<Py<PyAny>> {
+    errors.to_dict(py, results, |py, ()| Ok(py.None()))
 }
 
 /// A result for each transactional id.

@@ -8,6 +8,7 @@ use super::operations;
 use super::results::{OpenTransaction, Producers, TransactionListing};
 use crate::admin::item_errors::ItemErrors;
 use crate::admin::sync::Admin;
+use crate::producer::PreparedTransaction;
 use crate::runtime::wait_for;
 
 #[pymethods]
@@ -157,6 +158,44 @@ impl Admin {
         let (core, timeout) = self.call(timeout)?;
         let fenced = wait_for(py, operations::fence(core, transactional_ids, timeout))?;
         operations::fenced(py, fenced, errors)
+    }
+
+    /// Commit or abort transactions that their producers have prepared.
+    ///
+    /// See ``Producer.prepare_transaction``. Repeating it is safe: an end that was made is
+    /// confirmed, until a newer producer uses the transactional id.
+    ///
+    /// Args:
+    ///     transactions: the transactions.
+    ///     commit: whether to commit them; else they are aborted.
+    ///     errors: what to do with the error of one transaction: ``"raise"`` the first one, or
+    ///         ``"return"`` each in place of None.
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     None, for success, by transactional id.
+    ///
+    /// Raises:
+    ///     AuthorizationError: the principal may not write with the id.
+    ///     BrokerError: the transaction has ended otherwise (``code`` 48 or 49), or its
+    ///         transactional id has expired.
+    ///     FencedError: its time was over and the brokers have aborted it, or a newer producer
+    ///         with the id has taken over.
+    ///     TimeoutError: the outcome is not known; call it again.
+    #[pyo3(signature = (transactions, *, commit, errors="raise", timeout=None))]
+    fn end_prepared_transactions(
+        &self,
+        py: Python<'_>,
+        transactions: Vec<Py<PreparedTransaction>>,
+        commit: bool,
+        errors: &str,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
+        let errors = ItemErrors::parse(py, errors)?;
+        let (core, timeout) = self.call(timeout)?;
+        let prepared = operations::prepared(transactions);
+        let ended = wait_for(py, operations::end_prepared(core, prepared, commit, timeout))?;
+        operations::ended(py, ended, errors)
     }
 
     /// Abort a hanging transaction in one partition.
