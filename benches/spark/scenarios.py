@@ -168,6 +168,9 @@ def _write_variants(spark: Any, servers: dict[str, str], records: int) -> Iterat
     yield Variant(scenario, "connector, defaults", records, lambda: write("kafka"))
     yield Variant(scenario, "connector, tuned", records, lambda: write("kafka", **TUNED_SINK))
     yield Variant(scenario, "ottla", records, lambda: write("ottla"))
+    yield Variant(
+        scenario, "ottla, exactlyOnce", records, lambda: write("ottla", exactlyOnce="true")
+    )
     yield Variant(scenario, "ottla, maxBytesPerBatch off", records, lambda: without_limit("ottla"))
     yield Variant(scenario, "hand-over alone", records, lambda: write("discarding"))
     yield Variant(

@@ -83,10 +83,10 @@ def test_a_producer_on_a_shared_client_has_its_own_id_and_timeout(
     mock_cluster: MockCluster,
 ) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client, ottla.Admin(client) as admin:
-        for name, timeout in (("a", 5000), ("b", None)):
-            own = {} if timeout is None else {"transaction_timeout_ms": timeout}
-            with ottla.Producer(client, transactional_id=name, **own) as producer:
-                producer.init_transactions()
+        with ottla.Producer(client, transactional_id="a", transaction_timeout_ms=5000) as producer:
+            producer.init_transactions()
+        with ottla.Producer(client, transactional_id="b") as producer:
+            producer.init_transactions()
         described = admin.describe_transactions(["a", "b"])
         assert [described[name].timeout for name in "ab"] == [5.0, 60.0]
         with pytest.raises(errors.ConfigError, match="from 1 to"):

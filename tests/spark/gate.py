@@ -19,6 +19,7 @@ CASES = {
     "test_data_loss.py": ["test_retention_of_the_whole_range[ottla]"],
     "test_documentation_snippets.py": ["test_every_snippet_runs_as_printed"],
     "test_live_streams.py": ["test_a_live_stream"],
+    "test_exactly_once.py": ["test_batches", "test_a_stream_with_restarts"],
     "test_rack_awareness.py": ["test_a_task_reads_from_the_replica_in_its_rack[option]"],
     "test_option_parity.py": [
         "test_options[options8-190]",

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
 # Options that only ottla has.
-OTTLA_ONLY = {"includeTimestamp", "reportPath"}
+OTTLA_ONLY = {
+    "includeTimestamp",
+    "reportPath",
+    "exactlyOnce",
+    "exactlyOnceId",
+    "exactlyOnceTopic",
+}
 # Spark refuses async progress tracking in an AvailableNow run, for both sinks.
 ASYNC = {"asyncProgressTrackingEnabled": "false", "asyncProgressTrackingCheckpointIntervalMs": "9"}
 

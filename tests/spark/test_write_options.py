@@ -7,8 +7,10 @@ import pytest
 from ottla.errors import ConfigError
 from ottla.spark import OttlaDataSource
 from ottla.spark.options.read_options import parse_stream_options
-from ottla.spark.options.write_options import parse_write_options
+from ottla.spark.options.write_options import ExactlyOnceOptions, parse_write_options
 from tests.spark.sink_schemas import BASE, TO, schema
+
+ONCE = {"exactlyOnce": "true"}
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,12 @@ from tests.spark.sink_schemas import BASE, TO, schema
         ({**TO, "kafka.key.serializer": "x"}, ["kafka.key.serializer", "not supported"]),
         ({**TO, "kafka.value.serializer": "x"}, ["kafka.value.serializer", "not supported"]),
         ({**TO, "kafka.transactional.id": "x"}, ["kafka.transactional.id", "at-least-once"]),
+        ({**TO, "exactlyOnce": "yes"}, ["exactlyOnce", "true or false"]),
+        ({**TO, "exactlyOnceId": "a"}, ["exactlyOnceId needs exactlyOnce=true"]),
+        ({**TO, "exactlyOnceTopic": "a"}, ["exactlyOnceTopic needs exactlyOnce=true"]),
+        ({**TO, **ONCE, "exactlyOnceId": "a/b"}, ["exactlyOnceId", "letters", "a/b"]),
+        ({**TO, **ONCE, "kafka.acks": "1"}, ["exactlyOnce", "acks=all"]),
+        ({**TO, **ONCE, "kafka.enable.idempotence": "false"}, ["enable.idempotence=true"]),
     ],
 )
 def test_wrong_options(options: dict[str, str], fragments: list[str]) -> None:
@@ -47,6 +55,23 @@ def test_options() -> None:
     assert (options.topic, options.include_timestamp, options.report_path) == ("t", True, "/r")
     assert options.kafka["linger.ms"] == "5"
     assert "hunter2" not in repr(options)
+
+
+def test_exactly_once_options() -> None:
+    assert parse_write_options(TO).exactly_once is None
+    options = parse_write_options({**TO, **ONCE, "exactlyOnceId": "load-7"})
+    assert options.exactly_once == ExactlyOnceOptions("ottla-exactly-once", "load-7")
+    assert options.kafka["transaction.timeout.ms"] == "900000"
+    named = {"exactlyOnceTopic": "mine", "kafka.transaction.timeout.ms": "1000"}
+    options = parse_write_options({**TO, **ONCE, **named})
+    assert options.exactly_once == ExactlyOnceOptions("mine")
+    assert options.kafka["transaction.timeout.ms"] == "1000"
+
+
+def test_a_stream_has_the_id_of_its_checkpoint() -> None:
+    source = OttlaDataSource({**TO, **ONCE, "exactlyOnceId": "a"})
+    with pytest.raises(ConfigError, match="exactlyOnceId is for batch queries"):
+        source.streamWriter(schema("value string"), overwrite=False)
 
 
 def test_batches_are_large_by_default() -> None:

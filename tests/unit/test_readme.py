@@ -82,6 +82,7 @@ def test_what_is_not_implemented_is_not_there() -> None:
         "abort_hanging_transaction",
         "describe_producers",
         "describe_transactions",
+        "end_prepared_transactions",
         "fence_producers",
         "list_open_transactions",
         "list_transactions",

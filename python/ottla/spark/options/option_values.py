@@ -126,6 +126,21 @@ def canonical_key(name: str) -> str:
     return config_row_of(name) or name
 
 
+def check_transactions(config: Mapping[str, str]) -> None:
+    """Raise a ConfigError if a setting of the producer does not allow transactions."""
+    import ottla
+
+    names = ("acks", "retries", "enable.idempotence", "max.in.flight.requests.per.connection")
+    settings = {name: value for name, value in config.items() if canonical_key(name) in names}
+    try:
+        # Creating this client connects to nothing.
+        ottla.AsyncClient(
+            config={"bootstrap.servers": "localhost:9092", "transactional.id": "any", **settings}
+        )
+    except ConfigError as error:
+        raise ConfigError(f"option exactlyOnce: {error}") from None
+
+
 def _check_config(config: Mapping[str, str]) -> None:
     import ottla
     from ottla._core import config_rows

@@ -7,14 +7,18 @@ option that is not understood is an error, never ignored; no message and no ``re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ottla.errors import ConfigError
 from ottla.spark.options.option_values import (
     BOOTSTRAP_SERVERS,
     QUERY_OPTION_NAMES,
     canonical_key,
     check_option_names,
+    check_transactions,
+    invalid_value,
     kafka_config,
     normalize_options,
     parse_bool,
@@ -26,6 +30,9 @@ WRITE_OPTION_NAMES = (
     "topic",
     "includeTimestamp",
     "reportPath",
+    "exactlyOnce",
+    "exactlyOnceId",
+    "exactlyOnceTopic",
     # No effect: headers are written if the frame has the column, as by Spark's sink.
     "includeHeaders",
     *QUERY_OPTION_NAMES,
@@ -46,8 +53,28 @@ _UNSUPPORTED = {
     "key.serializer": "keys are written as they are, as bytes or text",
     "value.serializer": "values are written as they are, as bytes or text",
     "interceptor.classes": "records are written unchanged",
-    "transactional.id": "a write is at-least-once, without a transaction",
+    "transactional.id": "exactlyOnce=true gives each task one; otherwise a write is at-least-once",
 }
+
+
+# Brokers allow 15 minutes by default (transaction.max.timeout.ms), and a batch may take long.
+_EXACTLY_ONCE_DEFAULTS = {"transaction.timeout.ms": "900000"}
+# What one looks up between the transactions must be committed.
+_EXACTLY_ONCE_FIXED = {"isolation.level": "read_committed"}
+_DEFAULT_TOPIC = "ottla-exactly-once"
+
+
+@dataclass(frozen=True)
+class ExactlyOnceOptions:
+    """The options of an exactly-once write.
+
+    Attributes:
+        topic: the topic of decisions and markers.
+        id: of a batch query, the same each time it is run; None for a stream.
+    """
+
+    topic: str = _DEFAULT_TOPIC
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +85,7 @@ class WriteOptions:
     topic: str | None = None
     include_timestamp: bool = False
     report_path: str | None = None
+    exactly_once: ExactlyOnceOptions | None = None
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
@@ -65,15 +93,33 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
     values = normalize_options(options)
     check_option_names(values, WRITE_OPTION_NAMES, _SUGGESTIONS)
     parse_bool(values, "includeHeaders", default=False)
+    exactly_once = _parse_exactly_once(values)
+    kafka = _with_defaults(kafka_config(values, _UNSUPPORTED), _DEFAULTS)
+    if exactly_once is not None:
+        check_transactions(kafka)
+        kafka = {**_with_defaults(kafka, _EXACTLY_ONCE_DEFAULTS), **_EXACTLY_ONCE_FIXED}
     return WriteOptions(
-        kafka=_with_defaults(kafka_config(values, _UNSUPPORTED)),
+        kafka=kafka,
+        exactly_once=exactly_once,
         topic=parse_text(values, "topic"),
         include_timestamp=parse_bool(values, "includeTimestamp", default=False),
         report_path=parse_text(values, "reportPath"),
     )
 
 
-def _with_defaults(kafka: Mapping[str, str]) -> dict[str, str]:
+def _parse_exactly_once(values: Mapping[str, str]) -> ExactlyOnceOptions | None:
+    topic, query = parse_text(values, "exactlyOnceTopic"), parse_text(values, "exactlyOnceId")
+    if not parse_bool(values, "exactlyOnce", default=False):
+        for name, value in (("exactlyOnceTopic", topic), ("exactlyOnceId", query)):
+            if value is not None:
+                raise ConfigError(f"option {name} needs exactlyOnce=true")
+        return None
+    if query is not None and not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", query):
+        raise invalid_value("exactlyOnceId", query, "1 to 200 letters, digits, '.', '_' and '-'")
+    return ExactlyOnceOptions(topic or _DEFAULT_TOPIC, query)
+
+
+def _with_defaults(kafka: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
     # A setting may have another client's name.
     explicit = {canonical_key(name) for name in kafka}
-    return {**{name: value for name, value in _DEFAULTS.items() if name not in explicit}, **kafka}
+    return {**{name: value for name, value in defaults.items() if name not in explicit}, **kafka}

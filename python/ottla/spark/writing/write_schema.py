@@ -7,6 +7,7 @@ frame that was read from Kafka can be written unchanged.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,12 @@ def check_write_schema(schema: StructType, options: WriteOptions) -> None:
             raise ConfigError("includeTimestamp is true, but there is no column 'timestamp'")
         timestamps = (TimestampType, TimestampNTZType)
         _check_type("timestamp", columns["timestamp"], timestamps, "timestamp")
+
+
+def fingerprint_of(schema: StructType, options: WriteOptions) -> str:
+    """Return a text that changes with the columns of a write, and with what becomes of them."""
+    parts = (schema.json(), str(options.topic), str(options.include_timestamp))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def split_by_topic(

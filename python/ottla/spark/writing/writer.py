@@ -1,6 +1,7 @@
 """The writers of batches and streams: they send Arrow batches with the worker's own producer.
 
-Created by ``source`` on the driver, pickled by Spark to every task. Delivery is at-least-once.
+Created by ``source`` on the driver, pickled by Spark to every task. Delivery is at-least-once, or
+exactly-once with the option ``exactlyOnce``, whose code ``exactly_once`` has.
 Invariant: a task succeeds only when each of its records is acknowledged; a writer holds options
 only, no connection.
 """
@@ -8,7 +9,7 @@ only, no connection.
 from __future__ import annotations
 
 import logging
-from collections import deque
+import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,21 +23,23 @@ from pyspark.sql.types import Row, StructType
 
 from ottla.errors import ConfigError
 from ottla.spark.clients import freeze_gc, producer_for
-from ottla.spark.options.write_options import WriteOptions
-from ottla.spark.protocols import BatchDelivery
+from ottla.spark.options.write_options import ExactlyOnceOptions, WriteOptions
 from ottla.spark.writing.row_batches import rows_to_batches
+from ottla.spark.writing.send_rows import send_rows
 from ottla.spark.writing.write_report import (
-    PartitionWritten,
     TaskCommitMessage,
     WriteReport,
     append_report,
     sum_by_partition,
 )
-from ottla.spark.writing.write_schema import check_write_schema, split_by_topic
+from ottla.spark.writing.write_schema import check_write_schema, fingerprint_of
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ottla.spark.writing.exactly_once.task import PreparedTask
+    from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 
 log = logging.getLogger(__name__)
 
@@ -49,26 +52,58 @@ class _WriterBase:
     def __init__(self, options: WriteOptions, schema: StructType) -> None:
         check_write_schema(schema, options)
         self._options = options
+        # The write of a batch query; that of a stream's tasks comes from Spark.
+        self._batch_write: WriteIdentity | None = None
         self._schema = schema
 
     def write_task(self, batches: Iterator[pa.RecordBatch]) -> TaskCommitMessage:
         """Write all rows; return when each is acknowledged, or raise the first failure."""
         show_warnings()
+        if self._options.exactly_once is not None:
+            return self._write_exactly_once(batches, self._options.exactly_once)
         producer = producer_for(self._options.kafka)
         # Now everything that a task needs is imported.
         freeze_gc()
-        written: list[dict[tuple[str, int], PartitionWritten]] = []
-        pending: deque[tuple[str, BatchDelivery]] = deque()
-        for batch in batches:
-            for topic, rows in split_by_topic(batch, self._options):
-                pending.append((topic, producer.send_batch(topic, rows)))
-            # A failure ends the task early, and completed deliveries are released.
-            while pending and pending[0][1].done():
-                written.append(_wait_written(*pending.popleft()))
-            written[:] = [sum_by_partition(written)]
-        producer.flush()
-        written += [_wait_written(topic, delivery) for topic, delivery in pending]
-        return TaskCommitMessage(sum_by_partition(written))
+        return TaskCommitMessage(send_rows(producer, batches, self._options))
+
+    def _write_exactly_once(
+        self, batches: Iterator[pa.RecordBatch], exactly_once: ExactlyOnceOptions
+    ) -> TaskCommitMessage:
+        from ottla.spark.writing.exactly_once.task import write_exactly_once
+        from ottla.spark.writing.exactly_once.task_identity import task_identity
+
+        identity = task_identity(self._batch_write)
+        fingerprint = fingerprint_of(self._schema, self._options)
+        return write_exactly_once(batches, self._options, exactly_once, identity, fingerprint)
+
+    def commit_tasks(self, messages: Messages, batch_id: int | None) -> None:
+        """Commit the tasks' transactions, if there are any, and report the records."""
+        if self._options.exactly_once is not None:
+            from ottla.spark.writing.exactly_once.driver import commit_batch
+
+            show_warnings()
+            commit_batch(_prepared(messages), self._options.kafka, self._options.exactly_once)
+        self.report_commit(messages, batch_id)
+
+    def abort_tasks(self, messages: Messages) -> None:
+        """Abort the tasks' transactions, if there are any, and log what a failed write leaves."""
+        if self._options.exactly_once is None:
+            self.report_abort(messages)
+            return
+        from ottla.spark.writing.exactly_once.driver import abort_batch
+
+        show_warnings()
+        prepared = _prepared(messages)
+        write = self._batch_write or next((each.write for each in prepared if each.write), None)
+        if write is None:
+            log.warning("the write failed; its next run aborts what its tasks left open")
+        elif abort_batch(write, prepared, self._options.kafka, self._options.exactly_once):
+            log.warning(
+                "the write failed after it was decided: its next run completes it (%s)",
+                f"exactlyOnceId={write.query}" if self._batch_write else "the same batch",
+            )
+        else:
+            log.warning("the write failed; its transactions are aborted")
 
     def report_commit(self, messages: Messages, batch_id: int | None) -> None:
         """Log the records that the tasks have written, and append them to ``reportPath``."""
@@ -101,30 +136,36 @@ class BatchWriter(_WriterBase, DataSourceArrowWriter):
                 "mode overwrite is not possible: records are appended; use mode('append')"
             )
         super().__init__(options, schema)
+        if options.exactly_once is not None:
+            from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
+
+            run = uuid.uuid4().hex
+            # Spark pickles this object to all tasks and to the commit.
+            self._batch_write = WriteIdentity(options.exactly_once.id or run, run, 0)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task."""
         return self.write_task(iterator)
 
     def commit(self, messages: Messages) -> None:
-        """Report the records written; the tasks have written them already."""
-        self.report_commit(messages, None)
+        """Report the records written; with exactlyOnce, commit them first."""
+        self.commit_tasks(messages, None)
 
     def abort(self, messages: Messages) -> None:
-        """Log the failure; written records cannot be removed."""
-        self.report_abort(messages)
+        """Log the failure; without exactlyOnce, written records cannot be removed."""
+        self.abort_tasks(messages)
 
 
 class _StreamWriterBase(_WriterBase):
     """The callbacks that Spark calls on stream writers after each micro-batch."""
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 (Spark's name)
-        """Report the records of the micro-batch; the tasks have written them already."""
-        self.report_commit(messages, batchId)
+        """Report the records of the micro-batch; with exactlyOnce, commit them first."""
+        self.commit_tasks(messages, batchId)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: ARG002, N803 (Spark's)
-        """Log the failure; written records cannot be removed, and Spark writes them again."""
-        self.report_abort(messages)
+        """Log the failure; without exactlyOnce, Spark writes the records again."""
+        self.abort_tasks(messages)
 
 
 class RowStreamWriter(_StreamWriterBase, DataSourceStreamWriter):
@@ -147,17 +188,16 @@ if hasattr(datasource, "DataSourceStreamArrowWriter"):
 
 def make_stream_writer(options: WriteOptions, schema: StructType) -> DataSourceStreamWriter:
     """Return the Arrow writer if this PySpark supports it, else the row writer."""
+    if options.exactly_once is not None and options.exactly_once.id is not None:
+        raise ConfigError(
+            "option exactlyOnceId is for batch queries: a stream has the id of its checkpoint"
+        )
     if hasattr(datasource, "DataSourceStreamArrowWriter"):
         return StreamWriter(options, schema)
     return RowStreamWriter(options, schema)
 
 
-def _wait_written(topic: str, delivery: BatchDelivery) -> dict[tuple[str, int], PartitionWritten]:
-    return sum_by_partition(
-        {(topic, partition): _partition_written(first, count)}
-        for partition, first, count in delivery.written()
-    )
+def _prepared(messages: Messages) -> list[PreparedTask]:
+    from ottla.spark.writing.exactly_once.task import PreparedTask
 
-
-def _partition_written(first: int | None, count: int) -> PartitionWritten:
-    return PartitionWritten(count, first, None if first is None else first + count - 1)
+    return [message for message in messages if isinstance(message, PreparedTask)]

@@ -1,0 +1,148 @@
+"""The compacted topic of decisions (partition 0) and of the tasks' markers (all other partitions).
+
+Markers are in transactions that are open for as long as a batch takes, and hold the last stable
+offset of their partition back. Invariant: decisions share no partition with markers, so a decision
+can be read while tasks write. Nothing here returns a record that may still be aborted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+import ottla
+from ottla import errors
+from ottla.spark.writing.exactly_once.decision import Decision
+
+log = logging.getLogger(__name__)
+
+DECISIONS = 0
+"""The partition of decisions."""
+
+_PARTITIONS = 9
+# Old decisions are removed soon, so that a query that was stopped for long finds its own quickly.
+_CONFIGS = {
+    "cleanup.policy": "compact",
+    "segment.ms": "3600000",
+    "segment.bytes": "67108864",
+    "min.cleanable.dirty.ratio": "0.1",
+}
+# The driver's transactions time out after 10 s, and brokers look for such ones every 10 s.
+_STABLE_TIMEOUT = 60.0
+# Other queries' tasks may write for that long.
+_MARKER_TIMEOUT = 120.0
+_TOPIC_TIMEOUT = 1.0
+_WARN_AFTER = 2.0
+_FIRST_WINDOW = 100
+
+
+class DecisionLog:
+    """The topic, as one client sees it. The client reads committed records only."""
+
+    def __init__(self, client: ottla.Client, topic: str) -> None:
+        self._client = client
+        self.topic = topic
+        self._partitions = self._find_or_create()
+
+    def last_decision(self, query: str) -> Decision | None:
+        """Return the query's last decision; waits for one that is being written.
+
+        Raises:
+            TimeoutError: a transaction has been open in the partition for a minute.
+        """
+        end = self._offset(DECISIONS, "latest", "read_uncommitted")
+        self._wait_stable(DECISIONS, end, _STABLE_TIMEOUT)
+        start = self._offset(DECISIONS, "earliest", "read_uncommitted")
+        size = _FIRST_WINDOW
+        while end > start:
+            first = max(start, end - size)
+            found = [value for key, value in self._read(DECISIONS, first, end) if key == query]
+            if found:
+                return Decision.decode(found[-1])
+            end, size = first, 4 * size
+        return None
+
+    def marker_partition(self, query: str, partition: int) -> int:
+        """Return the partition for the markers of a task."""
+        return 1 + zlib.crc32(marker_key(query, partition)) % (self._partitions - 1)
+
+    def is_committed(self, marker: tuple[int, int], query: str, partition: int) -> bool:
+        """Whether the transaction was committed that wrote a marker at this place.
+
+        Raises:
+            TimeoutError: older transactions in the marker's partition do not end.
+        """
+        where, offset = marker
+        self._wait_stable(where, offset + 1, _MARKER_TIMEOUT)
+        key = marker_key(query, partition).decode()
+        return any(found == key for found, _ in self._read(where, offset, offset + 1))
+
+    def _read(self, partition: int, start: int, end: int) -> Iterator[tuple[str, bytes]]:
+        # Compaction leaves gaps, and may remove the start.
+        scan = self._client.scan(
+            [(self.topic, partition, start, end)],
+            columns=["key", "value"],
+            fail_on_data_loss=False,
+        )
+        with scan:
+            for each in scan:
+                rows: Any = pa.record_batch(each)
+                keys, values = rows["key"].to_pylist(), rows["value"].to_pylist()
+                for key, value in zip(keys, values, strict=True):
+                    if key is not None and value is not None:
+                        yield key.decode(errors="replace"), value
+
+    def _offset(self, partition: int, spec: str, isolation_level: str) -> int:
+        place = (self.topic, partition)
+        found = self._client.list_offsets({place: spec}, isolation_level=isolation_level)
+        return found[place].offset
+
+    def _wait_stable(self, partition: int, offset: int, timeout: float) -> None:
+        """Wait until every transaction below ``offset`` has ended."""
+        began = time.monotonic()
+        warned, pause = False, 0.01
+        while self._offset(partition, "latest", "read_committed") < offset:
+            waited = time.monotonic() - began
+            if waited > timeout:
+                raise errors.TimeoutError(
+                    f"exactlyOnce: a transaction in {self.topic}-{partition} has been open for "
+                    f"{waited:.0f} s; 'ottla transactions describe -t {self.topic}' names it"
+                )
+            if waited > _WARN_AFTER and not warned:
+                warned = True
+                log.warning(
+                    "exactlyOnce waits for an open transaction in %s-%d, for up to %.0f s; 'ottla "
+                    "transactions describe -t %s' names it",
+                    *(self.topic, partition, timeout, self.topic),
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 0.5)
+
+    def _find_or_create(self) -> int:
+        try:
+            partitions = self._client.cluster([self.topic], timeout=_TOPIC_TIMEOUT).topics[
+                self.topic
+            ]
+        except errors.UnknownTopicError:
+            # Another task may have just created it.
+            with ottla.Admin(self._client) as admin, contextlib.suppress(errors.TopicExistsError):
+                admin.create_topic(self.topic, _PARTITIONS, configs=_CONFIGS)
+            partitions = self._client.cluster([self.topic], refresh=True).topics[self.topic]
+        count = len(partitions.partitions)
+        if count < 2:
+            raise errors.ConfigError(
+                f"exactlyOnceTopic {self.topic} has one partition; it needs at least two, one of "
+                "them for decisions, and cleanup.policy=compact"
+            )
+        return count
+
+
+def marker_key(query: str, partition: int) -> bytes:
+    """Return the key of a task's markers."""
+    return f"{query}/{partition}".encode()

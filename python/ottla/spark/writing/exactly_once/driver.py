@@ -1,0 +1,209 @@
+"""The driver's part: decides a batch, and ends the transactions of its tasks.
+
+Invariant: the decision is durable before the first transaction is committed, and is written by a
+producer that has fenced every older driver of the query. A decided batch is never aborted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+import ottla
+from ottla import errors
+from ottla.errors import FencedError, KafkaError, StateError
+from ottla.spark.clients import client_for
+from ottla.spark.options.write_options import ExactlyOnceOptions
+from ottla.spark.writing.exactly_once.decision import Decision, Participant
+from ottla.spark.writing.exactly_once.decision_log import DECISIONS, DecisionLog
+from ottla.spark.writing.exactly_once.fault_point import reach
+from ottla.spark.writing.exactly_once.recovery import abort_open, end_all
+from ottla.spark.writing.exactly_once.task import PreparedTask
+from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
+
+log = logging.getLogger(__name__)
+
+# A driver that dies while it decides holds its successor up for about this long.
+_TIMEOUT_MS = 10_000
+_ATTEMPTS = 6
+# INVALID_PRODUCER_EPOCH and PRODUCER_FENCED.
+_FENCED = frozenset({47, 90})
+
+
+class _Driver:
+    """One driver process of one run, with the right to decide."""
+
+    def __init__(self, client: ottla.Client, decisions: DecisionLog, write: WriteIdentity) -> None:
+        self._decisions = decisions
+        self._producer = ottla.Producer(
+            client,
+            transactional_id=write.driver_transactional_id(),
+            transaction_timeout_ms=_TIMEOUT_MS,
+        )
+        # From now on, no other driver can add a decision: the last one is final.
+        self._producer.init_transactions()
+        self.last = decisions.last_decision(write.query)
+
+    def decide(self, decision: Decision) -> None:
+        """Make a decision durable.
+
+        Raises:
+            KafkaError: it is not, or that is not known: whoever runs the batch again will see.
+        """
+        producer = self._producer
+        producer.begin_transaction()
+        value = decision.encode()
+        producer.send(self._decisions.topic, value, decision.query, partition=DECISIONS)
+        for attempt in range(_ATTEMPTS):
+            try:
+                producer.commit_transaction(timeout=_TIMEOUT_MS / 1000)
+                break
+            except errors.TimeoutError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        self.last = decision
+
+    def close(self) -> None:
+        """Close the producer; what it has not committed is aborted."""
+        # Another driver may have aborted it by taking over.
+        with contextlib.suppress(KafkaError):
+            self._producer.close()
+
+
+_drivers: dict[tuple[int, str, str, str], _Driver] = {}
+
+
+def commit_batch(
+    messages: Sequence[PreparedTask], kafka: Mapping[str, str], options: ExactlyOnceOptions
+) -> None:
+    """Decide a batch and commit the transactions of its tasks.
+
+    Raises:
+        KafkaError: not all are committed; the batch must be run again, which completes it.
+    """
+    write = _common_write(messages)
+    if write is None or not any(_is_new(message) for message in messages):
+        # No task has rows, or an earlier run has committed all of them.
+        return
+    decision = Decision(
+        write.query,
+        write.run,
+        write.batch,
+        len(messages),
+        messages[0].fingerprint,
+        {each.participant.partition: each.participant for each in messages if each.participant},
+    )
+    client = cast("ottla.Client", client_for(kafka))
+    decisions = DecisionLog(client, options.topic)
+    driver = _driver(client, decisions, write)
+    try:
+        _check_last(driver.last, decision, {message.decided_by for message in messages})
+        driver.decide(decision)
+    except KafkaError as error:
+        _forget(write, options.topic)
+        if error.code in _FENCED:
+            raise FencedError(
+                f"exactlyOnce: another driver runs the query {write.query}: {error}"
+            ) from error
+        raise
+    reach("decided", decision)
+    with ottla.Admin(client) as admin:
+        new = replace(decision, participants=_new_participants(messages))
+        lost = end_all(admin, new, commit=True)
+        _abort_losers(admin, write)
+    if lost:
+        name, cause = next(iter(lost.items()))
+        raise StateError(
+            f"exactlyOnce: {len(lost)} of {len(decision.participants)} transactions of batch "
+            f"{write.batch} were over before they could be committed, {name} among them ({cause}). "
+            "Was the batch longer than kafka.transaction.timeout.ms? Run the query again: it "
+            "writes only what is missing"
+        )
+
+
+def abort_batch(
+    write: WriteIdentity,
+    messages: Sequence[PreparedTask],
+    kafka: Mapping[str, str],
+    options: ExactlyOnceOptions,
+) -> bool:
+    """Abort the transactions of a batch that failed, unless it is decided; return whether it is."""
+    client = cast("ottla.Client", client_for(kafka))
+    last = DecisionLog(client, options.topic).last_decision(write.query)
+    if last is not None and (last.run, last.batch) == (write.run, write.batch):
+        return True
+    participants = _new_participants(messages)
+    aborted = Decision(write.query, write.run, write.batch, len(messages), "", participants)
+    with ottla.Admin(client) as admin:
+        end_all(admin, aborted, commit=False)
+        abort_open(admin, write, of_this_run=True)
+    return False
+
+
+def _new_participants(messages: Sequence[PreparedTask]) -> dict[int, Participant]:
+    return {
+        each.participant.partition: each.participant
+        for each in messages
+        if each.participant is not None and _is_new(each)
+    }
+
+
+def _is_new(message: PreparedTask) -> bool:
+    return message.participant is not None and not message.is_committed
+
+
+def _common_write(messages: Sequence[PreparedTask]) -> WriteIdentity | None:
+    writes = {message.write for message in messages}
+    if len(writes) > 1:
+        raise StateError(f"exactlyOnce: the tasks are of different writes: {writes}")
+    return writes.pop() if writes else None
+
+
+def _check_last(last: Decision | None, new: Decision, decided_by: set[str | None]) -> None:
+    """Raise if a decision was added that the tasks have not seen."""
+    if last is None or last.batch < new.batch:
+        return
+    if last.batch > new.batch or decided_by != {last.run}:
+        raise StateError(
+            f"exactlyOnce: batch {last.batch} of {new.query} was decided by another driver, run "
+            f"{last.run}, while this one wrote batch {new.batch}. Only one driver may run a query; "
+            "if the other one has ended, run the query again: it completes that batch"
+        )
+    if last.tasks != new.tasks:
+        raise StateError(
+            f"exactlyOnce: batch {new.batch} of {new.query} had {last.tasks} tasks when it was "
+            f"decided, and has {new.tasks} now. A batch must consist of the same rows in the same "
+            "partitions each time it runs; some of it is visible already"
+        )
+
+
+def _abort_losers(admin: ottla.Admin, write: WriteIdentity) -> None:
+    """Abort what attempts left open that Spark did not need: speculative and killed ones."""
+    try:
+        abort_open(admin, write, of_this_run=True)
+    except KafkaError as error:
+        log.warning(
+            "exactlyOnce: batch %d is committed, but transactions of tasks that were not needed "
+            "may be open until they time out, and hold back readers: %s",
+            write.batch,
+            error,
+        )
+
+
+def _driver(client: ottla.Client, decisions: DecisionLog, write: WriteIdentity) -> _Driver:
+    key = (os.getpid(), decisions.topic, write.query, write.run)
+    if key not in _drivers:
+        for other in [each for each in _drivers if each[:3] == key[:3]]:
+            _drivers.pop(other).close()
+        _drivers[key] = _Driver(client, decisions, write)
+    return _drivers[key]
+
+
+def _forget(write: WriteIdentity, topic: str) -> None:
+    driver = _drivers.pop((os.getpid(), topic, write.query, write.run), None)
+    if driver is not None:
+        driver.close()

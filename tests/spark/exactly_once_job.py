@@ -1,0 +1,98 @@
+"""The driver of test_exactly_once_kills.py, in a process that is killed.
+
+    python -m tests.spark.exactly_once_job MASTER BOOTSTRAP_SERVERS DIRECTORY SINK SOURCE TARGET
+
+Copies the topic SOURCE to the topic TARGET until it is killed. SINK is "ottla", with
+exactlyOnce, or "kafka", Spark's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import ottla
+from ottla.spark.writing.exactly_once.decision import Decision
+
+DIRECTORY = "OTTLA_TEST_DIRECTORY"
+
+
+def stop_here(point: str, decision: Decision) -> None:
+    """At the fault point: commit as many transactions as the file "armed" says, and wait for death.
+
+    Without the file, do nothing.
+    """
+    directory = Path(os.environ[DIRECTORY])
+    armed = directory / "armed"
+    if not armed.exists():
+        return
+    commits = int(armed.read_text())
+    armed.unlink()
+    first = [each.transaction for each in list(decision.participants.values())[:commits]]
+    # From a client of its own, as if the driver had got this far.
+    with ottla.Admin((directory / "bootstrap").read_text()) as admin:
+        admin.end_prepared_transactions(first, commit=True)
+    (directory / f"reached-{point}").touch()
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.02)
+    os._exit(1)
+
+
+def main() -> None:
+    master, bootstrap, directory, sink, source_topic, target_topic = sys.argv[1:]
+    from pyspark.sql import SparkSession
+
+    import ottla.spark
+    from tests.support.jars import spark_connector
+
+    builder = (
+        SparkSession.builder.master(master)
+        .appName("ottla-exactly-once")
+        .config("spark.jars", spark_connector())
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "512m")
+        .config("spark.executor.memory", "600m")
+        .config("spark.executor.cores", "2")
+        .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.speculation", "true")
+        .config("spark.speculation.interval", "100ms")
+        .config("spark.speculation.multiplier", "1.2")
+        .config("spark.speculation.quantile", "0.5")
+        .config("spark.speculation.minTaskRuntime", "50ms")
+    )
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    ottla.spark.register(spark)
+    source = {
+        "kafka.bootstrap.servers": bootstrap,
+        "subscribe": source_topic,
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "600",
+    }
+    target = {"kafka.bootstrap.servers": bootstrap, "topic": target_topic}
+    if sink == "ottla":
+        target["exactlyOnce"] = "true"
+    query = (
+        spark.readStream.format("ottla")
+        .options(**source)
+        .load()
+        .selectExpr("partition", "value")
+        .writeStream.format(sink)
+        .options(**target)
+        .option("checkpointLocation", str(Path(directory) / "checkpoint"))
+        .trigger(processingTime="50 milliseconds")
+        .start()
+    )
+    query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main()
