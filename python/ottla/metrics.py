@@ -109,6 +109,11 @@ _ProducerOnly = TypedDict(
         "buffer-exhausted-total": float,
         "flush-time-ns-total": float,
         "metadata-wait-time-ns-total": float,
+        "txn-init-time-ns-total": float,
+        "txn-begin-time-ns-total": float,
+        "txn-send-offsets-time-ns-total": float,
+        "txn-commit-time-ns-total": float,
+        "txn-abort-time-ns-total": float,
     },
 )
 
@@ -148,6 +153,11 @@ class ProducerMetrics(Metrics, _ProducerOnly):
         buffer-exhausted-total: waits for buffer memory that timed out.
         flush-time-ns-total: nanoseconds in ``flush``.
         metadata-wait-time-ns-total: nanoseconds that callers waited for metadata.
+        txn-init-time-ns-total: nanoseconds in ``init_transactions``.
+        txn-begin-time-ns-total: nanoseconds in ``begin_transaction``.
+        txn-send-offsets-time-ns-total: nanoseconds in ``send_offsets_to_transaction``.
+        txn-commit-time-ns-total: nanoseconds in ``commit_transaction``.
+        txn-abort-time-ns-total: nanoseconds in ``abort_transaction``.
     """
 
 

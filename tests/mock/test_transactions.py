@@ -187,3 +187,23 @@ def test_the_coordinator_has_a_connection_of_its_own(mock_cluster: MockCluster, 
             producer.send(topic, b"a")
         roles = {status.role for status in producer.connections() if status.state == "connected"}
     assert roles == {"data", "transaction coordinator"}
+
+
+def test_the_times_of_calls_are_metrics_by_javas_names(
+    mock_cluster: MockCluster, topic: str
+) -> None:
+    names = [f"txn-{call}-time-ns-total" for call in ("init", "begin", "commit", "abort")]
+    with initialized(mock_cluster) as producer:
+        before = producer.metrics()
+        assert before["txn-init-time-ns-total"] > 0
+        assert before["txn-commit-time-ns-total"] == 0
+        with producer.transaction():
+            producer.send(topic, b"a")
+        producer.begin_transaction()
+        with ottla.Consumer(mock_cluster.bootstrap, group_id="g") as consumer:
+            member = consumer.group_metadata()
+            producer.send_offsets_to_transaction({(topic, 0): 1}, member)
+        producer.abort_transaction()
+        after = dict(producer.metrics())
+    assert [name for name in names if not after[name] > 0] == []
+    assert after["txn-send-offsets-time-ns-total"] > 0

@@ -56,6 +56,18 @@ pub(super) struct Metrics {
     pub(super) flush_time: Sensor,
     /// Nanoseconds that senders waited for metadata.
     pub(super) metadata_wait: Sensor,
+    /// Nanoseconds in the calls about transactions.
+    pub(super) transactions: TransactionTimes,
+}
+
+/// Nanoseconds in each of the calls about transactions.
+#[derive(Debug)]
+pub(super) struct TransactionTimes {
+    pub(super) init: Sensor,
+    pub(super) begin: Sensor,
+    pub(super) send_offsets: Sensor,
+    pub(super) commit: Sensor,
+    pub(super) abort: Sensor,
 }
 
 /// A duration in milliseconds.
@@ -90,6 +102,13 @@ impl From<&Config> for Metrics {
             buffer_exhausted: sensor(),
             flush_time: sensor(),
             metadata_wait: sensor(),
+            transactions: TransactionTimes {
+                init: sensor(),
+                begin: sensor(),
+                send_offsets: sensor(),
+                commit: sensor(),
+                abort: sensor(),
+            },
         }
     }
 }
@@ -141,6 +160,7 @@ impl Metrics {
 
     /// The current values of all metrics.
     pub(super) fn snapshot(&self, memory: &BufferMemory) -> Vec<Metric> {
+        let times = &self.transactions;
         let now = Instant::now();
         let read = |sensor: &Sensor| sensor.read(now);
         let RecordSensors { sent, bytes, compression, retried, failed } = &self.total;
@@ -228,6 +248,15 @@ impl Metrics {
                 read(&self.metadata_wait).sum,
                 "Nanoseconds that senders waited for metadata.",
             ),
+            ("txn-init-time-ns-total", read(&times.init).sum, "Nanoseconds spent in init_transactions."),
+            ("txn-begin-time-ns-total", read(&times.begin).sum, "Nanoseconds spent in begin_transaction."),
+            (
+                "txn-send-offsets-time-ns-total",
+                read(&times.send_offsets).sum,
+                "Nanoseconds spent in send_offsets_to_transaction.",
+            ),
+            ("txn-commit-time-ns-total", read(&times.commit).sum, "Nanoseconds spent in commit_transaction."),
+            ("txn-abort-time-ns-total", read(&times.abort).sum, "Nanoseconds spent in abort_transaction."),
         ]
         .map(metric)
         .to_vec()

@@ -16,7 +16,6 @@ from ottla.errors import ProtocolError
 from ottla.spark.protocols import TopicPartition
 from ottla.spark.writing.write_report import PartitionWritten
 
-
 # Thousands of tasks: JSON would be larger than a broker's or a producer's limit of a megabyte.
 _LARGE = 200_000
 _MAX_SIZE = 256 << 20

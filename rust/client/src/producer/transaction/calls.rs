@@ -5,6 +5,7 @@
 //! close.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,7 +17,9 @@ use super::{end, init_producer_id, offsets};
 use crate::consumer::ConsumerGroupMetadata;
 use crate::consumer::offsets::CommittedOffset;
 use crate::error::{Error, Kind, Result};
+use crate::metrics::Sensor;
 use crate::producer::Producer;
+use crate::producer::metrics::TransactionTimes;
 use crate::retry::deadline;
 use crate::topic_partition::TopicPartition;
 
@@ -49,11 +52,13 @@ impl Producer {
                 }
             })
         };
-        manager.running.run(Call::Init, self.call_deadline(timeout), prepare).await
+        let call = manager.running.run(Call::Init, self.call_deadline(timeout), prepare);
+        timed(&self.times().init, call).await
     }
 
     /// Begins a transaction. Costs no request.
     pub fn begin_transaction(&self) -> Result<()> {
+        let began = Instant::now();
         let manager = self.transaction_manager("begin_transaction")?;
         let level = self.client().inner.settings.features.transaction_version();
         let v2 = level >= V2_LEVEL && !manager.v2_unsupported.load(Ordering::Acquire);
@@ -62,6 +67,7 @@ impl Producer {
         let number = shared.state.begin(protocol)?;
         shared.unregistered.clear();
         manager.open.store(number, Ordering::Release);
+        self.times().begin.record(began.elapsed().as_nanos() as f64);
         Ok(())
     }
 
@@ -92,7 +98,8 @@ impl Producer {
         }
         let deadline = self.max_block_deadline();
         let mut cancelled = FailOnCancel { manager, producer: self, armed: true };
-        let sent = offsets::send_offsets(self.client(), manager, producer, member, &offsets, deadline).await;
+        let sending = offsets::send_offsets(self.client(), manager, producer, member, &offsets, deadline);
+        let sent = timed(&self.times().send_offsets, sending).await;
         cancelled.armed = false;
         sent.map_err(|failure| {
             manager.request_failed(offsets::failure_class(&failure), &failure.error);
@@ -144,7 +151,15 @@ impl Producer {
             self.inner.accumulator.wait_for_appends();
             Ok(end::end(inner, for_task, result))
         };
-        manager.running.run(Call::End(result), deadline, prepare).await
+        let sensor = match result {
+            TransactionResult::Commit => &self.times().commit,
+            TransactionResult::Abort => &self.times().abort,
+        };
+        timed(sensor, manager.running.run(Call::End(result), deadline, prepare)).await
+    }
+
+    fn times(&self) -> &TransactionTimes {
+        &self.inner.accumulator.metrics.transactions
     }
 
     /// The deadline of a call that starts now: after `timeout`, by default `max.block.ms`.
@@ -161,6 +176,14 @@ impl Producer {
             )
         })
     }
+}
+
+/// Waits for a call, and records the nanoseconds that it took.
+async fn timed<T>(sensor: &Sensor, call: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    let result = call.await;
+    sensor.record(began.elapsed().as_nanos() as f64);
+    result
 }
 
 /// Fails the transaction if the call is cancelled: its offsets may be added later, or not at all.
