@@ -192,7 +192,6 @@ def test_the_coordinator_has_a_connection_of_its_own(mock_cluster: MockCluster, 
 def test_the_times_of_calls_are_metrics_by_javas_names(
     mock_cluster: MockCluster, topic: str
 ) -> None:
-    names = [f"txn-{call}-time-ns-total" for call in ("init", "begin", "commit", "abort")]
     with initialized(mock_cluster) as producer:
         before = producer.metrics()
         assert before["txn-init-time-ns-total"] > 0
@@ -204,6 +203,8 @@ def test_the_times_of_calls_are_metrics_by_javas_names(
             member = consumer.group_metadata()
             producer.send_offsets_to_transaction({(topic, 0): 1}, member)
         producer.abort_transaction()
-        after = dict(producer.metrics())
-    assert [name for name in names if not after[name] > 0] == []
+        after = producer.metrics()
+    assert after["txn-begin-time-ns-total"] > 0
     assert after["txn-send-offsets-time-ns-total"] > 0
+    assert after["txn-commit-time-ns-total"] > 0
+    assert after["txn-abort-time-ns-total"] > 0
