@@ -73,7 +73,7 @@ def test_every_snippet_runs_as_printed(spark: SparkSession, tmp_path: Path) -> N
                 query.stop()
             spark.catalog.dropTempView("orders")
             spark.sql("DROP TABLE IF EXISTS orders_log")
-        assert len(queries) == 2
+        assert len(queries) == 3
         # The records of the write snippets: one batch, one report, and those of the stream.
         assert cluster.end_offset("orders", 0) >= 5
         assert cluster.end_offset("alerts", 0) == 2
