@@ -13,6 +13,7 @@ import ottla
 from ottla import errors
 from ottla.spark.writing.exactly_once import driver
 from ottla.spark.writing.exactly_once.decision import Decision
+from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 from ottla.testing import MockCluster
 from tests.cluster.conftest import Brokers
 from tests.spark.exactly_once import SCHEMA, Run, options_for, rows_of
@@ -190,6 +191,24 @@ def test_abort_ends_what_is_not_decided_and_nothing_else(query: Query) -> None:
     last = query.run()
     last.commit(last.tasks(0, PARTITIONS))
     assert query.values() == expected(1)
+
+
+def test_abort_fences_attempts_that_have_not_written_yet(query: Query) -> None:
+    run = query.run()
+    message = run.task(0, 0)
+    late = WriteIdentity(query.id, run.run, 0).transactional_id(1, 0)
+    producer = ottla.Producer(query.brokers.bootstrap, transactional_id=late)
+    producer.init_transactions()
+    assert not run.abort(0, [message])
+    with pytest.raises(errors.FencedError):
+        write_late(producer, query.topic)
+    assert query.values() == []
+
+
+def write_late(producer: ottla.Producer, topic: str) -> None:
+    with producer:
+        producer.begin_transaction()
+        producer.send(topic, b"late").result()
 
 
 def test_speculative_attempts_do_not_disturb_each_other(query: Query) -> None:

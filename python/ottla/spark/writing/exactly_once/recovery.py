@@ -154,10 +154,12 @@ def end_all(admin: ottla.Admin, decision: Decision, *, commit: bool) -> dict[str
 def abort_open(admin: ottla.Admin, write: WriteIdentity, *, of_this_run: bool) -> list[str]:
     """Abort the open transactions of the query's tasks: of this run, or of all others.
 
-    They would hold back readers until they time out. Returns their transactional ids.
+    They would hold back readers until they time out. Of this run, attempts that are about to write
+    are fenced too: Spark may not have killed them yet. Returns the transactional ids.
     """
+    states = ["Ongoing", "Empty"] if of_this_run else ["Ongoing"]
     try:
-        listed = admin.list_transactions(states=["Ongoing"], id_pattern=write.id_pattern())
+        listed = admin.list_transactions(states=states, id_pattern=write.id_pattern())
     except BrokerError as error:
         if error.code != _UNSUPPORTED_VERSION:
             raise
@@ -169,6 +171,6 @@ def abort_open(admin: ottla.Admin, write: WriteIdentity, *, of_this_run: bool) -
         if write.is_of_this_run(each.transactional_id) == of_this_run
     ]
     if ids:
-        log.info("exactlyOnce: aborting %d transactions that tasks left open", len(ids))
+        log.info("exactlyOnce: aborting what %d attempts of tasks left open", len(ids))
         admin.fence_producers(ids)
     return ids
