@@ -43,25 +43,13 @@ def stop_here(point: str, decision: Decision) -> None:
 
 def main() -> None:
     master, bootstrap, directory, sink, source_topic, target_topic = sys.argv[1:]
-    from pyspark.sql import SparkSession
-
     import ottla.spark
     from tests.support.jars import spark_connector
+    from tests.support.spark_session import session_builder
 
     builder = (
-        SparkSession.builder.master(master)
-        .appName("ottla-exactly-once")
+        session_builder(master, "ottla-exactly-once")
         .config("spark.jars", spark_connector())
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.memory", "512m")
-        .config("spark.executor.memory", "600m")
-        .config("spark.executor.cores", "2")
-        .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.python.unix.domain.socket.enabled", "true")
         .config("spark.speculation", "true")
         .config("spark.speculation.interval", "100ms")
         .config("spark.speculation.multiplier", "1.2")

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import ottla.spark
+from tests.support.spark_session import session_builder
 
 # The test kills and starts brokers meanwhile.
 WAIT_SECONDS = 500
@@ -29,21 +30,10 @@ ROWS_A_BATCH = 500
 def main() -> None:
     master, bootstrap, directory, rows = sys.argv[1:]
     spark = (
-        SparkSession.builder.master(master)
-        .appName("ottla-standalone")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.memory", "512m")
-        .config("spark.executor.memory", "600m")
-        .config("spark.executor.cores", "2")
-        .config("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        session_builder(master, "ottla-standalone")
         .config("spark.sql.shuffle.partitions", "4")
         # Small batches, so that a paused task has not received all of its rows.
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", str(ROWS_A_BATCH))
-        .config("spark.python.unix.domain.socket.enabled", "true")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")

@@ -178,6 +178,11 @@ impl Sensor {
         self.record_at(size, Instant::now());
     }
 
+    /// Records the nanoseconds since a call began.
+    pub(crate) fn record_nanos_since(&self, began: Instant) {
+        self.record(began.elapsed().as_nanos() as f64);
+    }
+
     fn record_at(&self, size: f64, now: Instant) {
         let sample = Sample { count: 1, sum: size, max: size };
         let mut state = self.state.lock();

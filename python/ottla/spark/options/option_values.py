@@ -34,6 +34,7 @@ _QUERY_OPTIONS = {name.lower(): name for name in QUERY_OPTION_NAMES}
 # For a permanent table, Spark passes either this option alone or none.
 _TABLE_OPTION = "provider"
 
+_ANY_SERVERS = {"bootstrap.servers": "localhost:9092"}
 _SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 _SECONDS_PER_UNIT = {
@@ -128,41 +129,35 @@ def canonical_key(name: str) -> str:
 
 def check_transactions(config: Mapping[str, str]) -> None:
     """Raise a ConfigError if a setting of the producer does not allow transactions."""
-    import ottla
-
     names = ("acks", "retries", "enable.idempotence", "max.in.flight.requests.per.connection")
     settings = {name: value for name, value in config.items() if canonical_key(name) in names}
+    _check_with_client({**_ANY_SERVERS, "transactional.id": "any", **settings}, "exactlyOnce")
+
+
+def _check_with_client(config: Mapping[str, str], option: str) -> None:
+    """Create a client, which connects to nothing; its error names the option."""
+    import ottla
+
     try:
-        # Creating this client connects to nothing.
-        ottla.AsyncClient(
-            config={"bootstrap.servers": "localhost:9092", "transactional.id": "any", **settings}
-        )
+        ottla.AsyncClient(config=config)
     except ConfigError as error:
-        raise ConfigError(f"option exactlyOnce: {error}") from None
+        raise ConfigError(f"option {option}: {error}") from None
 
 
 def _check_config(config: Mapping[str, str]) -> None:
-    import ottla
     from ottla._core import config_rows
-
-    def check(part: Mapping[str, str], option: str) -> None:
-        # Creating this client connects to nothing.
-        try:
-            ottla.AsyncClient(config=part)
-        except ConfigError as error:
-            raise ConfigError(f"option {option}: {error}") from None
 
     known = {name for name, *_ in config_rows()}
     for name in sorted(config.keys() - known):
         # The client also accepts settings without effect, and names of other clients.
-        check({"bootstrap.servers": "localhost:9092", name: config[name]}, KAFKA_PREFIX + name)
+        _check_with_client({**_ANY_SERVERS, name: config[name]}, KAFKA_PREFIX + name)
     # Settings that read files or import a module are checked by the client that connects.
     deferred = ("security.protocol", "sasl.oauthbearer.token.provider")
     now = {name: value for name, value in config.items() if name not in deferred}
-    check(now, f"{KAFKA_PREFIX}…")
+    _check_with_client(now, f"{KAFKA_PREFIX}…")
     protocol = config.get("security.protocol", "PLAINTEXT")
     if protocol.strip().upper() not in _SECURITY_PROTOCOLS:
-        check({"security.protocol": protocol}, f"{KAFKA_PREFIX}security.protocol")
+        _check_with_client({"security.protocol": protocol}, f"{KAFKA_PREFIX}security.protocol")
 
 
 def parse_bool(values: Mapping[str, str], name: str, *, default: bool) -> bool:

@@ -53,8 +53,8 @@ pub use produce_result::{AppendInfo, Delivery, ProduceResult};
 pub use record::Record;
 pub use reservation::BufferReservation;
 pub use topic_writer::TopicWriter;
-pub(crate) use transaction::lacks_v2;
 pub use transaction::{PreparedTransaction, TransactionalId};
+pub(crate) use transaction::{end_txn_version, lacks_v2};
 pub use unobserved_failures::UnobservedFailure;
 
 use crate::cluster::Client;
@@ -271,7 +271,7 @@ impl Producer {
         };
         let began = Instant::now();
         let flushed = timeout_at(deadline, all).await;
-        accumulator.metrics.flush_time.record(began.elapsed().as_nanos() as f64);
+        accumulator.metrics.flush_time.record_nanos_since(began);
         match flushed {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::new(

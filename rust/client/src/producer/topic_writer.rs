@@ -80,7 +80,7 @@ impl Producer {
         let began = Instant::now();
         let timeout = deadline.saturating_duration_since(began);
         let found = client.topics(std::slice::from_ref(&name), IfMissing::Create, timeout).await;
-        self.accumulator().metrics.metadata_wait.record(began.elapsed().as_nanos() as f64);
+        self.accumulator().metrics.metadata_wait.record_nanos_since(began);
         let found = found.and_then(|found| {
             let gone = || Error::new(Kind::UnknownTopic, "the topic has disappeared").topic(topic);
             found.into_iter().next().ok_or_else(gone)

@@ -44,6 +44,11 @@ pub(crate) fn resolve_client(
     }
 }
 
+/// Whether the argument is a client to share.
+pub(crate) fn is_client(bootstrap: &Bound<'_, PyAny>) -> bool {
+    bootstrap.is_instance_of::<Client>() || bootstrap.is_instance_of::<AsyncClient>()
+}
+
 /// Connects a new client. A shared client is connected already, or connects with its first call.
 pub(crate) async fn connect_if_new(
     client: Core,

@@ -8,8 +8,7 @@ use ottla_client::producer::{Producer as CoreProducer, TransactionalId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::asynchronous::AsyncClient;
-use crate::client::sync::Client;
+use crate::client::client_arg::is_client;
 use crate::convert::errors;
 
 const ID: &str = "transactional_id";
@@ -27,8 +26,7 @@ pub(super) fn from_kwargs<'py>(
     bootstrap: Option<&Bound<'py, PyAny>>,
     kwargs: Option<Bound<'py, PyDict>>,
 ) -> PyResult<(Option<OwnTransactionalId>, Option<Bound<'py, PyDict>>)> {
-    let is_shared = bootstrap
-        .is_some_and(|client| client.is_instance_of::<Client>() || client.is_instance_of::<AsyncClient>());
+    let is_shared = bootstrap.is_some_and(is_client);
     let Some(given) = kwargs.as_ref().filter(|_| is_shared) else { return Ok((None, kwargs)) };
     let Some(id) = given.get_item(ID)? else { return Ok((None, kwargs)) };
     let rest = given.copy()?;

@@ -11,12 +11,11 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 import ottla
 from ottla import errors
 from ottla.errors import FencedError, KafkaError, StateError
-from ottla.spark.clients import client_for
+from ottla.spark import clients
 from ottla.spark.options.write_options import ExactlyOnceOptions
 from ottla.spark.writing.exactly_once.decision import Decision, Participant
 from ottla.spark.writing.exactly_once.decision_log import DECISIONS, DecisionLog
@@ -97,7 +96,7 @@ def commit_batch(
         messages[0].fingerprint,
         {each.participant.partition: each.participant for each in messages if each.participant},
     )
-    client = cast("ottla.Client", client_for(kafka))
+    client = clients.client(kafka)
     decisions = DecisionLog(client, options.topic)
     driver = _driver(client, decisions, write)
     try:
@@ -132,7 +131,7 @@ def abort_batch(
     options: ExactlyOnceOptions,
 ) -> bool:
     """Abort the transactions of a batch that failed, unless it is decided; return whether it is."""
-    client = cast("ottla.Client", client_for(kafka))
+    client = clients.client(kafka)
     last = DecisionLog(client, options.topic).last_decision(write.query)
     if last is not None and (last.run, last.batch) == (write.run, write.batch):
         return True

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import ottla
 from ottla.errors import InternalError, StateError
-from ottla.spark.clients import client_for, freeze_gc
+from ottla.spark import clients
 from ottla.spark.options.write_options import ExactlyOnceOptions, WriteOptions
 from ottla.spark.writing.exactly_once.decision import Participant
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog, marker_key
@@ -69,10 +69,10 @@ def write_exactly_once(
 ) -> PreparedTask:
     """Write the rows of one task, or discard them if an earlier run has committed them."""
     write, partition = identity.write, identity.partition
-    client = cast("ottla.Client", client_for(options.kafka))
+    client = clients.client(options.kafka)
     decisions = DecisionLog(client, exactly_once.topic)
     recovery = recover(client, decisions, write, fingerprint)
-    freeze_gc()
+    clients.freeze_gc()
     committed = recovery.committed(decisions, write, partition)
     rows = _Rows(batches)
     decided_by = _decided_by(recovery, write)

@@ -19,13 +19,10 @@ use crate::error::{Error, Result};
 use crate::producer::PreparedTransaction;
 #[cfg(doc)]
 use crate::producer::Producer;
-use crate::producer::lacks_v2;
+use crate::producer::{end_txn_version, lacks_v2};
 
 /// The requests in flight to one coordinator.
 const IN_FLIGHT: usize = 32;
-/// The last version of protocol 1; the next one bumps the epoch.
-const LAST_V1: i16 = 4;
-const FIRST_V2: i16 = LAST_V1 + 1;
 
 impl Client {
     /// Commits or aborts prepared transactions: a result for each, by transactional id.
@@ -80,10 +77,8 @@ async fn send_all(
 
 async fn send(connection: &Connection, prepared: PreparedTransaction, commit: bool) -> Result<()> {
     let is_v2 = prepared.protocol > 1;
-    let version = connection.version::<EndTxnRequest>(if is_v2 { FIRST_V2 } else { LAST_V1 })?;
-    if is_v2 && version < FIRST_V2 {
-        return Err(lacks_v2());
-    }
+    let version = end_txn_version(is_v2, |max| connection.version::<EndTxnRequest>(max))?;
+    let version = version.ok_or_else(lacks_v2)?;
     let request = EndTxnRequest {
         transactional_id: prepared.transactional_id,
         producer_id: prepared.producer_id,

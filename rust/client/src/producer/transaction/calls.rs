@@ -67,7 +67,7 @@ impl Producer {
         let number = shared.state.begin(protocol)?;
         shared.unregistered.clear();
         manager.open.store(number, Ordering::Release);
-        self.times().begin.record(began.elapsed().as_nanos() as f64);
+        self.times().begin.record_nanos_since(began);
         Ok(())
     }
 
@@ -182,7 +182,7 @@ impl Producer {
 async fn timed<T>(sensor: &Sensor, call: impl Future<Output = T>) -> T {
     let began = Instant::now();
     let result = call.await;
-    sensor.record(began.elapsed().as_nanos() as f64);
+    sensor.record_nanos_since(began);
     result
 }
 

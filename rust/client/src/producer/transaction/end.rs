@@ -137,16 +137,12 @@ async fn send(
     request: &EndTxnRequest,
     protocol: TransactionProtocol,
 ) -> Result<Option<ProducerIdAndEpoch>> {
-    let max = match protocol {
-        TransactionProtocol::V1 => FIRST_V2 - 1,
-        TransactionProtocol::V2 => FIRST_V2,
-    };
-    let version = coordinator.version::<EndTxnRequest>(max)?;
-    if protocol == TransactionProtocol::V2 && version < FIRST_V2 {
+    let is_v2 = protocol == TransactionProtocol::V2;
+    let Some(version) = end_txn_version(is_v2, |max| coordinator.version::<EndTxnRequest>(max))? else {
         // Another coordinator may support it; the transaction cannot end under protocol 1.
         coordinator.forget();
         return Err(lacks_v2());
-    }
+    };
     let response = coordinator.request(request, version).await?;
     coordinator.throttle(response.throttle_time_ms);
     match ErrorCode::from(response.error_code) {
@@ -156,6 +152,16 @@ async fn send(
         ErrorCode::None => Ok(None),
         code => Err(with_advice(coordinator.refusal(code), code)),
     }
+}
+
+/// The version of EndTxn that ends a transaction of protocol 1 or 2, negotiated with its coordinator; `None`
+/// if that one does not support protocol 2.
+pub(crate) fn end_txn_version(
+    is_v2: bool,
+    negotiate: impl FnOnce(i16) -> Result<i16>,
+) -> Result<Option<i16>> {
+    let version = negotiate(if is_v2 { FIRST_V2 } else { FIRST_V2 - 1 })?;
+    Ok((!is_v2 || version >= FIRST_V2).then_some(version))
 }
 
 /// The error of a coordinator that cannot end a transaction of protocol 2; another one may.

@@ -36,7 +36,7 @@ use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 pub(super) use add_partitions::Registration;
 pub(super) use coordinator_requests::concurrent_transactions_backoff;
-pub(crate) use end::lacks_v2;
+pub(crate) use end::{end_txn_version, lacks_v2};
 use error_class::{ErrorClass, record_error_is_fatal};
 pub(super) use init_producer_id::with_advice;
 pub use prepare::PreparedTransaction;
