@@ -6,6 +6,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 
 import confluent_kafka
 import pytest
@@ -15,6 +16,7 @@ from ottla import errors
 from tests.cluster.conftest import Brokers
 from tests.support.arrow import read_rows
 from tests.support.committed import committed_rows
+from tests.support.kafka_admin import wait_until
 from tests.support.loops import run
 
 pytestmark = pytest.mark.usefixtures("transaction_version")
@@ -172,6 +174,25 @@ def test_a_fenced_producer_cannot_go_on(brokers: Brokers) -> None:
             newer.send(topic, b"newest")
     zombie.close()
     assert committed_values(brokers, topic) == [b"newer", b"newest"]
+
+
+def test_a_commit_after_the_timeout_says_so(brokers: Brokers) -> None:
+    topic, name = brokers.create_topic(), f"late-{uuid.uuid4().hex[:8]}"
+    config = {"transactional.id": name, "transaction.timeout.ms": 1000}
+    producer = ottla.Producer(brokers.bootstrap, config)
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send(topic, b"late").result()
+    with ottla.Admin(brokers.bootstrap) as admin:
+        wait_until(
+            lambda: admin.describe_transactions([name])[name].state == "CompleteAbort",
+            lambda: "the brokers do not abort it",
+        )
+    with pytest.raises(errors.FencedError, match=r"longer than transaction\.timeout\.ms") as failed:
+        producer.commit_transaction()
+    assert failed.value.fatal
+    with suppress(errors.FencedError):
+        producer.close()
 
 
 def test_each_wrong_order_of_calls_is_a_state_error(brokers: Brokers) -> None:

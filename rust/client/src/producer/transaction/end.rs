@@ -16,7 +16,7 @@ use super::init_producer_id::{init_producer_id, with_advice};
 use super::{TransactionManager, TransactionProtocol, TransactionResult};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::connection::api_versions_request;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
 
@@ -150,6 +150,12 @@ async fn send(
             Ok(Some(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch }))
         }
         ErrorCode::None => Ok(None),
+        // Under protocol 2, this epoch may already have been used for an abort: by a newer producer, or after
+        // the timeout. The coordinator takes a commit for a late repetition, and not for a fenced producer's.
+        code @ ErrorCode::InvalidTxnState if is_v2 && request.committed => {
+            let error = coordinator.refusal(code).as_kind(Kind::Fenced);
+            Err(with_advice(error, ErrorCode::ProducerFenced))
+        }
         code => Err(with_advice(coordinator.refusal(code), code)),
     }
 }
