@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import uuid
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -228,20 +232,48 @@ def test_a_zombie_driver_commits_nothing(query: Query) -> None:
     its_messages = zombie.tasks(0, PARTITIONS)
     run = query.run()
     run.commit(run.tasks(0, PARTITIONS))
-    other_process = dict(driver._drivers)
-    driver._drivers.clear()
     with pytest.raises(errors.StateError, match="decided by another driver"):
         zombie.commit(its_messages)
     assert query.values() == expected(1)
-    driver._drivers.clear()
-    driver._drivers.update(other_process)
-    # It has fenced the other driver, whose query is started again.
-    messages = run.tasks(1, PARTITIONS)
-    with pytest.raises(errors.FencedError, match="another driver runs the query"):
-        run.commit(messages)
-    last = query.run()
-    last.commit(last.tasks(1, PARTITIONS))
+    # The other driver continues.
+    run.commit(run.tasks(1, PARTITIONS))
     assert query.values() == expected(2)
+
+
+def test_a_driver_that_another_one_overtakes_commits_nothing(
+    query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zombie = query.run()
+    its_messages = zombie.tasks(0, PARTITIONS)
+    run = query.run()
+    messages = run.tasks(0, PARTITIONS)
+    check = driver._check_last
+
+    def overtaken(*arguments: Any) -> None:
+        monkeypatch.setattr(driver, "_check_last", check)
+        run.commit(messages)
+        check(*arguments)
+
+    monkeypatch.setattr(driver, "_check_last", overtaken)
+    with pytest.raises(errors.FencedError, match="another driver runs the query"):
+        zombie.commit(its_messages)
+    assert query.values() == expected(1)
+
+
+def test_processes_that_commit_in_turns_do_not_fence_each_other(query: Query) -> None:
+    run = query.run()
+    kafka, exactly_once = run.options.kafka, run.options.exactly_once
+    assert exactly_once is not None
+    spawn = multiprocessing.get_context("spawn")
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(ProcessPoolExecutor(1, mp_context=spawn)) for _ in range(2)
+        ]
+        for batch in range(3):
+            messages = run.tasks(batch, PARTITIONS)
+            process = processes[batch % 2]
+            process.submit(driver.commit_batch, messages, kafka, exactly_once).result(60)
+    assert query.values() == expected(3)
 
 
 def test_a_zombie_that_decides_between_the_tasks_and_the_commit(query: Query) -> None:

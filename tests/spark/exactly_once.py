@@ -51,7 +51,6 @@ def arrow(rows: Sequence[bytes], partition: int) -> pa.RecordBatch:
 def forget() -> None:
     """Forget what processes of Spark know; nothing that is open is closed."""
     recovery._recoveries.clear()
-    driver._drivers.clear()
 
 
 @dataclass

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -34,7 +33,11 @@ _FENCED = frozenset({47, 90})
 
 
 class _Driver:
-    """One driver process of one run, with the right to decide."""
+    """The right to decide one batch.
+
+    Taken anew for each batch, because Spark commits in any of several processes, and each of them
+    would fence what the others had kept.
+    """
 
     def __init__(self, client: ottla.Client, decisions: DecisionLog, write: WriteIdentity) -> None:
         self._decisions = decisions
@@ -64,16 +67,12 @@ class _Driver:
             except errors.TimeoutError:
                 if attempt == _ATTEMPTS - 1:
                     raise
-        self.last = decision
 
     def close(self) -> None:
         """Close the producer; what it has not committed is aborted."""
         # Another driver may have aborted it by taking over.
         with contextlib.suppress(KafkaError):
             self._producer.close()
-
-
-_drivers: dict[tuple[int, str, str, str], _Driver] = {}
 
 
 def commit_batch(
@@ -98,12 +97,11 @@ def commit_batch(
     )
     client = clients.client(kafka)
     decisions = DecisionLog(client, options.topic)
-    driver = _driver(client, decisions, write)
     try:
-        _check_last(driver.last, decision, {message.decided_by for message in messages})
-        driver.decide(decision)
+        with contextlib.closing(_Driver(client, decisions, write)) as driver:
+            _check_last(driver.last, decision, {message.decided_by for message in messages})
+            driver.decide(decision)
     except KafkaError as error:
-        _forget(write, options.topic)
         if error.code in _FENCED:
             raise FencedError(
                 f"exactlyOnce: another driver runs the query {write.query}: {error}"
@@ -191,18 +189,3 @@ def _abort_losers(admin: ottla.Admin, write: WriteIdentity) -> None:
             write.batch,
             error,
         )
-
-
-def _driver(client: ottla.Client, decisions: DecisionLog, write: WriteIdentity) -> _Driver:
-    key = (os.getpid(), decisions.topic, write.query, write.run)
-    if key not in _drivers:
-        for other in [each for each in _drivers if each[:3] == key[:3]]:
-            _drivers.pop(other).close()
-        _drivers[key] = _Driver(client, decisions, write)
-    return _drivers[key]
-
-
-def _forget(write: WriteIdentity, topic: str) -> None:
-    driver = _drivers.pop((os.getpid(), topic, write.query, write.run), None)
-    if driver is not None:
-        driver.close()
