@@ -37,8 +37,9 @@ class Crash(Exception):
 class Query:
     """A query that writes to a topic, and what readers see of it."""
 
-    def __init__(self, brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, brokers: Brokers, monkeypatch: pytest.MonkeyPatch, **options: str) -> None:
         self.brokers = brokers
+        self._options = options
         self.topic = brokers.create_topic(partitions=PARTITIONS)
         self.decisions = brokers.create_topic(partitions=3)
         self.id = f"query-{uuid.uuid4().hex[:8]}"
@@ -46,7 +47,8 @@ class Query:
 
     def run(self, schema: StructType = SCHEMA) -> Run:
         """Start the query again."""
-        options = options_for(self.brokers.bootstrap, self.topic, self.decisions)
+        bootstrap, more = self.brokers.bootstrap, self._options
+        options = options_for(bootstrap, self.topic, self.decisions, **more)
         return Run(options, self.id, schema)
 
     def values(self, *, all_ended: bool = True) -> list[bytes]:

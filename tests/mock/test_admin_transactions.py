@@ -81,8 +81,11 @@ def test_older_brokers() -> None:
         ottla.Admin(cluster.bootstrap) as admin,
     ):
         cluster.create_topic("t")
-        with pytest.raises(errors.BrokerError, match="supports no version of ListTransactions"):
+        with pytest.raises(
+            errors.BrokerError, match="supports no version of ListTransactions"
+        ) as error:
             admin.list_transactions()
+        assert error.value.code == 35
         with pytest.raises(errors.BrokerError, match="supports no version of DescribeTransactions"):
             admin.describe_transactions(["x"])
         with pytest.raises(errors.BrokerError, match="supports no version of DescribeProducers"):

@@ -1,7 +1,7 @@
 //! Version negotiation with the API versions that a broker supports.
 
 use ottla_protocol::messages::api_versions::ApiVersionsRequest;
-use ottla_protocol::{ApiKey, Request};
+use ottla_protocol::{ApiKey, ErrorCode, Request};
 
 use crate::error::{Error, Kind, Result};
 
@@ -39,11 +39,9 @@ pub(super) fn negotiate<R: Request>(apis: &[ApiRange], max: i16, address: &str) 
             Some(range) => format!("versions {} to {}", range.min, range.max),
             None => "no version".to_owned(),
         };
-        Error::new(
-            Kind::Broker,
-            format!("the broker supports {broker} of {}, this client {low} to {high}", R::API.name()),
-        )
-        .address(address)
+        let message =
+            format!("the broker supports {broker} of {}, this client {low} to {high}", R::API.name());
+        Error::with_code(ErrorCode::UnsupportedVersion, message).address(address)
     })
 }
 
