@@ -72,7 +72,7 @@ class TransactionalWriter(threading.Thread):
         sends: list[tuple[int, str, ottla.Delivery | None]] = []
         fails = self._random.random() < 0.25
         outcome: Outcome = "unknown"
-        goes_on = False
+        can_continue = False
         try:
             producer.begin_transaction()
             for _ in range(self._random.randrange(1, 7)):
@@ -83,17 +83,17 @@ class TransactionalWriter(threading.Thread):
                 sends.append((partition, value, None))
                 delivery = producer.send(self._topic, value, partition=partition)
                 sends[-1] = (partition, value, delivery)
-            outcome, goes_on = _end(producer, commit=not fails), True
+            outcome, can_continue = _end(producer, commit=not fails), True
         except KafkaError as error:
             if not error.fatal:
                 with suppress(KafkaError):
-                    outcome, goes_on = _end(producer, commit=False), True
+                    outcome, can_continue = _end(producer, commit=False), True
         finally:
             recorded = tuple(
                 Send(partition, value, _offset(delivery)) for partition, value, delivery in sends
             )
             self._history.add(Transaction(self.name, recorded, outcome))
-        return goes_on
+        return can_continue
 
 
 def _end(producer: ottla.Producer, *, commit: bool) -> Outcome:
