@@ -21,6 +21,7 @@ from ottla.transformation import StopFlag, Transformation, TransformSummary, awa
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ottla._core.aliases import DeserializerLike, SerializerLike
     from ottla.config_types import ClientConfig
 
 __all__ = ["transform", "transform_async"]
@@ -42,6 +43,19 @@ def _configs(
     return consumer, {**settings, "transactional.id": name}
 
 
+def _conversions(arrow: bool, *given: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Return what was given; raise if Arrow batches would not be converted."""
+    chosen = tuple(
+        {name: value for name, value in each.items() if value is not None} for each in given
+    )
+    if arrow and (names := ", ".join(name for each in chosen for name in each)):
+        raise ConfigError(
+            f"{names}: Arrow columns have bytes and are not converted; convert them in the "
+            "function, or use arrow=False"
+        )
+    return chosen
+
+
 def transform(
     function: Callable[[Any], Any],
     topics: str | Sequence[str],
@@ -52,6 +66,10 @@ def transform(
     arrow: bool = False,
     max_records: int | None = None,
     stop: StopFlag | None = None,
+    key_deserializer: DeserializerLike[Any] | None = None,
+    value_deserializer: DeserializerLike[Any] | None = None,
+    key_serializer: SerializerLike | None = None,
+    value_serializer: SerializerLike | None = None,
     **kwargs: Unpack[ClientConfig],
 ) -> TransformSummary:
     """Apply a function to the records of topics, and write what it returns, exactly once.
@@ -81,21 +99,31 @@ def transform(
             ``Consumer.poll`` and ``Consumer.poll_arrow``.
         stop: a flag that ends the call, such as a ``threading.Event``; it is checked twice a
             second. Default: none.
+        key_deserializer: converts the keys that the function is given, as for ``Consumer``.
+        value_deserializer: the same for values.
+        key_serializer: converts the keys that the function returns, as for ``Producer``.
+        value_serializer: the same for values. All four are for records, not for Arrow batches.
 
     Returns:
         The numbers of records and transactions.
 
     Raises:
         Exception: the exception of the function; the transaction was aborted.
-        ConfigError: a key or a value is invalid.
+        ConfigError: a key or a value is invalid, or ``arrow`` has serializers or deserializers.
+        SerializationError: a serializer or deserializer failed; nothing of that poll is committed.
         FencedError: another producer has the same ``transactional.id``, or a transaction took
             longer than ``transaction.timeout.ms``.
         TransactionAbortableError: a transaction has failed ten times in a row.
     """
     of_consumer, of_producer = _configs(config, kwargs)
+    deserializers, serializers = _conversions(
+        arrow,
+        {"key_deserializer": key_deserializer, "value_deserializer": value_deserializer},
+        {"key_serializer": key_serializer, "value_serializer": value_serializer},
+    )
     with (
-        Producer(bootstrap, of_producer) as producer,
-        Consumer(bootstrap, of_consumer) as consumer,
+        Producer(bootstrap, of_producer, **serializers) as producer,
+        Consumer(bootstrap, of_consumer, **deserializers) as consumer,
     ):
         transformation = Transformation(
             consumer,
@@ -125,6 +153,10 @@ async def transform_async(
     arrow: bool = False,
     max_records: int | None = None,
     stop: StopFlag | None = None,
+    key_deserializer: DeserializerLike[Any] | None = None,
+    value_deserializer: DeserializerLike[Any] | None = None,
+    key_serializer: SerializerLike | None = None,
+    value_serializer: SerializerLike | None = None,
     **kwargs: Unpack[ClientConfig],
 ) -> TransformSummary:
     """Apply a function to the records of topics, for asyncio; it mirrors ``transform``.
@@ -139,6 +171,10 @@ async def transform_async(
         max_records: as for ``transform``.
         stop: a flag that ends the call, such as an ``asyncio.Event``. Cancelling the task aborts
             the transaction and ends it too. Default: none.
+        key_deserializer: as for ``transform``.
+        value_deserializer: as for ``transform``.
+        key_serializer: as for ``transform``.
+        value_serializer: as for ``transform``.
 
     Returns:
         The numbers of records and transactions.
@@ -147,9 +183,14 @@ async def transform_async(
         KafkaError: as for ``transform``.
     """
     of_consumer, of_producer = _configs(config, kwargs)
+    deserializers, serializers = _conversions(
+        arrow,
+        {"key_deserializer": key_deserializer, "value_deserializer": value_deserializer},
+        {"key_serializer": key_serializer, "value_serializer": value_serializer},
+    )
     async with (
-        AsyncProducer(bootstrap, of_producer) as producer,
-        AsyncConsumer(bootstrap, of_consumer) as consumer,
+        AsyncProducer(bootstrap, of_producer, **serializers) as producer,
+        AsyncConsumer(bootstrap, of_consumer, **deserializers) as consumer,
     ):
         transformation = Transformation(
             consumer,

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import ottla
+from ottla import deserializers, serializers
 from tests.cluster.conftest import Brokers
 from tests.support.committed import committed_rows
 from tests.support.loops import run
@@ -90,6 +91,38 @@ def test_arrow(brokers: Brokers) -> None:
     )
     assert committed_numbers(brokers, target) == [2 * n for n in range(RECORDS)]
     assert summary.records == RECORDS
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "asyncio"])
+def test_serializers_and_deserializers(brokers: Brokers, is_async: bool) -> None:
+    source, target = source_of(brokers), brokers.create_topic()
+    stop = Stop(RECORDS)
+
+    def function(record: ottla.Record[Any, Any]) -> Any:
+        stop.seen += 1
+        return {"n": record.value}, record.value
+
+    def call() -> Any:
+        return (ottla.transform_async if is_async else ottla.transform)(
+            function,
+            source,
+            target,
+            brokers.bootstrap,
+            group_id=new_group(),
+            stop=stop,
+            value_deserializer=deserializers.json,
+            key_serializer=serializers.json,
+            value_serializer=serializers.int32,
+        )
+
+    if is_async:
+        run(call())
+    else:
+        call()
+    rows = committed_rows(brokers.bootstrap, target)
+    keys = [b'{"n":%d}' % n for n in range(RECORDS)]
+    assert sorted(row["key"] for row in rows) == sorted(keys)
+    assert sorted(deserializers.int32(row["value"]) for row in rows) == list(range(RECORDS))
 
 
 def test_an_exception_commits_nothing_and_the_next_run_continues(brokers: Brokers) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ottla
-from ottla import errors, transformation
+from ottla import deserializers, errors, serializers, transformation
 from ottla.testing import Fault, MockCluster
 from tests.support.arrow import read_rows
 
@@ -151,3 +151,17 @@ def test_a_wrong_output_is_a_type_error(
 def test_wrong_settings(mock_cluster: MockCluster, config: dict[str, Any], message: str) -> None:
     with pytest.raises(errors.ConfigError, match=message):
         ottla.transform(lambda record: record, "a", "b", mock_cluster.bootstrap, config)
+
+
+def test_conversions_that_fail_or_do_not_apply(mock_cluster: MockCluster) -> None:
+    fill(mock_cluster, 1)
+    where = "source", "target", mock_cluster.bootstrap, CONFIG
+    with pytest.raises(errors.SerializationError, match="value of the record at offset 0"):
+        ottla.transform(lambda record: record, *where, value_deserializer=deserializers.int32)
+    with pytest.raises(
+        errors.SerializationError, match="value for topic .target. cannot be serialized"
+    ):
+        ottla.transform(lambda _: "text", *where, value_serializer=serializers.int32)
+    assert numbers(mock_cluster, "target") == []
+    with pytest.raises(errors.ConfigError, match="key_serializer: Arrow columns have bytes"):
+        ottla.transform(lambda batch: batch, *where, arrow=True, key_serializer=serializers.json)
