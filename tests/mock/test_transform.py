@@ -158,9 +158,7 @@ def test_conversions_that_fail_or_do_not_apply(mock_cluster: MockCluster) -> Non
     where = "source", "target", mock_cluster.bootstrap, CONFIG
     with pytest.raises(errors.SerializationError, match="value of the record at offset 0"):
         ottla.transform(lambda record: record, *where, value_deserializer=deserializers.int32)
-    with pytest.raises(
-        errors.SerializationError, match="value for topic .target. cannot be serialized"
-    ):
+    with pytest.raises(errors.SerializationError, match="cannot be serialized"):
         ottla.transform(lambda _: "text", *where, value_serializer=serializers.int32)
     assert numbers(mock_cluster, "target") == []
     with pytest.raises(errors.ConfigError, match="key_serializer: Arrow columns have bytes"):
