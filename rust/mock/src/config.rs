@@ -155,8 +155,9 @@ pub struct MockConfig {
     pub transaction_version: Option<i16>,
     /// The longest `transaction.timeout.ms` (`transaction.max.timeout.ms`). Default: 15 min.
     pub transaction_max_timeout: Duration,
-    /// How long a coordinator seems to write the markers of a transaction: meanwhile it rejects the next one
-    /// with CONCURRENT_TRANSACTIONS. Default: 0.
+    /// How long a coordinator takes to write the markers of a transaction: meanwhile it rejects the next one with
+    /// CONCURRENT_TRANSACTIONS, and partitions take what has the same epoch for a part of the one that has ended.
+    /// Default: 0.
     pub transaction_completion_time: Duration,
     /// How many requests [`crate::MockCluster::requests`] returns at most. Default: 10,000.
     pub request_log: usize,

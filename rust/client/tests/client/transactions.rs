@@ -243,6 +243,34 @@ async fn a_producer_changes_to_protocol_2_when_the_cluster_is_upgraded() {
     assert_eq!(visible_values(&cluster).await, ["a", "b", "c"]);
 }
 
+/// The end of a transaction of protocol 1 keeps the epoch: while its markers are to be written, partitions take
+/// records of the same epoch for a part of it, if the producer does not register them.
+#[tokio::test(start_paused = true)]
+async fn the_first_transaction_of_protocol_2_after_an_upgrade_has_a_new_epoch() {
+    for aborted in [false, true] {
+        let cluster = cluster_with(MockConfig {
+            transaction_version: Some(0),
+            transaction_completion_time: ms(200),
+            ..in_memory()
+        })
+        .await;
+        let producer = initialized(&cluster, &[("metadata.max.age.ms", "10")]).await;
+        begin(&producer, &["a"]).await;
+        commit(&producer).await.expect("under protocol 1");
+        cluster.set_transaction_version(2);
+        for round in 0..4 {
+            for delivery in begin(&producer, &[&round.to_string()]).await {
+                offset_of(&delivery).await.expect("written");
+            }
+            let ended = if aborted { abort(&producer).await } else { commit(&producer).await };
+            ended.expect("ended");
+        }
+        assert_eq!(versions(&cluster, ApiKey::EndTxn).last(), Some(&5));
+        let expected: &[&str] = if aborted { &["a"] } else { &["0", "1", "2", "3", "a"] };
+        assert_eq!(visible_values(&cluster).await, expected);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn closing_a_producer_aborts_its_open_transaction() {
     for level in LEVELS {

@@ -140,6 +140,10 @@ fn add_to_transaction(
     let batch = &checked.batch;
     let producer = ProducerIdAndEpoch { id: batch.producer_id(), epoch: batch.producer_epoch() };
     let (clock, version) = (context.clock, context.version);
+    // A partition asks the coordinator only if it knows of no open transaction; this one may have ended.
+    if context.state.partition_mut(topic, index)?.log.has_open_transaction(producer) {
+        return Ok(());
+    }
     let current = TransactionalProducer { transactional_id: id, producer };
     let transaction = context.state.current_transaction(current, clock).map_err(|code| match code {
         ErrorCode::ProducerFenced => ErrorCode::InvalidProducerEpoch,

@@ -11,6 +11,7 @@ mod validate;
 
 use std::collections::VecDeque;
 
+use crate::transaction::ProducerIdAndEpoch;
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::records::rewrite;
@@ -198,6 +199,12 @@ impl PartitionLog {
             self.producers.record(&entry.batch);
             self.transactions.record(&entry.batch);
         }
+    }
+
+    /// Whether the log has an open transaction with this producer id and epoch.
+    pub(crate) fn has_open_transaction(&self, producer: ProducerIdAndEpoch) -> bool {
+        self.transactions.start_of(producer.id).is_some()
+            && self.producers.epoch(producer.id) == Some(producer.epoch)
     }
 
     /// The producers of the log and their open transactions.

@@ -120,6 +120,11 @@ impl ProducerStates {
         last.map_or(0, |metadata| last_sequence(metadata.last, 2))
     }
 
+    /// The last epoch of a producer.
+    pub(super) fn epoch(&self, id: i64) -> Option<i16> {
+        self.0.get(&id).map(|producer| producer.epoch)
+    }
+
     /// The producers, in the order of their ids, without their transactions.
     pub(super) fn active(&self) -> Vec<ActiveProducer> {
         let active = self.0.iter().map(|(id, producer)| ActiveProducer {

@@ -1,7 +1,8 @@
 //! Transactions of the cluster: what their coordinators write to partitions and groups.
 //!
 //! Invariant: all markers of a transaction are written at once, and its offsets are committed or dropped with
-//! them.
+//! them. They are written after `transaction_completion_time`; until then the partitions and groups do not know
+//! that it has ended.
 
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
@@ -14,12 +15,14 @@ use crate::transaction::{
 };
 
 impl ClusterState {
-    /// Aborts the transactions that are older than their timeouts. Returns whether there were any.
+    /// Aborts the transactions that are older than their timeouts, and writes the markers that are due. Returns
+    /// whether there were any.
     pub(crate) fn expire_transactions(&mut self, now: Instant) -> bool {
         let Self { transactions, next_producer_id, .. } = self;
-        let expired = transactions.expire(now, || new_id(next_producer_id));
-        let any = !expired.is_empty();
-        expired.into_iter().for_each(|ended| self.write_markers(ended));
+        let mut ended = transactions.take_completed(now);
+        ended.extend(transactions.expire(now, || new_id(next_producer_id)));
+        let any = !ended.is_empty();
+        ended.into_iter().for_each(|ended| self.write_markers(ended));
         any
     }
 
@@ -46,8 +49,7 @@ impl ClusterState {
         match metadata.init(expected, timeout, now, || new_id(next_producer_id))? {
             Initialized::Producer(producer) => Ok(producer),
             Initialized::Aborting(ended) => {
-                self.write_markers(ended);
-                self.start_completion(id, now);
+                self.complete(id, ended, now);
                 Err(ErrorCode::ConcurrentTransactions)
             }
         }
@@ -79,16 +81,20 @@ impl ClusterState {
             transactions.current(producer, now)?.end(committed)?
         };
         if let Some(ended) = ended {
-            self.write_markers(ended);
-            self.start_completion(producer.transactional_id, now);
+            self.complete(producer.transactional_id, ended, now);
         }
         let metadata = self.transactions.get_mut(producer.transactional_id);
         metadata.map(|metadata| metadata.producer()).ok_or(ErrorCode::InvalidProducerIdMapping)
     }
 
-    fn start_completion(&mut self, id: &str, now: Instant) {
+    /// Writes the markers of a transaction, at once or when it is due.
+    fn complete(&mut self, id: &str, ended: EndedTransaction, now: Instant) {
         let completion = self.config.transaction_completion_time;
-        self.transactions.complete_at(id, now, completion);
+        if completion.is_zero() {
+            self.write_markers(ended);
+        } else {
+            self.transactions.complete_at(id, now + completion, ended);
+        }
     }
 
     /// Writes a transaction's markers and completes its offsets. A deleted topic needs none.

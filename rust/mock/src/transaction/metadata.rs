@@ -67,7 +67,7 @@ pub(crate) struct TransactionMetadata {
     state: State,
     partitions: BTreeSet<(String, i32)>,
     groups: BTreeSet<String>,
-    /// Markers seem to be being written until then.
+    /// Its markers are written then.
     completing_until: Option<Instant>,
 }
 

@@ -7,7 +7,6 @@
 mod metadata;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
@@ -18,6 +17,8 @@ pub(crate) use metadata::{EndedTransaction, Initialized, ProducerIdAndEpoch, STA
 #[derive(Debug, Default)]
 pub(crate) struct TransactionRegistry {
     ids: BTreeMap<String, TransactionMetadata>,
+    /// The transactions whose markers are to be written, and when.
+    completing: Vec<(Instant, EndedTransaction)>,
 }
 
 /// The producer that a request claims to come from.
@@ -75,10 +76,16 @@ impl TransactionRegistry {
         expired.map(|metadata| metadata.fence_and_abort(&mut new_producer_id)).collect()
     }
 
-    /// Makes all transactions look as if they were still being completed until a time.
-    pub(crate) fn complete_at(&mut self, id: &str, now: Instant, completion: Duration) {
+    /// Leaves the markers of a transaction to be written at a time.
+    pub(crate) fn complete_at(&mut self, id: &str, at: Instant, ended: EndedTransaction) {
         if let Some(metadata) = self.ids.get_mut(id) {
-            metadata.complete_at(now + completion);
+            metadata.complete_at(at);
         }
+        self.completing.push((at, ended));
+    }
+
+    /// The transactions whose markers are due.
+    pub(crate) fn take_completed(&mut self, now: Instant) -> Vec<EndedTransaction> {
+        self.completing.extract_if(.., |(at, _)| *at <= now).map(|(_, ended)| ended).collect()
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::{Duration, Instant};
 
 use super::running_call::Call;
-use super::{NONE, TransactionManager, TransactionProtocol, TransactionResult};
+use super::{NONE, TransactionManager, TransactionResult};
 use super::{end, init_producer_id, offsets};
 use crate::consumer::ConsumerGroupMetadata;
 use crate::consumer::offsets::CommittedOffset;
@@ -22,9 +22,6 @@ use crate::producer::Producer;
 use crate::producer::metrics::TransactionTimes;
 use crate::retry::deadline;
 use crate::topic_partition::TopicPartition;
-
-/// The lowest level of the feature `transaction.version` with protocol 2.
-const V2_LEVEL: i16 = 2;
 
 impl Producer {
     /// Gets a producer id for `transactional.id`: fences older producers with this id, and ends what they
@@ -60,9 +57,7 @@ impl Producer {
     pub fn begin_transaction(&self) -> Result<()> {
         let began = Instant::now();
         let manager = self.transaction_manager("begin_transaction")?;
-        let level = self.client().inner.settings.features.transaction_version();
-        let v2 = level >= V2_LEVEL && !manager.v2_unsupported.load(Ordering::Acquire);
-        let protocol = if v2 { TransactionProtocol::V2 } else { TransactionProtocol::V1 };
+        let protocol = manager.supported_protocol(self.client());
         let mut shared = manager.shared.lock();
         let number = shared.state.begin(protocol)?;
         shared.unregistered.clear();

@@ -59,8 +59,12 @@ async fn end_at_coordinator(
 ) -> Result<(), RequestFailure> {
     let client = &inner.client;
     let next = end_if_started(client, manager, result).await?;
+    let supported = manager.supported_protocol(client);
     let new_epoch_for = {
         let mut shared = manager.shared.lock();
+        if shared.state.has_epoch_of_v1() && supported == TransactionProtocol::V2 {
+            shared.state.require_new_epoch();
+        }
         shared.state.ended(next);
         shared.state.needs_new_epoch().then(|| shared.state.producer())
     };

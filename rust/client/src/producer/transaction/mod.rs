@@ -32,6 +32,7 @@ use tokio::time::Duration;
 use super::idempotence::ProducerIdAndEpoch;
 use super::partition_transaction::PartitionTransaction;
 use super::queue::QueueState;
+use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 pub(super) use add_partitions::Registration;
@@ -55,6 +56,9 @@ pub struct TransactionalId {
 
 /// `open` while no transaction is open.
 const NONE: u64 = 0;
+
+/// The lowest level of the feature `transaction.version` with protocol 2.
+const V2_LEVEL: i16 = 2;
 
 /// The transactions of one producer.
 #[derive(Debug)]
@@ -104,6 +108,16 @@ impl TransactionManager {
     /// The protocol of the current transaction.
     pub(super) fn protocol(&self) -> TransactionProtocol {
         self.shared.lock().state.protocol()
+    }
+
+    /// The newest protocol that the cluster supports, as far as the brokers have told.
+    fn supported_protocol(&self, client: &Client) -> TransactionProtocol {
+        let level = client.inner.settings.features.transaction_version();
+        if level >= V2_LEVEL && !self.v2_unsupported.load(Ordering::Acquire) {
+            TransactionProtocol::V2
+        } else {
+            TransactionProtocol::V1
+        }
     }
 
     /// Adds a partition to the open transaction, before a record is appended to it. The caller holds the

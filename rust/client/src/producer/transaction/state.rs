@@ -3,7 +3,8 @@
 //!
 //! Invariants: a transaction whose records or offsets may be incomplete cannot be committed. A fatal error
 //! is final. After a request whose outcome stayed unknown, the producer gets a new epoch before the next
-//! transaction, so that nothing late can affect it.
+//! transaction, so that nothing late can affect it. An epoch that protocol 1 has used is never used with
+//! protocol 2: partitions that still lack the markers of the last transaction would add records to it.
 
 use crate::error::{Error, Kind, Result};
 use crate::producer::idempotence::ProducerIdAndEpoch;
@@ -65,6 +66,8 @@ pub(super) struct TransactionState {
     started: bool,
     /// The producer needs a new epoch before the next transaction.
     needs_new_epoch: bool,
+    /// The current epoch was used with protocol 1.
+    epoch_of_v1: bool,
 }
 
 impl TransactionState {
@@ -76,6 +79,7 @@ impl TransactionState {
             number: 0,
             started: false,
             needs_new_epoch: false,
+            epoch_of_v1: false,
         }
     }
 
@@ -103,18 +107,20 @@ impl TransactionState {
     /// The coordinator has assigned an id and epoch.
     pub(super) fn initialized(&mut self, producer: ProducerIdAndEpoch) {
         self.producer = Some(producer);
-        (self.started, self.needs_new_epoch) = (false, false);
+        (self.started, self.needs_new_epoch, self.epoch_of_v1) = (false, false, false);
         if !matches!(self.phase, Phase::Fatal(_)) {
             self.phase = Phase::Ready;
         }
     }
 
-    /// Begins a transaction under `protocol` and returns its number.
+    /// Begins a transaction and returns its number. It is under `protocol`, or under protocol 1 if the
+    /// current epoch is.
     pub(super) fn begin(&mut self, protocol: TransactionProtocol) -> Result<u64> {
         match &self.phase {
             Phase::Ready => {
                 self.phase = Phase::InTransaction;
-                self.protocol = protocol;
+                self.protocol = if self.epoch_of_v1 { TransactionProtocol::V1 } else { protocol };
+                self.epoch_of_v1 = self.protocol == TransactionProtocol::V1;
                 self.number += 1;
                 Ok(self.number)
             }
@@ -195,7 +201,12 @@ impl TransactionState {
         self.needs_new_epoch
     }
 
-    /// The outcome of a request is unknown.
+    /// Whether protocol 2 needs a new epoch first.
+    pub(super) fn has_epoch_of_v1(&self) -> bool {
+        self.epoch_of_v1
+    }
+
+    /// The outcome of a request is unknown, or the next transaction has another protocol.
     pub(super) fn require_new_epoch(&mut self) {
         self.needs_new_epoch = true;
     }

@@ -59,6 +59,10 @@ pub(crate) async fn abort(producer: &Producer) -> Result<(), Error> {
 
 /// The values that a read_committed consumer reads up to the last stable offset, by partition.
 pub(crate) async fn visible(cluster: &MockCluster) -> Vec<Vec<String>> {
+    // The markers of a transaction that has ended may still have to be written.
+    while cluster.transactions().iter().any(|transaction| transaction.state.starts_with("Prepare")) {
+        tokio::time::sleep(ms(10)).await;
+    }
     let all: Vec<i32> = (0..PARTITIONS).collect();
     let reader = super::reader::consumer(cluster, &all, &[("isolation.level", "read_committed")]).await;
     let mut values = vec![Vec::new(); all.len()];

@@ -122,3 +122,21 @@ fn records_that_fail_while_the_transaction_is_aborted_change_nothing() {
     assert!(state.is_ending(TransactionResult::Abort));
     assert_eq!(state.abort_reason().map(|error| error.kind()), Some(Kind::TransactionAborted));
 }
+
+#[test]
+fn protocol_2_waits_for_an_epoch_that_protocol_1_has_not_used() {
+    let mut state = ready();
+    for _ in 0..2 {
+        state.begin(TransactionProtocol::V1).expect("ready");
+        state.begin_end(TransactionResult::Commit).expect("open");
+        state.ended(None);
+        assert!(state.has_epoch_of_v1());
+    }
+    state.begin(TransactionProtocol::V2).expect("ready");
+    assert_eq!(state.protocol(), TransactionProtocol::V1);
+    state.begin_end(TransactionResult::Commit).expect("open");
+    state.ended(None);
+    state.initialized(ProducerIdAndEpoch { id: 7, epoch: 1 });
+    state.begin(TransactionProtocol::V2).expect("ready");
+    assert_eq!(state.protocol(), TransactionProtocol::V2);
+}
