@@ -35,6 +35,11 @@ def offsets_read(frame: Any, kafka: KafkaCluster, topic: str, before: int) -> li
     return sorted(row.offset for row in rdd.collect())
 
 
+def at(topic: str, offset: int) -> str:
+    """Return an offset of partition 0 as an option."""
+    return f'{{"{topic}":{{"0":{offset}}}}}'
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_retention_of_the_whole_range(
     spark: SparkSession, kafka: KafkaCluster, kafka_topic: TopicFactory, source: str
@@ -42,10 +47,7 @@ def test_retention_of_the_whole_range(
     topic = kafka_topic()
     with ottla.Producer(kafka.bootstrap) as producer:
         producer.send_batch(topic, ["x"] * 100)
-    ends = {
-        "startingOffsets": f'{{"{topic}":{{"0":10}}}}',
-        "endingOffsets": f'{{"{topic}":{{"0":50}}}}',
-    }
+    ends = {"startingOffsets": at(topic, 10), "endingOffsets": at(topic, 50)}
     lenient = load(spark, source, kafka, subscribe=topic, failOnDataLoss="false", **ends)
     assert offsets_read(lenient, kafka, topic, 60) == []
     with pytest.raises(REFUSED) as caught:
@@ -53,8 +55,7 @@ def test_retention_of_the_whole_range(
     assert f"{topic}-0" in str(caught.value)
     # From earliest, it is no data loss, whatever is left of the range; Spark's source fails because
     # the start is after the end then.
-    options = {"endingOffsets": ends["endingOffsets"].replace("50", "80")}
-    floating = load(spark, source, kafka, subscribe=topic, **options)
+    floating = load(spark, source, kafka, subscribe=topic, endingOffsets=at(topic, 80))
     if source == "ottla":
         assert offsets_read(floating, kafka, topic, 90) == []
     else:
