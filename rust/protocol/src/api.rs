@@ -62,7 +62,7 @@ macro_rules! apis {
         })*
 
         /// Calls a macro for each message: the requests and responses of all APIs.
-        #[cfg(feature = "describe")]
+        #[cfg(feature = "schema")]
         #[macro_export]
         #[doc(hidden)]
         macro_rules! for_each_message {

@@ -3,18 +3,21 @@
 //! - [`wire`]: the primitive types of the protocol, read from and written to buffers.
 //! - [`api`] and [`header`]: API keys, versions, headers and frames.
 //! - [`messages`]: one file per API, with all versions of its request and response.
+//! - `value`: messages as untyped trees, for callers in another language.
 //! - [`records`]: record batches, the hot path, written by hand.
 //!
 //! Invariant: all input comes from a peer. Lengths and counts are checked against the remaining bytes
 //! before any memory is allocated, and nothing panics.
 
 pub mod api;
-#[cfg(feature = "describe")]
-pub mod describe;
 pub mod error_code;
 pub mod header;
 pub mod messages;
 pub mod records;
+#[cfg(feature = "schema")]
+pub mod schema;
+#[cfg(feature = "value")]
+pub mod value;
 pub mod wire;
 
 pub use api::{ApiKey, Request};

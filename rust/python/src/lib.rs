@@ -26,6 +26,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<admin::sync::Admin>()?;
     module.add_class::<admin::asynchronous::AsyncAdmin>()?;
+    module.add_class::<admin::call::AdminCall>()?;
     module.add_class::<admin::transactions::OpenTransaction>()?;
     module.add_class::<admin::transactions::ProducerState>()?;
     module.add_class::<admin::transactions::TransactionDescription>()?;
@@ -63,6 +64,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::sync::Producer>()?;
     module.add_class::<producer::record_metadata::RecordMetadata>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;

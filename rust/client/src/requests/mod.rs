@@ -6,6 +6,8 @@ mod coordinator_requests;
 mod leader_requests;
 mod list_offsets;
 mod offset_for_leader_epoch;
+#[cfg(feature = "untyped")]
+pub mod untyped;
 
 pub(crate) use leader_requests::{PartitionRequests, PartitionResults};
 pub use list_offsets::{ListedOffset, OffsetSpec};

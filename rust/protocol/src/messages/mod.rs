@@ -106,8 +106,8 @@ pub trait Message: Field + Default + std::fmt::Debug + Clone + PartialEq + Send 
     /// Whether a version is flexible (KIP-482).
     const FLEXIBLE: fn(i16) -> bool;
     /// The message's schema, which tests compare with Kafka's.
-    #[cfg(feature = "describe")]
-    const SCHEMA: crate::describe::MessageSchema;
+    #[cfg(feature = "schema")]
+    const SCHEMA: crate::schema::MessageSchema;
 
     /// Reads the message.
     fn decode(r: &mut Reader, version: i16) -> Result<Self> {

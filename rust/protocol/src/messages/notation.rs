@@ -71,6 +71,17 @@ macro_rules! is_tag {
     };
 }
 
+/// A field's name; a keyword of Rust is one without its prefix.
+#[cfg(feature = "value")]
+macro_rules! name_of {
+    (r#match) => {
+        "match"
+    };
+    ($field:ident) => {
+        stringify!($field)
+    };
+}
+
 /// A field's default.
 macro_rules! default_of {
     ($default:expr) => {
@@ -174,20 +185,36 @@ macro_rules! wire_struct {
             }
         }
 
-        #[cfg(feature = "describe")]
-        impl $crate::describe::Describe for $name {
-            fn describe(&self, version: i16) -> $crate::describe::Value {
-                $crate::describe::Value::Object(vec![$((
-                    stringify!($field),
-                    (in_versions!(version; $($in)+)).then(|| $crate::describe::Describe::describe(&self.$field, version)),
+        #[cfg(feature = "value")]
+        impl $crate::value::ToValue for $name {
+            fn to_value(&self, version: i16) -> $crate::value::Value {
+                $crate::value::Value::Object(vec![$((
+                    name_of!($field).into(),
+                    (in_versions!(version; $($in)+)).then(|| $crate::value::ToValue::to_value(&self.$field, version)),
                 ),)*])
             }
         }
 
-        #[cfg(feature = "describe")]
+        #[cfg(feature = "value")]
+        impl $crate::value::FromValue for $name {
+            fn from_value(value: $crate::value::Value) -> Result<Self, $crate::value::ValueError> {
+                let mut out = Self::default();
+                for (name, value) in $crate::value::fields_of(value)? {
+                    match name.as_ref() {
+                        $(name_of!($field) => {
+                            out.$field = $crate::value::FromValue::from_value(value).map_err(|error| error.in_field(name))?;
+                        })*
+                        _ => return Err($crate::value::ValueError::unknown_field(name)),
+                    }
+                }
+                Ok(out)
+            }
+        }
+
+        #[cfg(feature = "schema")]
         impl $name {
-            const FIELDS: &'static [$crate::describe::FieldSchema] = &[$($crate::describe::FieldSchema {
-                name: stringify!($field),
+            const FIELDS: &'static [$crate::schema::FieldSchema] = &[$($crate::schema::FieldSchema {
+                name: name_of!($field),
                 ty: stringify!($ty),
                 versions: stringify!($($in)+),
                 nullable: stringify!($($($null)+)?),
@@ -212,8 +239,8 @@ macro_rules! message {
                 let _ = version;
                 in_versions!(version; $($flexible +)?)
             };
-            #[cfg(feature = "describe")]
-            const SCHEMA: $crate::describe::MessageSchema = $crate::describe::MessageSchema {
+            #[cfg(feature = "schema")]
+            const SCHEMA: $crate::schema::MessageSchema = $crate::schema::MessageSchema {
                 name: stringify!($name),
                 versions: stringify!($min - $max),
                 flexible: stringify!($($flexible +)?),

@@ -18,5 +18,5 @@ pub use error::{Result, WireError};
 pub use field::{Context, Field, Nullable, Records};
 pub use reader::Reader;
 pub use secret::SecretBytes;
-pub use uuid::Uuid;
+pub use uuid::{InvalidUuid, Uuid};
 pub use writer::{Frame, Writer};

@@ -106,7 +106,11 @@ fn read(message_type: &MessageType, version: i16, bytes: Bytes) {
     if memory::probe(message_type, version, bytes.clone()).is_err() {
         return;
     }
-    let again = |bytes| (message_type.read)(bytes, version).and_then(|read| read.written);
+    let again = |bytes| {
+        let read = (message_type.read)(bytes, version)?;
+        assert_eq!(read.rebuilt.as_ref(), Ok(&read.written), "the tree of {} v{version}", message_type.name);
+        read.written
+    };
     let first =
         again(bytes).unwrap_or_else(|e| panic!("{} v{version} cannot be written: {e}", message_type.name));
     assert_eq!(again(first.clone()).as_ref(), Ok(&first), "{} v{version}", message_type.name);

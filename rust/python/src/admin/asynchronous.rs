@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
-use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::admin::admin_ops::{self, new_topic};
+use crate::admin::call::AdminCall;
 use crate::asyncio::{FutureResult, start};
 use crate::client::client_arg::{connect_if_new, resolve_client};
 use crate::runtime::{ProcessLocal, seconds};
@@ -27,7 +27,7 @@ use crate::runtime::{ProcessLocal, seconds};
 ///
 /// Raises:
 ///     ConfigError: a key or a value is invalid, or a client is combined with configuration.
-#[pyclass(frozen, module = "ottla")]
+#[pyclass(frozen, subclass, module = "ottla")]
 pub(crate) struct AsyncAdmin {
     core: ProcessLocal<Core>,
     /// Whether the client was created for this object and is closed with it.
@@ -106,43 +106,17 @@ impl AsyncAdmin {
         start(py, admin_ops::delete_topic(core, name, timeout), |py, ()| Ok(py.None()))
     }
 
-    /// Set the committed offsets of a group; see ``Admin.alter_consumer_group_offsets``.
+    /// Begin a call whose requests Python builds.
     ///
     /// Args:
-    ///     group_id: the group (``group.id``).
-    ///     offsets: the offset of the next record to read, by ``(topic, partition)``.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    #[pyo3(signature = (group_id, offsets, *, timeout=None))]
-    fn alter_consumer_group_offsets<'py>(
-        &self,
-        py: Python<'py>,
-        group_id: String,
-        offsets: BTreeMap<(String, i32), i64>,
-        timeout: Option<f64>,
-    ) -> FutureResult<'py> {
-        let (core, timeout) = self.call(timeout)?;
-        start(py, admin_ops::alter_group_offsets(core, group_id, offsets, timeout), |py, ()| Ok(py.None()))
-    }
-
-    /// Return the offsets that a group has committed; see ``Admin.list_consumer_group_offsets``.
-    ///
-    /// Args:
-    ///     group_id: the group (``group.id``).
+    ///     what: names the call in errors.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     The offset of the next record to read, by ``(topic, partition)``.
-    #[pyo3(signature = (group_id, *, timeout=None))]
-    fn list_consumer_group_offsets<'py>(
-        &self,
-        py: Python<'py>,
-        group_id: String,
-        timeout: Option<f64>,
-    ) -> FutureResult<'py> {
+    ///     The call.
+    fn _begin(&self, what: String, timeout: Option<f64>) -> PyResult<AdminCall> {
         let (core, timeout) = self.call(timeout)?;
-        start(py, admin_ops::list_group_offsets(core, group_id, timeout), |py, offsets| {
-            offsets.into_py_any(py)
-        })
+        Ok(AdminCall::new(core, what, timeout))
     }
 
     /// Close the connections, unless they belong to a shared client.

@@ -1,4 +1,4 @@
-//! `Admin`: the class, topics and the offsets of groups. Each call blocks on a future of `admin_ops`.
+//! `Admin`: the class, topics and the calls that Python builds. Each call blocks on a future of `admin_ops`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::admin::admin_ops::{self, new_topic};
+use crate::admin::call::AdminCall;
 use crate::client::client_arg::resolve_connected_client;
 use crate::runtime::{ProcessLocal, seconds, wait_for};
 
-/// A client that manages topics, the offsets of groups, and transactions.
+/// Creates and deletes topics, manages transactions, and begins the calls of ``ottla.Admin``.
 ///
 /// Use it in a ``with`` block, or ``close()`` it.
 ///
@@ -25,7 +26,7 @@ use crate::runtime::{ProcessLocal, seconds, wait_for};
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
 ///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
 ///     ConfigError: a key or a value is invalid, or a client is combined with configuration.
-#[pyclass(frozen, module = "ottla")]
+#[pyclass(frozen, subclass, module = "ottla")]
 pub(crate) struct Admin {
     core: ProcessLocal<Core>,
     /// Whether the client was created for this object and is closed with it.
@@ -102,50 +103,17 @@ impl Admin {
         wait_for(py, admin_ops::delete_topic(core, name, timeout))
     }
 
-    /// Set the committed offsets of a group without members; creates the group if needed.
+    /// Begin a call whose requests Python builds.
     ///
     /// Args:
-    ///     group_id: the group (``group.id``).
-    ///     offsets: the offset of the next record to read, by ``(topic, partition)``.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     AuthorizationError: the principal may not commit for the group or a topic.
-    ///     FencedError: the group has members; only they may commit.
-    ///     UnknownTopicError: a topic or a partition does not exist.
-    #[pyo3(signature = (group_id, offsets, *, timeout=None))]
-    fn alter_consumer_group_offsets(
-        &self,
-        py: Python<'_>,
-        group_id: String,
-        offsets: BTreeMap<(String, i32), i64>,
-        timeout: Option<f64>,
-    ) -> PyResult<()> {
-        let (core, timeout) = self.call(timeout)?;
-        wait_for(py, admin_ops::alter_group_offsets(core, group_id, offsets, timeout))
-    }
-
-    /// Return the offsets that a group has committed.
-    ///
-    /// Args:
-    ///     group_id: the group (``group.id``).
+    ///     what: names the call in errors.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     The offset of the next record to read, by ``(topic, partition)``.
-    ///
-    /// Raises:
-    ///     AuthorizationError: the principal may not read the group's offsets.
-    ///     TimeoutError: the group's coordinator did not respond in time.
-    #[pyo3(signature = (group_id, *, timeout=None))]
-    fn list_consumer_group_offsets(
-        &self,
-        py: Python<'_>,
-        group_id: String,
-        timeout: Option<f64>,
-    ) -> PyResult<BTreeMap<(String, i32), i64>> {
+    ///     The call.
+    fn _begin(&self, what: String, timeout: Option<f64>) -> PyResult<AdminCall> {
         let (core, timeout) = self.call(timeout)?;
-        wait_for(py, admin_ops::list_group_offsets(core, group_id, timeout))
+        Ok(AdminCall::new(core, what, timeout))
     }
 
     /// Close the connections, unless they belong to a shared client.

@@ -7,3 +7,4 @@ pub(crate) mod offsets;
 pub(crate) mod record;
 pub(crate) mod record_batch;
 pub(crate) mod rows;
+pub(crate) mod values;

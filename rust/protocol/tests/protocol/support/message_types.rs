@@ -1,10 +1,10 @@
 //! All messages of the crate as one table, independent of their Rust types.
 
 use bytes::Bytes;
-use ottla_protocol::describe::{Describe, Value};
 use ottla_protocol::messages::consumer_protocol_assignment::ConsumerProtocolAssignment;
 use ottla_protocol::messages::consumer_protocol_subscription::ConsumerProtocolSubscription;
 use ottla_protocol::messages::end_txn_marker::EndTxnMarker;
+use ottla_protocol::value::{FromValue, ToValue, Value, ValueError};
 use ottla_protocol::{Message, WireError, for_each_message};
 
 use super::notation::Schema;
@@ -26,6 +26,8 @@ pub(crate) struct RoundTrip {
     pub(crate) value: Value,
     /// The encoding of the message read.
     pub(crate) written: Result<Bytes, WireError>,
+    /// The encoding of the message that its tree converts to.
+    pub(crate) rebuilt: Result<Result<Bytes, WireError>, ValueError>,
 }
 
 /// All messages, each once.
@@ -53,7 +55,7 @@ fn each_version(message_type: MessageType) -> impl Iterator<Item = (MessageType,
     message_type.versions.clone().map(move |version| (message_type.clone(), version))
 }
 
-fn message_type<M: Message + Describe>() -> MessageType {
+fn message_type<M: Message + ToValue + FromValue>() -> MessageType {
     MessageType {
         name: M::NAME,
         versions: M::MIN_VERSION..=M::MAX_VERSION,
@@ -61,7 +63,9 @@ fn message_type<M: Message + Describe>() -> MessageType {
         read: |bytes, version| {
             let message = M::from_bytes(bytes, version)?;
             let written = message.to_frame(version).map(|frame| frame.to_bytes());
-            Ok(RoundTrip { value: message.describe(version), written })
+            let rebuilt = M::from_value(message.to_value(version));
+            let rebuilt = rebuilt.map(|message| message.to_frame(version).map(|frame| frame.to_bytes()));
+            Ok(RoundTrip { value: message.to_value(version), written, rebuilt })
         },
         probe: |bytes, version| M::from_bytes(bytes, version).map(drop),
     }

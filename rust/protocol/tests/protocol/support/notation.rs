@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ottla_protocol::describe::{FieldSchema, MessageSchema};
+use ottla_protocol::schema::{FieldSchema, MessageSchema};
 
 /// Kafka's notation of versions: `3`, `0-5`, `7+`, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Field {
         let inner = inside(&ty, "Option");
         let versions = field.versions.trim_end_matches("ignorable");
         Self {
-            name: field.name.trim_start_matches("r#"),
+            name: field.name,
             ty: Ty::parse(inner.unwrap_or(&ty)),
             optional: inner.is_some(),
             versions: Versions::parse(versions),

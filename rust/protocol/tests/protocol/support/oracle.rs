@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ottla_protocol::describe::Value;
-use ottla_protocol::wire::Uuid;
+use ottla_protocol::value::Value;
+use ottla_protocol::wire::{SecretBytes, Uuid};
 use serde_json::Value as Json;
 
 use super::notation::{Field, Schema, Ty, snake};
@@ -64,7 +64,7 @@ fn same(schema: &Schema, ty: &Ty, value: &Value, json: &Json) -> Result<(), Stri
         (Value::Uuid(v), Ty::Fixed("Uuid")) => json.as_str() == Some(&v.to_string()),
         (Value::Int(v), Ty::Fixed(_)) => json.as_i64() == Some(*v),
         (Value::Str(v), Ty::Str) => json.as_str() == Some(v),
-        (Value::Bytes(v), Ty::Bytes) => json.as_str() == Some(&base64(v)),
+        (Value::Bytes(v) | Value::Secret(SecretBytes(v)), Ty::Bytes) => json.as_str() == Some(&base64(v)),
         _ => false,
     };
     if equal { Ok(()) } else { Err(format!(": {value:?} against {json}")) }
@@ -84,7 +84,7 @@ fn is_default(schema: &Schema, field: &Field, value: &Value) -> bool {
         (_, Value::Int(v)) => field.default.parse().unwrap_or(0) == *v,
         (_, Value::Float(v)) => *v == 0.0,
         (_, Value::Str(v)) => v.is_empty(),
-        (_, Value::Bytes(v)) => v.is_empty(),
+        (_, Value::Bytes(v) | Value::Secret(SecretBytes(v))) => v.is_empty(),
         (_, Value::Array(v)) => v.is_empty(),
         (_, Value::Uuid(v)) => *v == Uuid::ZERO,
         _ => false,

@@ -1,0 +1,276 @@
+//! Requests whose messages are trees: for operations that are written in another language.
+//!
+//! Invariant: a request whose response was lost is sent again, and the response says so: whoever reads it must
+//! expect that the lost one took effect. If no response came in time, the error of a change says `maybe_done`.
+
+use std::sync::Arc;
+
+use ottla_protocol::value::{FromValue, ToValue, Value};
+use ottla_protocol::{ApiKey, ErrorCode, Request, WireError, messages};
+use tokio::task::JoinSet;
+use tokio::time::{Duration, Instant};
+
+use crate::cluster::{Client, Route};
+use crate::connection::Connection;
+use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
+use crate::retry::{Retry, deadline};
+
+/// The broker that a request is sent to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// Any broker.
+    Any,
+    /// The controller, or any broker, which forwards it.
+    Controller,
+    /// The broker with this id.
+    Broker(i32),
+}
+
+impl Destination {
+    fn route(self) -> Route<'static> {
+        match self {
+            Self::Any => Route::Any,
+            Self::Controller => Route::Controller,
+            Self::Broker(id) => Route::Broker(id),
+        }
+    }
+}
+
+/// A request whose message is a tree.
+#[derive(Debug, Clone)]
+pub struct UntypedRequest {
+    /// Its API.
+    pub api: ApiKey,
+    /// The broker to send it to.
+    pub to: Destination,
+    /// Forms of the message, the newest first: the first one is sent whose fields all exist in the version. Fields
+    /// that it lacks have their defaults.
+    pub bodies: Vec<Value>,
+    /// The highest version to use.
+    pub max_version: i16,
+    /// Whether it changes something.
+    pub changes: bool,
+}
+
+/// A response whose message is a tree.
+#[derive(Debug, Clone)]
+pub struct UntypedResponse {
+    /// The version of the request and the response.
+    pub version: i16,
+    /// The message.
+    pub body: Value,
+    /// Whether an earlier attempt may have taken effect, whose response was lost.
+    pub is_repeated: bool,
+}
+
+/// The requests of one operation, under one deadline.
+#[derive(Debug)]
+pub struct Operation {
+    client: Client,
+    what: String,
+    deadline: Instant,
+    /// Counts the pauses.
+    retry: tokio::sync::Mutex<Retry>,
+}
+
+impl Operation {
+    /// Begins an operation; `what` names it in errors.
+    #[must_use]
+    pub fn new(client: Client, what: String, timeout: Duration) -> Self {
+        let retry = tokio::sync::Mutex::new(client.retry(&*what, timeout));
+        Self { client, what, deadline: deadline(timeout), retry }
+    }
+
+    /// Sends requests at the same time, each until a broker has responded. The results have their order.
+    pub async fn send(self: Arc<Self>, requests: Vec<UntypedRequest>) -> Vec<Result<UntypedResponse>> {
+        let mut results: Vec<_> = requests.iter().map(|_| Err(unfinished())).collect();
+        let mut tasks = JoinSet::new();
+        for (index, request) in requests.into_iter().enumerate() {
+            let operation = Arc::clone(&self);
+            tasks.spawn(async move { (index, operation.send_one(request).await) });
+        }
+        while let Some(joined) = tasks.join_next().await {
+            if let Ok((index, result)) = joined
+                && let Some(slot) = results.get_mut(index)
+            {
+                *slot = result;
+            }
+        }
+        results
+    }
+
+    async fn send_one(&self, request: UntypedRequest) -> Result<UntypedResponse> {
+        let UntypedRequest { to, changes, .. } = request;
+        let client = &self.client;
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let mut retry = client.retry(&*self.what, left);
+        let mut is_repeated = false;
+        loop {
+            let generation = client.snapshot().generation;
+            let mut sent = false;
+            let attempt = async {
+                if client.snapshot().brokers.is_empty() {
+                    client.find_cluster(left).await?;
+                }
+                let connection = client.connection(to.route()).await?;
+                let response = send_to(&connection, &request, &mut sent).await?;
+                connection.throttle(throttle_time(&response.1));
+                Ok(response)
+            };
+            let error = match retry.attempt(attempt).await {
+                Ok((version, body)) => return Ok(UntypedResponse { version, body, is_repeated }),
+                Err(error) => error,
+            };
+            is_repeated |= sent && changes;
+            let marked = |error: Error| {
+                let error = if is_repeated { error.maybe_done() } else { error };
+                match to {
+                    Destination::Broker(id) => error.broker(id),
+                    Destination::Any | Destination::Controller => error,
+                }
+            };
+            let error = marked(error);
+            if !error.is_transient() {
+                return Err(error);
+            }
+            client.pause_and_refresh(&mut retry, generation, error).await.map_err(marked)?;
+        }
+    }
+
+    /// Waits before what failed with `code` is tried again, and refreshes the metadata.
+    ///
+    /// # Errors
+    /// [`Kind::Timeout`] if the deadline leaves no time.
+    pub async fn pause(&self, code: ErrorCode, message: String) -> Result<()> {
+        let error = Error::with_code(code, message);
+        let generation = self.client.snapshot().generation;
+        let mut retry = self.retry.lock().await;
+        self.client.pause_and_refresh(&mut retry, generation, error).await
+    }
+}
+
+/// The error for a code inside a response, with the broker's message, which is escaped for terminals.
+#[must_use]
+pub fn error_of(code: ErrorCode, message: Option<&str>) -> Error {
+    let error = Error::from_code(code);
+    match message {
+        None | Some("") => error,
+        Some(message) => error.prefixed(printable(message)),
+    }
+}
+
+fn unfinished() -> Error {
+    Error::new(Kind::Internal, "a request did not finish")
+}
+
+fn throttle_time(response: &Value) -> i32 {
+    let Value::Object(fields) = response else { return 0 };
+    let time = fields.iter().find(|(name, _)| name == "throttle_time_ms");
+    match time {
+        Some((_, Some(Value::Int(millis)))) => i32::try_from(*millis).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Sends a request of a type, in the highest version that both sides support. `sent`: whether it may have reached
+/// the broker.
+async fn send_as<R: Request + FromValue>(
+    connection: &Connection,
+    request: &UntypedRequest,
+    sent: &mut bool,
+) -> Result<(i16, Value)>
+where
+    R::Response: ToValue,
+{
+    let version = connection.version::<R>(request.max_version)?;
+    let message =
+        message_for::<R>(&request.bodies, version).map_err(|error| error.address(connection.address()))?;
+    *sent = true;
+    let response = connection.request(&message, version).await?;
+    Ok((version, response.to_value(version)))
+}
+
+/// The first form of a message that a version can express.
+fn message_for<R: Request + FromValue>(bodies: &[Value], version: i16) -> Result<R> {
+    let mut missing = "";
+    for body in bodies {
+        let invalid = |error| Error::new(Kind::Config, format!("{}.{error}", R::NAME));
+        let message = R::from_value(body.clone()).map_err(invalid)?;
+        match message.to_frame(version) {
+            Err(WireError::FieldVersion { field, .. }) => missing = field,
+            _ => return Ok(message),
+        }
+    }
+    let api = R::API.name();
+    let message =
+        format!("{missing} does not exist in version {version} of {api}, the newest that both sides support");
+    Err(Error::with_code(ErrorCode::UnsupportedVersion, message))
+}
+
+macro_rules! untyped {
+    ($($api:ident: $module:ident::$request:ident;)*) => {
+        async fn send_to(
+            connection: &Connection,
+            request: &UntypedRequest,
+            sent: &mut bool,
+        ) -> Result<(i16, Value)> {
+            match request.api {
+                // Boxed, because each has a size of its own.
+                $(ApiKey::$api => Box::pin(send_as::<messages::$module::$request>(connection, request, sent)).await,)*
+                other => {
+                    let message = format!("{} cannot be sent as a tree", other.name());
+                    Err(Error::new(Kind::Config, message))
+                }
+            }
+        }
+    };
+}
+
+untyped! {
+    AddRaftVoter: add_raft_voter::AddRaftVoterRequest;
+    AlterClientQuotas: alter_client_quotas::AlterClientQuotasRequest;
+    AlterPartitionReassignments: alter_partition_reassignments::AlterPartitionReassignmentsRequest;
+    AlterReplicaLogDirs: alter_replica_log_dirs::AlterReplicaLogDirsRequest;
+    AlterShareGroupOffsets: alter_share_group_offsets::AlterShareGroupOffsetsRequest;
+    AlterUserScramCredentials: alter_user_scram_credentials::AlterUserScramCredentialsRequest;
+    ConsumerGroupDescribe: consumer_group_describe::ConsumerGroupDescribeRequest;
+    CreateAcls: create_acls::CreateAclsRequest;
+    CreateDelegationToken: create_delegation_token::CreateDelegationTokenRequest;
+    CreatePartitions: create_partitions::CreatePartitionsRequest;
+    CreateTopics: create_topics::CreateTopicsRequest;
+    DeleteAcls: delete_acls::DeleteAclsRequest;
+    DeleteGroups: delete_groups::DeleteGroupsRequest;
+    DeleteRecords: delete_records::DeleteRecordsRequest;
+    DeleteShareGroupOffsets: delete_share_group_offsets::DeleteShareGroupOffsetsRequest;
+    DeleteTopics: delete_topics::DeleteTopicsRequest;
+    DescribeAcls: describe_acls::DescribeAclsRequest;
+    DescribeClientQuotas: describe_client_quotas::DescribeClientQuotasRequest;
+    DescribeCluster: describe_cluster::DescribeClusterRequest;
+    DescribeConfigs: describe_configs::DescribeConfigsRequest;
+    DescribeDelegationToken: describe_delegation_token::DescribeDelegationTokenRequest;
+    DescribeGroups: describe_groups::DescribeGroupsRequest;
+    DescribeLogDirs: describe_log_dirs::DescribeLogDirsRequest;
+    DescribeQuorum: describe_quorum::DescribeQuorumRequest;
+    DescribeShareGroupOffsets: describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+    DescribeUserScramCredentials: describe_user_scram_credentials::DescribeUserScramCredentialsRequest;
+    ElectLeaders: elect_leaders::ElectLeadersRequest;
+    ExpireDelegationToken: expire_delegation_token::ExpireDelegationTokenRequest;
+    FindCoordinator: find_coordinator::FindCoordinatorRequest;
+    IncrementalAlterConfigs: incremental_alter_configs::IncrementalAlterConfigsRequest;
+    LeaveGroup: leave_group::LeaveGroupRequest;
+    ListConfigResources: list_config_resources::ListConfigResourcesRequest;
+    ListGroups: list_groups::ListGroupsRequest;
+    ListOffsets: list_offsets::ListOffsetsRequest;
+    ListPartitionReassignments: list_partition_reassignments::ListPartitionReassignmentsRequest;
+    Metadata: metadata::MetadataRequest;
+    OffsetCommit: offset_commit::OffsetCommitRequest;
+    OffsetDelete: offset_delete::OffsetDeleteRequest;
+    OffsetFetch: offset_fetch::OffsetFetchRequest;
+    RemoveRaftVoter: remove_raft_voter::RemoveRaftVoterRequest;
+    RenewDelegationToken: renew_delegation_token::RenewDelegationTokenRequest;
+    ShareGroupDescribe: share_group_describe::ShareGroupDescribeRequest;
+    StreamsGroupDescribe: streams_group_describe::StreamsGroupDescribeRequest;
+    UnregisterBroker: unregister_broker::UnregisterBrokerRequest;
+    UpdateFeatures: update_features::UpdateFeaturesRequest;
+}
