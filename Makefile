@@ -99,7 +99,8 @@ lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	$(STEP) 'mypy, stubtest'
 	@$(PY) -m mypy
 	@$(PY) tools/check_stubs.py
-	$(STEP) 'import circles, links of the documentation'
+	$(STEP) 'AsyncAdmin, import circles, links of the documentation'
+	@$(PY) tools/async_admin.py --check
 	@$(PY) tools/import_circles.py
 	@tools/site.sh --check
 
@@ -147,6 +148,7 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/config_types.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/stub_docstrings.py
+	@$(PY) tools/async_admin.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site

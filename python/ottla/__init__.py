@@ -2,7 +2,7 @@
 
 ``Client`` looks up metadata and offsets, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a
 bounded part of a topic as Arrow, ``transform`` reads and writes exactly once, and ``Admin`` manages
-topics, the offsets of groups, and transactions.
+a cluster.
 ``AsyncClient``, ``AsyncProducer``, ``AsyncConsumer`` and ``AsyncAdmin`` are their counterparts for
 asyncio.
 ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and writes in PySpark, and
@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING
 
 from ottla import errors
 from ottla._core import (
-    Admin,
-    AsyncAdmin,
     AsyncBatchDelivery,
     AsyncClient,
     AsyncEvents,
@@ -58,6 +56,7 @@ from ottla.loading import load_later
 
 if TYPE_CHECKING:
     from ottla import (
+        admin,
         assignors,
         config_types,
         deserializers,
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
         spark,
         testing,
     )
+    from ottla.admin import Admin, AsyncAdmin
     from ottla.async_consumer import AsyncConsumer
     from ottla.doctor import diagnose
     from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
@@ -112,6 +112,7 @@ __all__ = [
     "TransactionListing",
     "TransformSummary",
     "__version__",
+    "admin",
     "assignors",
     "config_types",
     "deserializers",
@@ -133,6 +134,8 @@ if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__, __dir__ = load_later(
         __name__,
         {
+            "Admin": "admin",
+            "AsyncAdmin": "admin",
             "AsyncConsumer": "async_consumer",
             "Metrics": "metrics",
             "ProducerMetrics": "metrics",
@@ -144,6 +147,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "transform_async": "transforming",
         },
         {
+            "admin",
             "assignors",
             "async_consumer",
             "config_types",

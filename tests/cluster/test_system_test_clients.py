@@ -19,6 +19,7 @@ from tests.cluster.conftest import Brokers
 from tests.support.arrow import read_rows
 from tests.support.command import ottla as command
 from tests.support.committed import committed_rows
+from tests.support.group_offsets import group_offsets
 from tests.support.jars import REPOSITORY
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -156,7 +157,7 @@ def test_the_consumer_reports_and_commits(brokers: Brokers) -> None:
         assert sum(summary["count"] for summary in summaries) == (60 if start == 0 else 40)
         assert all(event["success"] for event in named(events, "offsets_committed"))
     with ottla.Admin(brokers.bootstrap) as admin:
-        assert admin.list_consumer_group_offsets(group) == {(topic, 0): 50, (topic, 1): 50}
+        assert group_offsets(admin, group) == {(topic, 0): 50, (topic, 1): 50}
 
 
 def test_the_copier_copies_each_record_once_with_random_aborts(brokers: Brokers) -> None:

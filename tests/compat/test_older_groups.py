@@ -12,6 +12,7 @@ import ottla
 from ottla import errors
 from tests.cluster.conftest import Brokers
 from tests.support.consumers import KINDS, positions_of, read
+from tests.support.group_offsets import group_offsets
 
 pytestmark = pytest.mark.cluster
 
@@ -78,7 +79,7 @@ def test_members_share_hand_over_and_repeat_nothing(
     # Each record once: offsets are committed before a partition moves.
     assert sorted(seen) == [(partition, n) for partition in range(3) for n in range(30)]
     with ottla.Admin(brokers.bootstrap) as admin:
-        offsets = admin.list_consumer_group_offsets(group)
+        offsets = group_offsets(admin, group)
     assert set(offsets.values()) == {30}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import ottla
 from ottla import errors
+from ottla.admin import CommittedOffset
 from ottla.testing import Fault, MockCluster
 from tests.support.command import ottla as command
 from tests.support.loops import run
@@ -98,8 +99,9 @@ def test_async_admin_connects_with_its_first_call(mock_cluster: MockCluster) -> 
         await admin.fence_producers(["a"])
         assert [each.transactional_id for each in await admin.list_transactions()] == ["a"]
         await admin.create_topic("t", 2)
-        await admin.alter_consumer_group_offsets("g", {("t", 1): 0})
-        assert await admin.list_consumer_group_offsets("g") == {("t", 1): 0}
+        await admin.alter_group_offsets("g", {("t", 1): 0})
+        committed = await admin.list_group_offsets(["g"])
+        assert committed == {"g": {("t", 1): CommittedOffset(0)}}
         await admin.delete_topic("t")
         with pytest.raises(errors.ConfigError, match="expected 1 or more"):
             await admin.create_topic("t", 0)

@@ -74,7 +74,7 @@ def test_offsets_of_an_active_group_cannot_be_changed(cluster: MockCluster) -> N
     ):
         read_one(consumer)
         with pytest.raises(errors.FencedError, match="the group has active members") as caught:
-            admin.alter_consumer_group_offsets("g", {("orders", 0): 1})
+            admin.alter_group_offsets("g", {("orders", 0): 1})
         assert not caught.value.fatal
 
 

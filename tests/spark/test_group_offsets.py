@@ -23,7 +23,7 @@ class Group:
     def admin(self, client: object) -> Group:
         return self
 
-    def alter_consumer_group_offsets(
+    def alter_group_offsets(
         self, group: str, offsets: dict[tuple[str, int], int], timeout: float
     ) -> None:
         self.commits.append(offsets)
@@ -72,11 +72,11 @@ def test_the_backoff_starts_when_the_attempt_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class SlowGroup(Group):
-        def alter_consumer_group_offsets(
+        def alter_group_offsets(
             self, group: str, offsets: dict[tuple[str, int], int], timeout: float
         ) -> None:
             query.now += 5
-            super().alter_consumer_group_offsets(group, offsets, timeout)
+            super().alter_group_offsets(group, offsets, timeout)
 
     group = SlowGroup(errors.TimeoutError("no broker responds"))
     query = Query(group, monkeypatch)

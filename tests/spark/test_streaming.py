@@ -10,6 +10,7 @@ from pyspark.errors import StreamingQueryException
 import ottla
 from tests.conftest import TopicFactory
 from tests.spark.streams import Streams, add_partitions, produce
+from tests.support.group_offsets import group_offsets
 
 if TYPE_CHECKING:
     from tests.support.kafka_cluster import KafkaCluster
@@ -112,9 +113,9 @@ def test_progress_is_committed_to_a_consumer_group(
     options = {"subscribe": topic, "startingOffsets": "earliest", "commitGroupId": f"{topic}-g"}
     streams.run("ottla", "shown", maxOffsetsPerTrigger="20", **options)
     with ottla.Admin(kafka.bootstrap) as admin:
-        shown = admin.list_consumer_group_offsets(f"{topic}-g")
+        shown = group_offsets(admin, f"{topic}-g")
         assert shown == {(topic, 0): 30, (topic, 1): 20}
-        assert admin.list_consumer_group_offsets("nobody") == {}
+        assert group_offsets(admin, "nobody") == {}
     produce(kafka, topic, 5)
     tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
     arguments = ("--bootstrap-server", kafka.bootstrap, "--describe", "--group", f"{topic}-g")

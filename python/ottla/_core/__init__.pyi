@@ -5,6 +5,7 @@ one extension module, which has all of these names.
 """
 
 from ottla._core.admin import Admin
+from ottla._core.admin_call import AdminCall, error_of_code
 from ottla._core.async_admin import AsyncAdmin
 from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
@@ -42,6 +43,7 @@ from ottla._core.transactions import (
 
 __all__ = [
     "Admin",
+    "AdminCall",
     "Array",
     "AsyncAdmin",
     "AsyncBatchDelivery",
@@ -83,6 +85,7 @@ __all__ = [
     "__version__",
     "config_row_of",
     "config_rows",
+    "error_of_code",
     "examine",
     "other_client_config_rows",
     "partition_for_key",

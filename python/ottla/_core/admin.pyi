@@ -1,11 +1,12 @@
-"""Topics, the offsets of groups, and transactions."""
+"""Topics and transactions; the base of the other calls."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, overload
 
-from typing_extensions import Unpack
+from typing_extensions import Self, Unpack, disjoint_base
 
+from ottla._core.admin_call import AdminCall
 from ottla._core.client import Client
 from ottla._core.transactions import (
     OpenTransaction,
@@ -17,9 +18,9 @@ from ottla._core.transactions import (
 from ottla.config_types import CommonConfig
 from ottla.errors import KafkaError
 
-@final
+@disjoint_base
 class Admin:
-    """A client that manages topics, the offsets of groups, and transactions.
+    """Creates and deletes topics, manages transactions, and begins the calls of ``ottla.Admin``.
 
     Use it in a ``with`` block, or ``close()`` it.
 
@@ -42,7 +43,7 @@ class Admin:
         *,
         timeout: float | None = None,
         **kwargs: Unpack[CommonConfig],
-    ) -> Admin: ...
+    ) -> Self: ...
     def create_topic(
         self,
         name: str,
@@ -81,43 +82,6 @@ class Admin:
                 deleted it.
             AuthorizationError: the principal may not delete the topic.
             TimeoutError: the controller did not respond in time.
-        """
-
-    def alter_consumer_group_offsets(
-        self,
-        group_id: str,
-        offsets: Mapping[tuple[str, int], int],
-        *,
-        timeout: float | None = None,
-    ) -> None:
-        """Set the committed offsets of a group without members; creates the group if needed.
-
-        Args:
-            group_id: the group (``group.id``).
-            offsets: the offset of the next record to read, by ``(topic, partition)``.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Raises:
-            AuthorizationError: the principal may not commit for the group or a topic.
-            FencedError: the group has members; only they may commit.
-            UnknownTopicError: a topic or a partition does not exist.
-        """
-
-    def list_consumer_group_offsets(
-        self, group_id: str, *, timeout: float | None = None
-    ) -> dict[tuple[str, int], int]:
-        """Return the offsets that a group has committed.
-
-        Args:
-            group_id: the group (``group.id``).
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Returns:
-            The offset of the next record to read, by ``(topic, partition)``.
-
-        Raises:
-            AuthorizationError: the principal may not read the group's offsets.
-            TimeoutError: the group's coordinator did not respond in time.
         """
 
     def list_transactions(
@@ -374,10 +338,11 @@ class Admin:
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: the topic or the partition does not exist.
         """
+    def _begin(self, what: str, timeout: float | None) -> AdminCall: ...
     def close(self) -> None:
         """Close the connections, unless they belong to a shared client."""
 
-    def __enter__(self) -> Admin: ...
+    def __enter__(self) -> Self: ...
     def __exit__(
         self,
         kind: type[BaseException] | None,

@@ -1,11 +1,12 @@
-"""Topics, the offsets of groups, and transactions, for asyncio."""
+"""Topics and transactions; the base of the other calls, for asyncio."""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, overload
 
-from typing_extensions import Unpack
+from typing_extensions import Self, Unpack, disjoint_base
 
+from ottla._core.admin_call import AdminCall
 from ottla._core.client import AsyncClient, Client
 from ottla._core.transactions import (
     OpenTransaction,
@@ -17,7 +18,7 @@ from ottla._core.transactions import (
 from ottla.config_types import CommonConfig
 from ottla.errors import KafkaError
 
-@final
+@disjoint_base
 class AsyncAdmin:
     """``Admin`` for asyncio: its calls return native futures of the running loop.
 
@@ -41,7 +42,7 @@ class AsyncAdmin:
         *,
         timeout: float | None = None,
         **kwargs: Unpack[CommonConfig],
-    ) -> AsyncAdmin: ...
+    ) -> Self: ...
     def connect(self) -> Awaitable[None]:
         """Connect to the cluster, unless it is connected already.
 
@@ -75,32 +76,6 @@ class AsyncAdmin:
         Args:
             name: the topic's name.
             timeout: seconds. Default: ``default.api.timeout.ms``.
-        """
-    def alter_consumer_group_offsets(
-        self,
-        group_id: str,
-        offsets: Mapping[tuple[str, int], int],
-        *,
-        timeout: float | None = None,
-    ) -> Awaitable[None]:
-        """Set the committed offsets of a group; see ``Admin.alter_consumer_group_offsets``.
-
-        Args:
-            group_id: the group (``group.id``).
-            offsets: the offset of the next record to read, by ``(topic, partition)``.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-        """
-    def list_consumer_group_offsets(
-        self, group_id: str, *, timeout: float | None = None
-    ) -> Awaitable[dict[tuple[str, int], int]]:
-        """Return the offsets that a group has committed; see ``Admin.list_consumer_group_offsets``.
-
-        Args:
-            group_id: the group (``group.id``).
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Returns:
-            The offset of the next record to read, by ``(topic, partition)``.
         """
     def list_transactions(
         self,
@@ -253,9 +228,10 @@ class AsyncAdmin:
             start_offset: the first offset of the transaction.
             timeout: seconds for each kind of request. Default: ``default.api.timeout.ms``.
         """
+    def _begin(self, what: str, timeout: float | None) -> AdminCall: ...
     def close(self) -> Awaitable[None]:
         """Close the connections, unless they belong to a shared client."""
-    def __aenter__(self) -> Awaitable[AsyncAdmin]: ...
+    def __aenter__(self) -> Awaitable[Self]: ...
     def __aexit__(
         self,
         kind: type[BaseException] | None,

@@ -73,7 +73,7 @@ class GroupOffsetCommitter:
             return
         admin = ottla.Admin(cast(ottla.Client, client))
         try:
-            admin.alter_consumer_group_offsets(self._group_id, changed, timeout=_TIMEOUT)
+            admin.alter_group_offsets(self._group_id, changed, timeout=_TIMEOUT)
         except KafkaError as error:
             # Read the clock again: the attempt may have taken long.
             self._paused_until = self._clock() + _RETRY_BACKOFF

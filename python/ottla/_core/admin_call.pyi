@@ -1,0 +1,80 @@
+"""The requests of one call of ``Admin``."""
+
+from collections.abc import Awaitable, Sequence
+from typing import Any, final
+
+from ottla.errors import KafkaError
+
+@final
+class AdminCall:
+    """The requests of one call of ``Admin``, under one deadline.
+
+    Requests are tuples of the name of an API, the destination (``"any"``, ``"controller"`` or the
+    id of a broker), forms of the message as dicts, the highest version, and whether it changes
+    something. The first form is sent whose fields all exist in the version. For each, the result is
+    a tuple of the version, the response as a dict, and whether an earlier attempt may have taken
+    effect; or the error.
+    """
+    def send(
+        self, requests: Sequence[tuple[str, str | int, list[dict[str, Any]], int, bool]]
+    ) -> list[tuple[int, dict[str, Any], bool] | KafkaError]:
+        """Send requests at the same time, and wait for all responses.
+
+        Args:
+            requests: the requests.
+
+        Returns:
+            The responses and errors, in the order of the requests.
+        """
+    def send_async(
+        self, requests: Sequence[tuple[str, str | int, list[dict[str, Any]], int, bool]]
+    ) -> Awaitable[list[tuple[int, dict[str, Any], bool] | KafkaError]]:
+        """Send requests at the same time, for asyncio.
+
+        Args:
+            requests: the requests.
+
+        Returns:
+            A future of the responses and errors, in the order of the requests.
+        """
+    def pause(self, code: int, message: str) -> None:
+        """Wait before something is tried again, and refresh the metadata.
+
+        Args:
+            code: Kafka's error code.
+            message: what failed.
+
+        Raises:
+            TimeoutError: the deadline leaves no time.
+        """
+    def pause_async(self, code: int, message: str) -> Awaitable[None]:
+        """Wait before something is tried again, for asyncio.
+
+        Args:
+            code: Kafka's error code.
+            message: what failed.
+
+        Raises:
+            TimeoutError: the deadline leaves no time.
+        """
+
+def error_of_code(
+    code: int,
+    message: str | None = None,
+    *,
+    topic: str | None = None,
+    partition: int | None = None,
+    maybe_done: bool = False,
+) -> KafkaError:
+    """Return the error for an error code of a broker.
+
+    Args:
+        code: Kafka's error code.
+        message: what the broker says about it, or None.
+        topic: the topic, or None.
+        partition: the partition, or None.
+        maybe_done: whether the operation may have taken effect nevertheless.
+
+    Returns:
+        The exception.
+    """

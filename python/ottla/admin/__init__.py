@@ -1,0 +1,69 @@
+"""Managing a cluster: ``Admin``, ``AsyncAdmin`` and the types of their arguments and results.
+
+A call's way: ``blocking/`` or ``asynchronous/`` has the method, which runs an operation of
+``topics.py``, ``groups.py`` or another area. The operation builds the bodies of its requests,
+chooses a broker for each (``destinations.py``) and sends them through a ``Call`` (``call.py``),
+which encodes them and waits in Rust. ``items.py`` tries items again and collects their errors.
+"""
+
+from ottla.admin.acls import Acl, AclFilter
+from ottla.admin.clients import Admin, AsyncAdmin
+from ottla.admin.cluster import (
+    BrokerDescription,
+    ClusterDescription,
+    LogDirDescription,
+    ReplicaInLogDir,
+)
+from ottla.admin.configs import (
+    Alteration,
+    Append,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSynonym,
+    Subtract,
+)
+from ottla.admin.group_offsets import CommittedOffset
+from ottla.admin.groups import GroupDescription, GroupListing, MemberDescription
+from ottla.admin.lag import PartitionLag
+from ottla.admin.offsets import PartitionOffset
+from ottla.admin.plan import Plan, PlannedChange
+from ottla.admin.quotas import QuotaEntity
+from ottla.admin.resetting import Shift
+from ottla.admin.tables import Table
+from ottla.admin.topics import NewTopic, PartitionDescription, TopicDescription, TopicListing
+from ottla.admin.users import DeletePassword, ScramCredential, SetPassword
+
+__all__ = [
+    "Acl",
+    "AclFilter",
+    "Admin",
+    "Alteration",
+    "Append",
+    "AsyncAdmin",
+    "BrokerDescription",
+    "ClusterDescription",
+    "CommittedOffset",
+    "ConfigEntry",
+    "ConfigResource",
+    "ConfigSynonym",
+    "DeletePassword",
+    "GroupDescription",
+    "GroupListing",
+    "LogDirDescription",
+    "MemberDescription",
+    "NewTopic",
+    "PartitionDescription",
+    "PartitionLag",
+    "PartitionOffset",
+    "Plan",
+    "PlannedChange",
+    "QuotaEntity",
+    "ReplicaInLogDir",
+    "ScramCredential",
+    "SetPassword",
+    "Shift",
+    "Subtract",
+    "Table",
+    "TopicDescription",
+    "TopicListing",
+]

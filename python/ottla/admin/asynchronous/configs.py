@@ -1,0 +1,131 @@
+# Made by tools/async_admin.py from ../blocking/configs.py: change that file.
+"""Calls about the configuration of topics, brokers, groups and client metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
+
+from ottla.admin import configs
+from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.configs import Alteration, ConfigEntry, ConfigResource
+from ottla.admin.items import ItemErrors
+from ottla.admin.plan import Plan
+from ottla.errors import KafkaError
+
+
+class AsyncConfigCalls(AsynchronousCalls):
+    """Describes and alters configurations."""
+
+    @overload
+    async def describe_configs(
+        self,
+        resources: Iterable[ConfigResource],
+        *,
+        keys: Sequence[str] | None = None,
+        documentation: bool = False,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[ConfigResource, dict[str, ConfigEntry]]: ...
+    @overload
+    async def describe_configs(
+        self,
+        resources: Iterable[ConfigResource],
+        *,
+        keys: Sequence[str] | None = None,
+        documentation: bool = False,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[ConfigResource, dict[str, ConfigEntry] | KafkaError]: ...
+    async def describe_configs(
+        self,
+        resources: Iterable[ConfigResource],
+        *,
+        keys: Sequence[str] | None = None,
+        documentation: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Describe configurations.
+
+        Args:
+            resources: whose, such as ``ConfigResource("topic", "orders")``.
+            keys: which keys. Default: all.
+            documentation: whether to ask for Kafka's description of each key (Kafka 2.6).
+            errors: what to do with the error of one resource: ``"raise"`` the first one, or
+                ``"return"`` each in place of the entries.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The entries by key, by resource.
+
+        Raises:
+            AuthorizationError: the principal may not describe the configuration.
+            TimeoutError: a broker did not respond in time, or does not exist.
+            UnknownTopicError: a topic does not exist.
+        """
+        return await self._settle(
+            "describing configurations",
+            timeout,
+            errors,
+            lambda call: configs.describe_configs(
+                call, resources, keys=keys, documentation=documentation
+            ),
+        )
+
+    @overload
+    async def alter_configs(
+        self,
+        alterations: Mapping[ConfigResource, Mapping[str, Alteration]],
+        *,
+        dry_run: Literal[False] = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[ConfigResource, KafkaError | None]: ...
+    @overload
+    async def alter_configs(
+        self,
+        alterations: Mapping[ConfigResource, Mapping[str, Alteration]],
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def alter_configs(
+        self,
+        alterations: Mapping[ConfigResource, Mapping[str, Alteration]],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Alter single keys (KIP-339); others keep their values.
+
+        Args:
+            alterations: by resource and key, the new value; None to return to the default;
+                ``Append`` or ``Subtract`` to change a list.
+            dry_run: whether to let the brokers check them only, and return a plan.
+            errors: what to do with the error of one resource: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By resource, None for success or the error; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not alter the configuration.
+            ConfigError: a key or a value is invalid; nothing of its resource was altered.
+            TimeoutError: a broker did not respond in time, or does not exist.
+            UnknownTopicError: a topic does not exist.
+        """
+        if dry_run:
+            return await self._run(
+                "checking configurations",
+                timeout,
+                lambda call: configs.plan_configs(call, alterations),
+            )
+        return await self._settle(
+            "altering configurations",
+            timeout,
+            errors,
+            lambda call: configs.alter_configs(call, alterations),
+        )

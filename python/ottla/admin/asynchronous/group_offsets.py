@@ -1,0 +1,213 @@
+# Made by tools/async_admin.py from ../blocking/group_offsets.py: change that file.
+"""Calls about the committed offsets of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, overload
+
+from ottla.admin import group_offsets, lag, resetting
+from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.destinations import TopicPartition
+from ottla.admin.group_offsets import CommittedOffset
+from ottla.admin.items import ItemErrors
+from ottla.admin.lag import PartitionLag
+from ottla.admin.offsets import IsolationLevel
+from ottla.admin.plan import Plan
+from ottla.admin.resetting import ResetTarget
+from ottla.admin.tables import Table
+from ottla.errors import KafkaError
+
+
+class AsyncGroupOffsetCalls(AsynchronousCalls):
+    """Lists, alters and deletes committed offsets, and tells the lag."""
+
+    @overload
+    async def list_group_offsets(
+        self,
+        groups: Iterable[str],
+        *,
+        require_stable: bool = False,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, dict[TopicPartition, CommittedOffset]]: ...
+    @overload
+    async def list_group_offsets(
+        self,
+        groups: Iterable[str],
+        *,
+        require_stable: bool = False,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, dict[TopicPartition, CommittedOffset] | KafkaError]: ...
+    async def list_group_offsets(
+        self,
+        groups: Iterable[str],
+        *,
+        require_stable: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """List the committed offsets of groups.
+
+        Args:
+            groups: their ids. One that does not exist has no offsets.
+            require_stable: whether to wait for open transactions that commit offsets (KIP-447).
+            errors: what to do with the error of one group: ``"raise"`` the first one, or
+                ``"return"`` each in place of the offsets.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``, by group.
+
+        Raises:
+            AuthorizationError: the principal may not describe a group or a topic.
+            TimeoutError: a coordinator did not respond in time.
+        """
+        return await self._settle(
+            "listing the offsets of groups",
+            timeout,
+            errors,
+            lambda call: group_offsets.list_group_offsets(
+                call, groups, require_stable=require_stable
+            ),
+        )
+
+    async def alter_group_offsets(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int | CommittedOffset],
+        *,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Set the committed offsets of a group without members; creates the group if needed.
+
+        Args:
+            group: the id of the group.
+            offsets: the offset of the next record to read, by ``(topic, partition)``.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By ``(topic, partition)``, None for success or the error.
+
+        Raises:
+            AuthorizationError: the principal may not commit for the group or a topic.
+            FencedError: the group has members; only they may commit.
+            TimeoutError: the coordinator did not respond in time.
+            UnknownTopicError: a partition does not exist.
+        """
+        committed = {
+            place: CommittedOffset(each) if isinstance(each, int) else each
+            for place, each in offsets.items()
+        }
+        altered = await self._settle(
+            "altering the offsets of a group",
+            timeout,
+            errors,
+            lambda call: group_offsets.alter_group_offsets(call, group, committed),
+        )
+        return dict(altered)
+
+    async def delete_group_offsets(
+        self,
+        group: str,
+        partitions: Iterable[TopicPartition],
+        *,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, KafkaError | None]:
+        """Delete committed offsets of topics that no member subscribes to (KIP-496).
+
+        Args:
+            group: the id of the group.
+            partitions: the partitions, as ``(topic, partition)``.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By ``(topic, partition)``, None for success or the error.
+
+        Raises:
+            AuthorizationError: the principal may not delete from the group or read a topic.
+            BrokerError: the group does not exist, or has members that subscribe to the topic.
+            TimeoutError: the coordinator did not respond in time.
+            UnknownTopicError: a partition does not exist.
+        """
+        deleted = await self._settle(
+            "deleting offsets of a group",
+            timeout,
+            errors,
+            lambda call: group_offsets.delete_group_offsets(call, group, partitions),
+        )
+        return dict(deleted)
+
+    async def reset_group_offsets(
+        self,
+        group: str,
+        target: ResetTarget,
+        places: Iterable[str | TopicPartition] | None = None,
+        *,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Plan:
+        """Reset the committed offsets of a group without members.
+
+        Args:
+            group: the id of the group.
+            target: where to: ``"earliest"``, ``"latest"``, ``"current"`` (only back into the
+                offsets that a partition has), an offset, a time, how long ago as a timedelta, or
+                ``Shift(by)`` from the committed offset.
+            places: topics, or partitions as ``(topic, partition)``. Default: those that the group
+                has committed.
+            dry_run: whether to change nothing.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            What was changed, or would be: the offset of each partition before and after.
+
+        Raises:
+            AuthorizationError: the principal may not commit for the group or a topic.
+            ConfigError: the target is invalid, or the group has committed nothing.
+            FencedError: the group has members; stop them first.
+            TimeoutError: a broker did not respond in time.
+            UnknownTopicError: a topic or a partition does not exist.
+        """
+        return await self._run(
+            "resetting the offsets of a group",
+            timeout,
+            lambda call: resetting.reset_group_offsets(
+                call, group, target, places, dry_run=dry_run
+            ),
+        )
+
+    async def group_lag(
+        self,
+        group: str,
+        *,
+        isolation_level: IsolationLevel = "read_uncommitted",
+        timeout: float | None = None,
+    ) -> Table[PartitionLag]:
+        """Return how far a group is behind, in records and in time, and who has which partition.
+
+        Args:
+            group: the id of the group.
+            isolation_level: with ``"read_committed"``, records of open transactions do not count.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A row for each partition that is committed or assigned, in order.
+
+        Raises:
+            AuthorizationError: the principal may not describe the group or a topic.
+            BrokerError: the group does not exist.
+            TimeoutError: a broker did not respond in time.
+        """
+        return await self._run(
+            "looking up the lag of a group",
+            timeout,
+            lambda call: lag.group_lag(call, group, isolation_level=isolation_level),
+        )

@@ -1,0 +1,72 @@
+"""Calls about the offsets of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, overload
+
+from ottla.admin import offsets
+from ottla.admin.calls import BlockingCalls
+from ottla.admin.destinations import TopicPartition
+from ottla.admin.items import ItemErrors
+from ottla.admin.offsets import IsolationLevel, OffsetSpec, PartitionOffset
+from ottla.errors import KafkaError
+
+
+class OffsetCalls(BlockingCalls):
+    """Looks up offsets."""
+
+    @overload
+    def list_offsets(
+        self,
+        specs: Mapping[TopicPartition, OffsetSpec],
+        *,
+        isolation_level: IsolationLevel = "read_uncommitted",
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, PartitionOffset]: ...
+    @overload
+    def list_offsets(
+        self,
+        specs: Mapping[TopicPartition, OffsetSpec],
+        *,
+        isolation_level: IsolationLevel = "read_uncommitted",
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, PartitionOffset | KafkaError]: ...
+    def list_offsets(
+        self,
+        specs: Mapping[TopicPartition, OffsetSpec],
+        *,
+        isolation_level: IsolationLevel = "read_uncommitted",
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Look up offsets of partitions.
+
+        Args:
+            specs: by ``(topic, partition)``, which offset: ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"`` (KIP-734), ``"earliest_local"`` or ``"latest_tiered"`` (tiered
+                storage), ``"earliest_pending_upload"`` (KIP-1023), or a time: the first offset
+                whose record has this time or a later one, as a datetime or in ms since 1970.
+            isolation_level: with ``"read_committed"``, the latest offset is the one before the
+                first open transaction.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each in place of the offset.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``.
+
+        Raises:
+            AuthorizationError: the principal may not describe a topic.
+            BrokerError: a broker does not support the name of an offset.
+            TimeoutError: a leader did not respond in time.
+            UnknownTopicError: a partition does not exist.
+        """
+        return self._settle(
+            "listing offsets",
+            timeout,
+            errors,
+            lambda call: offsets.list_offsets(call, specs, isolation_level=isolation_level),
+        )

@@ -1,0 +1,294 @@
+"""Calls about topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, overload
+
+from ottla.admin import topics
+from ottla.admin.calls import BlockingCalls
+from ottla.admin.destinations import TopicPartition
+from ottla.admin.items import ItemErrors
+from ottla.admin.plan import Plan
+from ottla.admin.tables import Table
+from ottla.admin.topics import NewTopic, TopicDescription, TopicListing
+from ottla.errors import KafkaError
+
+
+class TopicCalls(BlockingCalls):
+    """Lists, describes, creates and deletes topics."""
+
+    def list_topics(
+        self, *, internal: bool = False, timeout: float | None = None
+    ) -> Table[TopicListing]:
+        """List the topics that the principal may describe.
+
+        Args:
+            internal: whether to list Kafka's own topics too.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The topics, in the order of their names.
+
+        Raises:
+            TimeoutError: no broker responded in time.
+        """
+        return self._run(
+            "listing topics", timeout, lambda call: topics.list_topics(call, internal=internal)
+        )
+
+    @overload
+    def describe_topics(
+        self,
+        names: Iterable[str],
+        *,
+        authorized_operations: bool = False,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, TopicDescription]: ...
+    @overload
+    def describe_topics(
+        self,
+        names: Iterable[str],
+        *,
+        authorized_operations: bool = False,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, TopicDescription | KafkaError]: ...
+    def describe_topics(
+        self,
+        names: Iterable[str],
+        *,
+        authorized_operations: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Describe topics.
+
+        Args:
+            names: their names.
+            authorized_operations: whether to ask what the principal may do with each (KIP-430).
+            errors: what to do with the error of one topic: ``"raise"`` the first one, or
+                ``"return"`` each in place of the description.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The descriptions by name.
+
+        Raises:
+            AuthorizationError: the principal may not describe a topic.
+            TimeoutError: no broker responded in time.
+            UnknownTopicError: a topic does not exist.
+        """
+        return self._settle(
+            "describing topics",
+            timeout,
+            errors,
+            lambda call: topics.describe_topics(
+                call, names, authorized_operations=authorized_operations
+            ),
+        )
+
+    @overload
+    def create_topics(
+        self,
+        new_topics: Iterable[NewTopic],
+        *,
+        dry_run: Literal[False] = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, KafkaError | None]: ...
+    @overload
+    def create_topics(
+        self,
+        new_topics: Iterable[NewTopic],
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    def create_topics(
+        self,
+        new_topics: Iterable[NewTopic],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Create topics, and wait until their partitions have leaders.
+
+        Args:
+            new_topics: the topics.
+            dry_run: whether to let the controller check them only, and return a plan.
+            errors: what to do with the error of one topic: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By name, None for success or the error; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not create a topic.
+            BrokerError: the controller's policy refuses a topic, or an assignment is invalid.
+            ConfigError: a number of partitions or replicas, or a configuration, is invalid.
+            TimeoutError: a topic was not created, or has no leaders, in time.
+            TopicExistsError: a topic exists; with ``maybe_done``, this call may have created it.
+        """
+        if dry_run:
+            return self._run(
+                "checking topics", timeout, lambda call: topics.plan_topics(call, new_topics)
+            )
+        return self._settle(
+            "creating topics", timeout, errors, lambda call: topics.create_topics(call, new_topics)
+        )
+
+    @overload
+    def create_partitions(
+        self,
+        counts: Mapping[str, int],
+        *,
+        dry_run: Literal[False] = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, KafkaError | None]: ...
+    @overload
+    def create_partitions(
+        self, counts: Mapping[str, int], *, dry_run: Literal[True], timeout: float | None = None
+    ) -> Plan: ...
+    def create_partitions(
+        self,
+        counts: Mapping[str, int],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Add partitions to topics. Keys are assigned to other partitions then.
+
+        Args:
+            counts: the new number of partitions by topic.
+            dry_run: whether to let the controller check them only, and return a plan.
+            errors: what to do with the error of one topic: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By name, None for success or the error; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not alter a topic.
+            BrokerError: a number is not larger than the topic has; with ``maybe_done``, this call
+                may have added the partitions.
+            TimeoutError: the controller did not respond in time.
+            UnknownTopicError: a topic does not exist.
+        """
+        if dry_run:
+            return self._run(
+                "checking partitions", timeout, lambda call: topics.plan_partitions(call, counts)
+            )
+        return self._settle(
+            "adding partitions",
+            timeout,
+            errors,
+            lambda call: topics.create_partitions(call, counts),
+        )
+
+    @overload
+    def delete_topics(
+        self,
+        names: Iterable[str] = (),
+        *,
+        ids: Iterable[str] = (),
+        dry_run: Literal[False] = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, KafkaError | None]: ...
+    @overload
+    def delete_topics(
+        self,
+        names: Iterable[str] = (),
+        *,
+        ids: Iterable[str] = (),
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    def delete_topics(
+        self,
+        names: Iterable[str] = (),
+        *,
+        ids: Iterable[str] = (),
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Delete topics with all their records.
+
+        Args:
+            names: topics by name.
+            ids: topics by id (KIP-516): one that was created again has another id.
+            dry_run: whether to delete nothing, and return a plan.
+            errors: what to do with the error of one topic: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By name or id, None for success or the error; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not delete a topic.
+            BrokerError: the cluster does not allow it (``delete.topic.enable``), or does not
+                support ids (before Kafka 2.8).
+            TimeoutError: the controller did not respond in time.
+            UnknownTopicError: a topic does not exist; with ``maybe_done``, this call may have
+                deleted it.
+        """
+        if dry_run:
+            return self._run(
+                "checking topics", timeout, lambda call: topics.plan_deletion(call, names, ids)
+            )
+        return self._settle(
+            "deleting topics", timeout, errors, lambda call: topics.delete_topics(call, names, ids)
+        )
+
+    @overload
+    def delete_records(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, int]: ...
+    @overload
+    def delete_records(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, int | KafkaError]: ...
+    def delete_records(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Delete the records before offsets.
+
+        Args:
+            offsets: the first offset to keep by ``(topic, partition)``; -1 keeps none.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each in place of the offset.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The first offset of each partition afterwards.
+
+        Raises:
+            AuthorizationError: the principal may not delete records of a topic.
+            BrokerError: a topic is compacted only, or an offset is behind the end.
+            TimeoutError: a leader did not respond in time.
+            UnknownTopicError: a partition does not exist.
+        """
+        return self._settle(
+            "deleting records", timeout, errors, lambda call: topics.delete_records(call, offsets)
+        )

@@ -1,0 +1,95 @@
+"""Calls about users with SCRAM credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, overload
+
+from ottla.admin import users as user_operations
+from ottla.admin.calls import BlockingCalls
+from ottla.admin.items import ItemErrors
+from ottla.admin.users import ScramCredential, UserAlteration
+from ottla.errors import KafkaError
+
+
+class UserCalls(BlockingCalls):
+    """Describes and alters SCRAM credentials."""
+
+    @overload
+    def describe_user_scram_credentials(
+        self,
+        users: Iterable[str] | None = None,
+        *,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, list[ScramCredential]]: ...
+    @overload
+    def describe_user_scram_credentials(
+        self,
+        users: Iterable[str] | None = None,
+        *,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, list[ScramCredential] | KafkaError]: ...
+    def describe_user_scram_credentials(
+        self,
+        users: Iterable[str] | None = None,
+        *,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Return the SCRAM credentials of users, without their passwords (KIP-554).
+
+        Args:
+            users: their names. Default: all.
+            errors: what to do with the error of one user: ``"raise"`` the first one, or
+                ``"return"`` each in place of the credentials.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The credentials by user.
+
+        Raises:
+            AuthorizationError: the principal may not describe the cluster.
+            BrokerError: a user has none, or the brokers do not support it (before Kafka 2.7).
+            TimeoutError: no broker responded in time.
+        """
+        return self._settle(
+            "describing users",
+            timeout,
+            errors,
+            lambda call: user_operations.describe_users(call, users),
+        )
+
+    def alter_user_scram_credentials(
+        self,
+        alterations: Mapping[str, Iterable[UserAlteration]],
+        *,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, KafkaError | None]:
+        """Set and delete passwords (KIP-554). The brokers get salted hashes of them.
+
+        Args:
+            alterations: by user, ``SetPassword`` and ``DeletePassword``.
+            errors: what to do with the error of one user: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By user, None for success or the error.
+
+        Raises:
+            AuthorizationError: the principal may not alter the cluster.
+            BrokerError: what is to be deleted does not exist, or the brokers do not support it
+                (before Kafka 2.7).
+            ConfigError: a mechanism or a number of iterations is invalid, or a password empty.
+            TimeoutError: the controller did not respond in time.
+        """
+        altered = self._settle(
+            "altering users",
+            timeout,
+            errors,
+            lambda call: user_operations.alter_users(call, alterations),
+        )
+        return dict(altered)

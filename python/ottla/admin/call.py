@@ -1,0 +1,139 @@
+"""One call of ``Admin``: how its operation sends requests, blocking or for asyncio.
+
+An operation is written once, as a coroutine that waits for nothing but its ``Call``. Invariant: a
+``BlockingCall`` never suspends, so ``finish`` runs the whole coroutine in one step.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from ottla.errors import InternalError, KafkaError
+
+if TYPE_CHECKING:
+    from ottla._core import AdminCall
+
+    _RawRequest: TypeAlias = tuple[str, "Destination", list[dict[str, Any]], int, bool]
+    _RawResponse: TypeAlias = tuple[int, dict[str, Any], bool] | KafkaError
+
+T = TypeVar("T")
+
+Destination: TypeAlias = int | Literal["any", "controller"]
+"""The id of a broker; the controller, to which any broker forwards; or any broker."""
+
+Body: TypeAlias = dict[str, Any]
+"""A message: its fields by Kafka's names, in snake case. Those that it lacks have defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request.
+
+    Attributes:
+        api: Kafka's name of the API.
+        body: the message.
+        to: the broker to send it to.
+        changes: whether it changes something.
+        older: other forms of the message, for versions that lack fields of the first one.
+        max_version: the highest version to use.
+    """
+
+    api: str
+    body: Body
+    to: Destination = "any"
+    changes: bool = False
+    older: tuple[Body, ...] = ()
+    max_version: int = 32767
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response.
+
+    Attributes:
+        version: the version of the request.
+        body: the message, with the fields of this version.
+        is_repeated: whether an earlier attempt may have taken effect, whose response was lost.
+    """
+
+    version: int
+    body: Body
+    is_repeated: bool
+
+
+class Call(ABC):
+    """The requests of one call, under one deadline."""
+
+    def __init__(self, core: AdminCall) -> None:
+        self._core = core
+
+    async def send(self, requests: Sequence[Request]) -> list[Response | KafkaError]:
+        """Send requests at the same time, each until a broker has responded.
+
+        Returns:
+            The responses, in the order of the requests; the error of one in its place.
+        """
+        raw = [
+            (each.api, each.to, [each.body, *each.older], each.max_version, each.changes)
+            for each in requests
+        ]
+        responses = await self._send(raw)
+        return [each if isinstance(each, KafkaError) else Response(*each) for each in responses]
+
+    async def ask(self, request: Request) -> Response:
+        """Send one request, and raise its error."""
+        [response] = await self.send([request])
+        if isinstance(response, KafkaError):
+            raise response
+        return response
+
+    @abstractmethod
+    async def _send(self, requests: list[_RawRequest]) -> list[_RawResponse]: ...
+
+    @abstractmethod
+    async def pause(self, error: KafkaError) -> None:
+        """Wait before what failed is tried again, and refresh the metadata.
+
+        Raises:
+            TimeoutError: the deadline leaves no time.
+        """
+
+
+class BlockingCall(Call):
+    """A call of ``Admin``."""
+
+    async def _send(self, requests: list[_RawRequest]) -> list[_RawResponse]:
+        return self._core.send(requests)
+
+    async def pause(self, error: KafkaError) -> None:
+        """Wait, without the GIL."""
+        self._core.pause(error.code or -1, str(error))
+
+
+class AsyncioCall(Call):
+    """A call of ``AsyncAdmin``."""
+
+    async def _send(self, requests: list[_RawRequest]) -> list[_RawResponse]:
+        return await self._core.send_async(requests)
+
+    async def pause(self, error: KafkaError) -> None:
+        """Wait, without blocking the loop."""
+        await self._core.pause_async(error.code or -1, str(error))
+
+
+def finish(operation: Coroutine[Any, Any, T]) -> T:
+    """Run an operation of a ``BlockingCall``.
+
+    Raises:
+        KafkaError: what the operation raises.
+    """
+    try:
+        operation.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    operation.close()
+    raise InternalError("a blocking call was suspended")

@@ -1,0 +1,88 @@
+"""``Admin`` and ``AsyncAdmin``: the calls of all areas in one class.
+
+Invariant: both have the same calls, with the same arguments and results.
+"""
+
+from __future__ import annotations
+
+from ottla import _core
+from ottla.admin.asynchronous.acls import AsyncAclCalls
+from ottla.admin.asynchronous.cluster import AsyncClusterCalls
+from ottla.admin.asynchronous.configs import AsyncConfigCalls
+from ottla.admin.asynchronous.group_offsets import AsyncGroupOffsetCalls
+from ottla.admin.asynchronous.groups import AsyncGroupCalls
+from ottla.admin.asynchronous.offsets import AsyncOffsetCalls
+from ottla.admin.asynchronous.quotas import AsyncQuotaCalls
+from ottla.admin.asynchronous.topics import AsyncTopicCalls
+from ottla.admin.asynchronous.users import AsyncUserCalls
+from ottla.admin.blocking.acls import AclCalls
+from ottla.admin.blocking.cluster import ClusterCalls
+from ottla.admin.blocking.configs import ConfigCalls
+from ottla.admin.blocking.group_offsets import GroupOffsetCalls
+from ottla.admin.blocking.groups import GroupCalls
+from ottla.admin.blocking.offsets import OffsetCalls
+from ottla.admin.blocking.quotas import QuotaCalls
+from ottla.admin.blocking.topics import TopicCalls
+from ottla.admin.blocking.users import UserCalls
+
+
+class Admin(
+    TopicCalls,
+    ConfigCalls,
+    ClusterCalls,
+    OffsetCalls,
+    GroupCalls,
+    GroupOffsetCalls,
+    AclCalls,
+    UserCalls,
+    QuotaCalls,
+    _core.Admin,
+):
+    """A client that manages a cluster: topics, configurations, groups, ACLs, users and more.
+
+    Use it in a ``with`` block, or ``close()`` it. A call about many items sends each to the broker
+    that is responsible, several at the same time, and tries items with temporary errors again until
+    its timeout. Then it raises the first item's error; with ``errors="return"`` it returns each
+    item's error in the place of its result. With ``dry_run=True``, a call that changes something
+    returns a ``Plan`` of what it would change.
+
+    Args:
+        bootstrap: addresses as ``host:port``, or a ``Client`` whose connections it shares.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. See ``Client``.
+        timeout: seconds to find the cluster, as for ``Client``.
+
+    Raises:
+        AuthenticationError: the credentials, or the certificate of either side, were rejected.
+        BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+        ConfigError: a key or a value is invalid, or a client is combined with configuration.
+    """
+
+
+class AsyncAdmin(
+    AsyncTopicCalls,
+    AsyncConfigCalls,
+    AsyncClusterCalls,
+    AsyncOffsetCalls,
+    AsyncGroupCalls,
+    AsyncGroupOffsetCalls,
+    AsyncAclCalls,
+    AsyncUserCalls,
+    AsyncQuotaCalls,
+    _core.AsyncAdmin,
+):
+    """``Admin`` for asyncio.
+
+    Use it in an ``async with`` block, or ``close()`` it. Creating it does not connect it: the
+    block, ``connect()`` or the first call does.
+
+    Args:
+        bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose connections
+            it shares.
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence. See ``Client``.
+        timeout: seconds for ``connect()`` to find the cluster. Default: ``default.api.timeout.ms``.
+
+    Raises:
+        ConfigError: a key or a value is invalid, or a client is combined with configuration.
+    """

@@ -1,0 +1,277 @@
+"""The configuration of topics, brokers, groups and client metrics: describe and alter it.
+
+Invariant: an alteration names single keys (KIP-339); keys that it does not name keep their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ottla.admin.call import Body, Call, Destination, Request, Response
+from ottla.admin.destinations import by_destination
+from ottla.admin.items import Results, error_of, settle
+from ottla.admin.plan import Plan, PlannedChange
+from ottla.errors import ConfigError
+
+ResourceType: TypeAlias = Literal["topic", "broker", "broker_logger", "client_metrics", "group"]
+
+_TYPES: dict[ResourceType, int] = {
+    "topic": 2,
+    "broker": 4,
+    "broker_logger": 8,
+    "client_metrics": 16,
+    "group": 32,
+}
+_TYPE_OF_CODE = {code: name for name, code in _TYPES.items()}
+_SOURCES = {
+    1: "DYNAMIC_TOPIC_CONFIG",
+    2: "DYNAMIC_BROKER_CONFIG",
+    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    4: "STATIC_BROKER_CONFIG",
+    5: "DEFAULT_CONFIG",
+    6: "DYNAMIC_BROKER_LOGGER_CONFIG",
+    7: "DYNAMIC_CLIENT_METRICS_CONFIG",
+    8: "DYNAMIC_GROUP_CONFIG",
+}
+_VALUE_TYPES = {
+    1: "BOOLEAN",
+    2: "STRING",
+    3: "INT",
+    4: "SHORT",
+    5: "LONG",
+    6: "DOUBLE",
+    7: "LIST",
+    8: "CLASS",
+    9: "PASSWORD",
+}
+_SET, _DELETE, _APPEND, _SUBTRACT = range(4)
+
+
+@dataclass(frozen=True)
+class ConfigResource:
+    """What has a configuration.
+
+    Attributes:
+        type: ``topic``, ``broker``, ``broker_logger``, ``client_metrics`` or ``group``.
+        name: its name; for brokers the id, or ``""`` for the defaults of all brokers.
+    """
+
+    type: ResourceType
+    name: str
+
+    def __str__(self) -> str:
+        """Return the type and the name."""
+        return f"{self.type} {self.name}" if self.name else f"all {self.type}s"
+
+
+@dataclass(frozen=True)
+class ConfigSynonym:
+    """One of the places that a value may come from.
+
+    Attributes:
+        name: the key.
+        value: the value; None if it is secret.
+        source: where it is set, by Kafka's name.
+    """
+
+    name: str
+    value: str | None
+    source: str
+
+
+@dataclass(frozen=True)
+class ConfigEntry:
+    """The value of a key.
+
+    Attributes:
+        name: the key.
+        value: the value in effect; None if it is secret.
+        source: where it is set, by Kafka's name, such as ``DEFAULT_CONFIG``.
+        type: its type, by Kafka's name, such as ``LONG``; ``UNKNOWN`` before Kafka 2.6.
+        is_sensitive: whether the value is secret.
+        is_read_only: whether it cannot be altered while the broker runs.
+        synonyms: the places that it may come from, the one in effect first.
+        documentation: Kafka's description, if it was asked for.
+    """
+
+    name: str
+    value: str | None
+    source: str
+    type: str
+    is_sensitive: bool
+    is_read_only: bool
+    synonyms: list[ConfigSynonym]
+    documentation: str | None = None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody has set it."""
+        return self.source == "DEFAULT_CONFIG"
+
+
+@dataclass(frozen=True)
+class Append:
+    """Adds an element to a value that is a list.
+
+    Attributes:
+        value: the element.
+    """
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Subtract:
+    """Removes an element from a value that is a list.
+
+    Attributes:
+        value: the element.
+    """
+
+    value: str
+
+
+Alteration: TypeAlias = str | Append | Subtract | None
+"""A new value; None to return to the default; or an element to add or to remove."""
+
+
+def _resource_of(body: Body) -> ConfigResource:
+    return ConfigResource(_TYPE_OF_CODE[body["resource_type"]], body["resource_name"])
+
+
+def _body_of(resource: ConfigResource) -> Body:
+    if resource.type not in _TYPES:
+        expected = ", ".join(_TYPES)
+        raise ConfigError(f"{resource.type!r} has no configuration: expected one of {expected}")
+    return {"resource_type": _TYPES[resource.type], "resource_name": resource.name}
+
+
+async def _find(resources: list[ConfigResource]) -> dict[ConfigResource, Destination]:
+    """Only a broker itself knows its configuration; all know the rest."""
+    found: dict[ConfigResource, Destination] = {}
+    for resource in resources:
+        found[resource] = "any"
+        if resource.type in {"broker", "broker_logger"} and resource.name:
+            if not resource.name.isdecimal():
+                raise ConfigError(f"{resource}: expected the id of a broker")
+            found[resource] = int(resource.name)
+    return found
+
+
+def _entry(body: Body) -> ConfigEntry:
+    synonyms = [
+        ConfigSynonym(each["name"], each["value"], _SOURCES.get(each["source"], "UNKNOWN"))
+        for each in body.get("synonyms", ())
+    ]
+    return ConfigEntry(
+        body["name"],
+        body["value"],
+        _SOURCES.get(body.get("config_source", 0), "UNKNOWN"),
+        _VALUE_TYPES.get(body.get("config_type", 0), "UNKNOWN"),
+        body["is_sensitive"],
+        body["read_only"],
+        synonyms,
+        body.get("documentation"),
+    )
+
+
+async def describe_configs(
+    call: Call,
+    resources: Iterable[ConfigResource],
+    *,
+    keys: Sequence[str] | None = None,
+    documentation: bool = False,
+) -> Results[ConfigResource, dict[str, ConfigEntry]]:
+    """Describe configurations."""
+
+    def build(group: list[ConfigResource]) -> Request:
+        wanted = None if keys is None else list(keys)
+        described = [_body_of(each) | {"configuration_keys": wanted} for each in group]
+        body = {"resources": described, "include_synonyms": True}
+        older = (body,) if documentation else ()
+        return Request(
+            "DescribeConfigs", body | {"include_documentation": documentation}, older=older
+        )
+
+    def read(
+        response: Response, _: list[ConfigResource]
+    ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
+        return {
+            _resource_of(each): error_of(each)
+            or {entry.name: entry for entry in map(_entry, each["configs"])}
+            for each in response.body["results"]
+        }
+
+    return await by_destination(call, resources, _find, build, read)
+
+
+def _alteration(name: str, value: Alteration) -> Body:
+    match value:
+        case None:
+            return {"name": name, "config_operation": _DELETE}
+        case Append(element):
+            return {"name": name, "config_operation": _APPEND, "value": element}
+        case Subtract(element):
+            return {"name": name, "config_operation": _SUBTRACT, "value": element}
+        case _:
+            return {"name": name, "config_operation": _SET, "value": value}
+
+
+async def alter_configs(
+    call: Call,
+    alterations: Mapping[ConfigResource, Mapping[str, Alteration]],
+    *,
+    validate_only: bool = False,
+) -> Results[ConfigResource, None]:
+    """Alter single keys."""
+
+    def build(group: list[ConfigResource]) -> Request:
+        altered = [
+            _body_of(each) | {"configs": [_alteration(*pair) for pair in alterations[each].items()]}
+            for each in group
+        ]
+        body = {"resources": altered, "validate_only": validate_only}
+        return Request("IncrementalAlterConfigs", body)
+
+    def read(response: Response, _: list[ConfigResource]) -> Results[ConfigResource, None]:
+        return {_resource_of(each): error_of(each) for each in response.body["responses"]}
+
+    return await by_destination(call, alterations, _find, build, read, changes=not validate_only)
+
+
+async def plan_configs(
+    call: Call, alterations: Mapping[ConfigResource, Mapping[str, Alteration]]
+) -> Plan:
+    """Let the brokers check alterations, and return the values before and after."""
+    settle(await alter_configs(call, alterations, validate_only=True), "raise")
+    before = settle(await describe_configs(call, alterations), "raise")
+    changes = []
+    for resource, values in alterations.items():
+        for name, value in values.items():
+            entry = before[resource].get(name)
+            changes.append(
+                PlannedChange(
+                    "alter",
+                    str(resource),
+                    name,
+                    entry.value if entry else None,
+                    _after(entry, value),
+                )
+            )
+    return Plan(changes)
+
+
+def _after(entry: ConfigEntry | None, value: Alteration) -> str | None:
+    elements = [each for each in ((entry and entry.value) or "").split(",") if each]
+    match value:
+        case None:
+            # What is in effect once the value of this resource is gone.
+            return entry.synonyms[1].value if entry and len(entry.synonyms) > 1 else "(default)"
+        case Append(element):
+            return ",".join(dict.fromkeys([*elements, element]))
+        case Subtract(element):
+            return ",".join(each for each in elements if each != element)
+        case _:
+            return value

@@ -1,0 +1,171 @@
+"""Where requests go: the brokers, the leaders of partitions and the coordinators of groups.
+
+Invariant: what is found here is asked for anew, so a leader or coordinator that moved is found
+after a pause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from ottla._core import error_of_code
+from ottla.admin.call import Body, Call, Destination, Request, Response
+from ottla.admin.items import Results, error_of, until_final
+from ottla.errors import KafkaError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+TopicPartition: TypeAlias = tuple[str, int]
+
+_UNSUPPORTED_VERSION = 35
+_LEADER_NOT_AVAILABLE = 5
+_UNKNOWN_TOPIC_OR_PARTITION = 3
+_GROUP, _TRANSACTION = 0, 1
+
+
+async def metadata(call: Call, topics: Sequence[str] | None) -> Body:
+    """Return the metadata of topics, or of all; topics are not created."""
+    names = None if topics is None else [{"name": name} for name in topics]
+    request = Request("Metadata", {"topics": names, "allow_auto_topic_creation": False})
+    return (await call.ask(request)).body
+
+
+async def broker_ids(call: Call) -> list[int]:
+    """Return the ids of all brokers, in order."""
+    return sorted(broker["node_id"] for broker in (await metadata(call, []))["brokers"])
+
+
+async def from_all_brokers(call: Call, api: str, body: Body) -> dict[int, Body]:
+    """Send the same request to all brokers; return the responses by broker.
+
+    Raises:
+        KafkaError: of a broker that did not respond.
+    """
+    brokers = await broker_ids(call)
+    responses = await call.send([Request(api, body, broker) for broker in brokers])
+    bodies = {}
+    for broker, response in zip(brokers, responses, strict=True):
+        if isinstance(response, KafkaError):
+            raise response
+        bodies[broker] = response.body
+    return bodies
+
+
+async def leaders(
+    call: Call, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int | KafkaError]:
+    """Return the leader of each partition."""
+    wanted = list(partitions)
+    topics = (await metadata(call, sorted({topic for topic, _ in wanted})))["topics"]
+    found: dict[TopicPartition, int | KafkaError] = {}
+    missing: dict[str, KafkaError] = {}
+    for topic in topics:
+        name = topic["name"]
+        if error := error_of(topic, topic=name):
+            missing[name] = error
+        for partition in topic["partitions"]:
+            place = name, partition["partition_index"]
+            leader = partition["leader_id"]
+            found[place] = leader if leader >= 0 else _error(_LEADER_NOT_AVAILABLE, place)
+    return {
+        place: found.get(place, missing.get(place[0], _error(_UNKNOWN_TOPIC_OR_PARTITION, place)))
+        for place in wanted
+    }
+
+
+def _error(code: int, place: TopicPartition) -> KafkaError:
+    return error_of_code(code, topic=place[0], partition=place[1])
+
+
+async def group_coordinators(call: Call, groups: Sequence[str]) -> dict[str, int | KafkaError]:
+    """Return the coordinator of each group."""
+    body = {"key_type": _GROUP, "coordinator_keys": list(groups)}
+    [response] = await call.send([Request("FindCoordinator", body)])
+    if isinstance(response, KafkaError):
+        if response.code != _UNSUPPORTED_VERSION:
+            return dict.fromkeys(groups, response)
+        # Before Kafka 3.0, each request asks for one (KIP-699).
+        responses = await call.send(
+            [Request("FindCoordinator", {"key_type": _GROUP, "key": group}) for group in groups]
+        )
+        return {
+            group: each if isinstance(each, KafkaError) else _node(each.body)
+            for group, each in zip(groups, responses, strict=True)
+        }
+    return {each["key"]: _node(each) for each in response.body["coordinators"]}
+
+
+def _node(found: Body) -> int | KafkaError:
+    node: int = found["node_id"]
+    return error_of(found) or node
+
+
+async def by_destination(
+    call: Call,
+    items: Iterable[K],
+    find: Callable[[list[K]], Awaitable[Mapping[K, Destination | KafkaError]]],
+    build: Callable[[list[K]], Request],
+    read: Callable[[Response, list[K]], Mapping[K, V | KafkaError]],
+    *,
+    changes: bool = False,
+    batch: int | None = None,
+    authoritative: bool = False,
+) -> Results[K, V]:
+    """Send items to their destinations, one request to each, until each has a final result.
+
+    Args:
+        call: the call.
+        items: the items.
+        find: returns their destinations.
+        build: returns the request for items; its destination is replaced.
+        read: returns the results of a response to a request for items.
+        changes: whether the request changes something.
+        batch: how many items a request may have. Default: any number.
+        authoritative: whether the controller responds, which knows all topics.
+    """
+
+    async def attempt(pending: list[K]) -> Mapping[K, V | KafkaError]:
+        results: Results[K, V] = {}
+        groups: dict[Destination, list[K]] = {}
+        for item, destination in (await find(pending)).items():
+            if isinstance(destination, KafkaError):
+                results[item] = destination
+            else:
+                groups.setdefault(destination, []).append(item)
+        batches = [
+            (to, group[first : first + (batch or len(group))])
+            for to, group in groups.items()
+            for first in range(0, len(group), batch or len(group))
+        ]
+        requests = [replace(build(group), to=to, changes=changes) for to, group in batches]
+        responses = await call.send(requests)
+        for (_, group), response in zip(batches, responses, strict=True):
+            if isinstance(response, KafkaError):
+                results.update(dict.fromkeys(group, response))
+            else:
+                results.update(read(response, group))
+        return results
+
+    return await until_final(call, items, attempt, changes=changes, authoritative=authoritative)
+
+
+async def to_controller(
+    call: Call,
+    items: Iterable[K],
+    build: Callable[[list[K]], Request],
+    read: Callable[[Response, list[K]], Mapping[K, V | KafkaError]],
+    *,
+    changes: bool = True,
+) -> Results[K, V]:
+    """Send items to the controller until each has a final result."""
+
+    async def find(pending: list[K]) -> dict[K, Destination | KafkaError]:
+        return dict.fromkeys(pending, "controller")
+
+    return await by_destination(call, items, find, build, read, changes=changes, authoritative=True)

@@ -1,0 +1,164 @@
+"""The committed offsets of groups: list, alter and delete them.
+
+Invariant: offsets are altered for groups without members only; the coordinator refuses others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ottla.admin.call import Body, Call, Request, Response
+from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
+from ottla.admin.items import Results, error_of, is_repeated
+from ottla.errors import FencedError, KafkaError
+
+# Later versions name topics by id alone.
+_LAST_BY_NAME = 9
+_UNKNOWN_MEMBER_ID = 25
+_UNSUPPORTED_VERSION = 35
+
+
+@dataclass(frozen=True)
+class CommittedOffset:
+    """An offset that a group has committed.
+
+    Attributes:
+        offset: the offset of the next record to read.
+        leader_epoch: the leader epoch of the record before; None if unknown.
+        metadata: what the consumer stored with it.
+    """
+
+    offset: int
+    leader_epoch: int | None = None
+    metadata: str = ""
+
+
+async def list_group_offsets(
+    call: Call, groups: Iterable[str], *, require_stable: bool = False
+) -> Results[str, dict[TopicPartition, CommittedOffset]]:
+    """List the committed offsets of groups."""
+
+    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
+        return await group_coordinators(call, pending)
+
+    def build(pending: list[str]) -> Request:
+        wanted = [{"group_id": group, "topics": None} for group in pending]
+        body = {"groups": wanted, "require_stable": require_stable}
+        return Request("OffsetFetch", body, max_version=_LAST_BY_NAME)
+
+    def read(
+        response: Response, _: list[str]
+    ) -> Results[str, dict[TopicPartition, CommittedOffset]]:
+        return {each["group_id"]: _offsets_of(each) for each in response.body["groups"]}
+
+    def build_one(pending: list[str]) -> Request:
+        body = {"group_id": pending[0], "topics": None}
+        stable = body | {"require_stable": require_stable}
+        return Request("OffsetFetch", stable, older=() if require_stable else (body,))
+
+    def read_one(
+        response: Response, pending: list[str]
+    ) -> Results[str, dict[TopicPartition, CommittedOffset]]:
+        return {pending[0]: _offsets_of(response.body)}
+
+    results = await by_destination(call, groups, find, build, read)
+    # Before Kafka 3.0, a request asks for one group (KIP-709).
+    older = [
+        group
+        for group, result in results.items()
+        if isinstance(result, KafkaError) and result.code == _UNSUPPORTED_VERSION
+    ]
+    results.update(await by_destination(call, older, find, build_one, read_one, batch=1))
+    return results
+
+
+def _offsets_of(body: Body) -> dict[TopicPartition, CommittedOffset] | KafkaError:
+    if body.get("error_code") and (error := error_of(body)):
+        return error
+    offsets = {}
+    for topic in body["topics"]:
+        for each in topic["partitions"]:
+            place = topic["name"], each["partition_index"]
+            if error := error_of(each, topic=place[0], partition=place[1]):
+                return error
+            if each["committed_offset"] >= 0:
+                epoch = each.get("committed_leader_epoch", -1)
+                offsets[place] = CommittedOffset(
+                    each["committed_offset"], epoch if epoch >= 0 else None, each["metadata"] or ""
+                )
+    return offsets
+
+
+def _by_topic(entries: Mapping[TopicPartition, Body]) -> list[Body]:
+    topics: dict[str, list[Body]] = {}
+    for (topic, partition), entry in entries.items():
+        topics.setdefault(topic, []).append({"partition_index": partition} | entry)
+    return [{"name": name, "partitions": partitions} for name, partitions in topics.items()]
+
+
+async def _change(
+    call: Call, group: str, request: Request, partitions: Iterable[TopicPartition]
+) -> Results[TopicPartition, None]:
+    """Send a change of a group's offsets; the results are by partition."""
+
+    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
+        return await group_coordinators(call, pending)
+
+    def build(_: list[str]) -> Request:
+        return request
+
+    def read(response: Response, _: list[str]) -> Results[str, Results[TopicPartition, None]]:
+        if response.body.get("error_code") and (error := error_of(response.body)):
+            return {group: error}
+        results: Results[TopicPartition, None] = {
+            (topic["name"], each["partition_index"]): _fenced(group, each)
+            or error_of(each, topic=topic["name"], partition=each["partition_index"])
+            for topic in response.body["topics"]
+            for each in topic["partitions"]
+        }
+        # The group has one coordinator, so its partitions are tried again together.
+        again = [error for error in results.values() if error and is_repeated(error)]
+        return {group: again[0] if again else results}
+
+    result = (await by_destination(call, [group], find, build, read, changes=True))[group]
+    if isinstance(result, KafkaError):
+        return dict.fromkeys(partitions, result)
+    return result
+
+
+def _fenced(group: str, partition: Body) -> FencedError | None:
+    if partition["error_code"] != _UNKNOWN_MEMBER_ID:
+        return None
+    error = FencedError(
+        f"UNKNOWN_MEMBER_ID ({_UNKNOWN_MEMBER_ID}): the group has active members, and only "
+        f"they may commit: stop the members of {group} first"
+    )
+    error.code, error.name = _UNKNOWN_MEMBER_ID, "UNKNOWN_MEMBER_ID"
+    return error
+
+
+async def alter_group_offsets(
+    call: Call, group: str, offsets: Mapping[TopicPartition, CommittedOffset]
+) -> Results[TopicPartition, None]:
+    """Set the committed offsets of a group without members."""
+    entries = {
+        place: {
+            "committed_offset": each.offset,
+            "committed_leader_epoch": -1 if each.leader_epoch is None else each.leader_epoch,
+            "committed_metadata": each.metadata,
+        }
+        for place, each in offsets.items()
+    }
+    body = {"group_id": group, "topics": _by_topic(entries)}
+    request = Request("OffsetCommit", body, max_version=_LAST_BY_NAME)
+    return await _change(call, group, request, offsets)
+
+
+async def delete_group_offsets(
+    call: Call, group: str, partitions: Iterable[TopicPartition]
+) -> Results[TopicPartition, None]:
+    """Delete committed offsets of topics that the group does not subscribe to."""
+    wanted = list(partitions)
+    body = {"group_id": group, "topics": _by_topic({place: {} for place in wanted})}
+    return await _change(call, group, Request("OffsetDelete", body), wanted)

@@ -1,0 +1,128 @@
+"""Calls about many items: which are tried again, and what becomes of the errors of single ones.
+
+Invariant: each item has one result, in the order in which the items were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar, overload
+
+from ottla._core import error_of_code
+from ottla.admin.call import Body, Call
+from ottla.errors import ConfigError, KafkaError, ProtocolError, TimeoutError  # noqa: A004
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+ItemErrors: TypeAlias = Literal["raise", "return"]
+Results: TypeAlias = dict[K, V | KafkaError]
+
+# UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID: brokers learn of a new topic one after the other,
+# so what one does not know is asked for again a few times, which takes less than a second.
+_UNKNOWN = frozenset({3, 100})
+_MAX_UNKNOWN = 3
+# Nothing was changed: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, COORDINATOR_LOAD_IN_PROGRESS,
+# COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR and THROTTLING_QUOTA_EXCEEDED. A controller that
+# resigns returns NOT_CONTROLLER although the change may be in its log.
+_REFUSED = frozenset({5, 6, 14, 15, 16, 89})
+
+
+def is_repeated(error: KafkaError) -> bool:
+    """Return whether what failed with the error code of a broker should be tried again."""
+    return error.retriable and error.code is not None and error.code not in _UNKNOWN
+
+
+def error_of(body: Body, *, maybe_done: bool = False, **place: Any) -> KafkaError | None:
+    """Return the error of a response or of an item of it; None for success.
+
+    Args:
+        body: the item, with ``error_code`` and perhaps ``error_message``.
+        maybe_done: whether the operation may have taken effect nevertheless.
+        place: ``topic`` and ``partition``.
+    """
+    code = body["error_code"]
+    if code == 0:
+        return None
+    return error_of_code(code, body.get("error_message"), maybe_done=maybe_done, **place)
+
+
+async def until_final(
+    call: Call,
+    items: Iterable[K],
+    attempt: Callable[[list[K]], Awaitable[Mapping[K, V | KafkaError]]],
+    *,
+    changes: bool = False,
+    authoritative: bool = False,
+) -> Results[K, V]:
+    """Try items until each has a result or an error that a repetition would not mend.
+
+    Args:
+        call: the call.
+        items: the items.
+        attempt: tries items, and returns their results.
+        changes: whether an attempt may have changed something though it failed.
+        authoritative: whether the controller responds, which knows all topics.
+    """
+    unknown = 0
+    results: Results[K, V] = dict.fromkeys(items, _left_out())
+    pending = list(results)
+    in_doubt: set[K] = set()
+    while pending:
+        tried = await attempt(pending)
+        again: dict[K, KafkaError] = {}
+        for item in pending:
+            result = results[item] = tried.get(item, _left_out())
+            if not isinstance(result, KafkaError):
+                continue
+            if result.code in _UNKNOWN and not authoritative and unknown < _MAX_UNKNOWN:
+                again[item] = result
+            elif is_repeated(result):
+                again[item] = result
+                if result.code not in _REFUSED:
+                    in_doubt.add(item)
+            elif item in in_doubt:
+                result.maybe_done = changes
+        pending = list(again)
+        if not pending:
+            break
+        unknown += any(error.code in _UNKNOWN for error in again.values())
+        try:
+            await call.pause(again[pending[0]])
+        except TimeoutError as error:
+            error.maybe_done = changes and not in_doubt.isdisjoint(pending)
+            late = [item for item in pending if again[item].code not in _UNKNOWN]
+            results.update(dict.fromkeys(late, error))
+            break
+    return results
+
+
+def _left_out() -> KafkaError:
+    return ProtocolError("the response lacks this item")
+
+
+def check_errors(errors: ItemErrors) -> None:
+    """Check the argument ``errors``.
+
+    Raises:
+        ConfigError: it is neither ``"raise"`` nor ``"return"``.
+    """
+    if errors not in {"raise", "return"}:
+        raise ConfigError(f'errors is {errors!r}: expected "raise" or "return"')
+
+
+@overload
+def settle(results: Results[K, V], errors: Literal["raise"]) -> dict[K, V]: ...
+@overload
+def settle(results: Results[K, V], errors: ItemErrors) -> Results[K, V]: ...
+def settle(results: Results[K, V], errors: ItemErrors) -> Mapping[K, V | KafkaError]:
+    """Raise the first error, or return the errors in the places of the results.
+
+    Raises:
+        KafkaError: the first error.
+    """
+    if errors == "raise":
+        for result in results.values():
+            if isinstance(result, KafkaError):
+                raise result
+    return results

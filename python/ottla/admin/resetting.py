@@ -1,0 +1,138 @@
+"""Resets of committed offsets: to the beginning, the end, an offset or a time, or by a distance.
+
+Invariant: a reset never leaves the offsets that a partition has: it stops at the first or last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Literal, TypeAlias
+
+from ottla.admin.call import Call
+from ottla.admin.destinations import TopicPartition, metadata
+from ottla.admin.group_offsets import (
+    CommittedOffset,
+    alter_group_offsets,
+    list_group_offsets,
+)
+from ottla.admin.items import error_of, settle
+from ottla.admin.offsets import OffsetSpec, list_offsets
+from ottla.admin.plan import Plan, PlannedChange
+from ottla.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Moves an offset.
+
+    Attributes:
+        by: the number of offsets; negative moves back.
+    """
+
+    by: int
+
+
+ResetTarget: TypeAlias = (
+    Literal["earliest", "latest", "current"] | int | datetime | timedelta | Shift
+)
+"""Where to: a name, an offset, a time, how long ago, or how far from the committed offset."""
+
+
+async def planned_offsets(
+    call: Call, group: str, target: ResetTarget, places: Iterable[str | TopicPartition] | None
+) -> tuple[dict[TopicPartition, CommittedOffset], Plan]:
+    """Return the offsets to commit, and the plan that shows them.
+
+    Args:
+        call: the call.
+        group: the group.
+        target: where to.
+        places: topics, or partitions. Default: what the group has committed.
+    """
+    committed = settle(await list_group_offsets(call, [group]), "raise")[group]
+    chosen = sorted(committed) if places is None else await _expand(call, places)
+    if not chosen:
+        raise ConfigError(f"group {group} has committed nothing: name the topics to reset")
+    first = settle(await list_offsets(call, dict.fromkeys(chosen, "earliest")), "raise")
+    last = settle(await list_offsets(call, dict.fromkeys(chosen, "latest")), "raise")
+    by_time = await _offsets_of_times(call, target, chosen)
+    offsets, changes = {}, []
+    for place in chosen:
+        before = committed[place].offset if place in committed else None
+        low, high = first[place].offset or 0, last[place].offset or 0
+        wanted = _wanted(target, before, low, high, by_time.get(place))
+        offset = min(max(wanted, low), high)
+        detail = f"{place[0]}-{place[1]}"
+        if offset != wanted:
+            detail += f" (it has the offsets {low} to {high})"
+        if offset != before:
+            offsets[place] = CommittedOffset(offset)
+            shown = None if before is None else str(before)
+            changes.append(PlannedChange("reset", f"group {group}", detail, shown, str(offset)))
+    return offsets, Plan(changes)
+
+
+async def reset_group_offsets(
+    call: Call,
+    group: str,
+    target: ResetTarget,
+    places: Iterable[str | TopicPartition] | None,
+    *,
+    dry_run: bool,
+) -> Plan:
+    """Reset offsets, or plan to."""
+    offsets, plan = await planned_offsets(call, group, target, places)
+    if offsets and not dry_run:
+        settle(await alter_group_offsets(call, group, offsets), "raise")
+    return plan
+
+
+async def _expand(call: Call, places: Iterable[str | TopicPartition]) -> list[TopicPartition]:
+    given = list(places)
+    topics = sorted({each for each in given if isinstance(each, str)})
+    found = {each for each in given if not isinstance(each, str)}
+    for topic in (await metadata(call, topics))["topics"] if topics else ():
+        if error := error_of(topic, topic=topic["name"]):
+            raise error
+        found |= {(topic["name"], each["partition_index"]) for each in topic["partitions"]}
+    return sorted(found)
+
+
+async def _offsets_of_times(
+    call: Call, target: ResetTarget, places: list[TopicPartition]
+) -> dict[TopicPartition, int | None]:
+    if isinstance(target, timedelta):
+        if target < timedelta():
+            raise ConfigError(f"{target} is negative: name how long ago")
+        target = datetime.now(timezone.utc) - target
+    if not isinstance(target, datetime):
+        return {}
+    specs: dict[TopicPartition, OffsetSpec] = dict.fromkeys(places, target)
+    found = settle(await list_offsets(call, specs), "raise")
+    return {place: each.offset for place, each in found.items()}
+
+
+def _wanted(
+    target: ResetTarget, before: int | None, low: int, high: int, by_time: int | None
+) -> int:
+    match target:
+        case "earliest":
+            return low
+        case "latest":
+            return high
+        case "current":
+            return low if before is None else before
+        case Shift(by):
+            return (low if before is None else before) + by
+        case datetime() | timedelta():
+            # No record has this time or a later one.
+            return high if by_time is None else by_time
+        case int():
+            return target
+        case _:
+            raise ConfigError(
+                f"{target!r} is no target: expected earliest, latest, current, an offset, a time, "
+                "a duration or a Shift"
+            )

@@ -1,0 +1,372 @@
+"""Topics: list, describe, create and delete them, add partitions and delete records.
+
+Invariant: a topic whose creation or deletion may have taken effect has an error that says
+``maybe_done``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ottla._core import error_of_code
+from ottla.admin.authorized_operations import operations_of
+from ottla.admin.call import Body, Call, Request, Response
+from ottla.admin.destinations import (
+    TopicPartition,
+    by_destination,
+    leaders,
+    metadata,
+    to_controller,
+)
+from ottla.admin.items import Results, error_of, settle, until_final
+from ottla.admin.plan import Plan, PlannedChange
+from ottla.admin.tables import Table
+from ottla.errors import ConfigError, KafkaError
+
+_NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+_CONTROLLER_TIMEOUT_MS = 30_000
+_LEADER_NOT_AVAILABLE = 5
+_TOPIC_AUTHORIZATION_FAILED = 29
+
+
+@dataclass(frozen=True)
+class PartitionDescription:
+    """A partition of a topic.
+
+    Attributes:
+        partition: its number, from 0.
+        leader: the id of the broker that leads it; None while there is no leader.
+        leader_epoch: the leader epoch (KIP-320), which grows with each change of the leader.
+        replicas: the ids of the brokers with a replica, the preferred leader first.
+        isr: the ids of the brokers whose replicas are in sync.
+        offline_replicas: the ids of the brokers whose replicas are offline.
+    """
+
+    partition: int
+    leader: int | None
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    offline_replicas: list[int]
+
+
+@dataclass(frozen=True)
+class TopicDescription:
+    """A topic.
+
+    Attributes:
+        name: its name.
+        topic_id: its id (KIP-516); None if the brokers do not support ids.
+        is_internal: whether it is Kafka's own, such as ``__consumer_offsets``.
+        partitions: its partitions, in order.
+        authorized_operations: what the principal may do with it, such as ``READ`` (KIP-430); None
+            if it was not asked for.
+    """
+
+    name: str
+    topic_id: str | None
+    is_internal: bool
+    partitions: list[PartitionDescription]
+    authorized_operations: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class TopicListing:
+    """A topic in a list.
+
+    Attributes:
+        name: its name.
+        topic_id: its id (KIP-516); None if the brokers do not support ids.
+        is_internal: whether it is Kafka's own.
+        partitions: the number of its partitions.
+        replicas: the number of replicas of its first partition.
+        without_leader: the number of its partitions without a leader.
+        under_replicated: the number of its partitions whose replicas are not all in sync.
+    """
+
+    name: str
+    topic_id: str | None
+    is_internal: bool
+    partitions: int
+    replicas: int
+    without_leader: int
+    under_replicated: int
+
+
+@dataclass(frozen=True)
+class NewTopic:
+    """A topic to create.
+
+    Attributes:
+        name: its name.
+        partitions: the number of partitions. Default: the cluster's ``num.partitions``.
+        replication: the number of replicas. Default: the cluster's ``default.replication.factor``.
+        assignments: the brokers of each partition, the preferred leader first, in place of
+            ``partitions`` and ``replication``.
+        configs: its configuration, by Kafka's names.
+    """
+
+    name: str
+    partitions: int | None = None
+    replication: int | None = None
+    assignments: Sequence[Sequence[int]] | None = None
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+def _partition(body: Body) -> PartitionDescription:
+    leader = body["leader_id"]
+    return PartitionDescription(
+        body["partition_index"],
+        leader if leader >= 0 else None,
+        body.get("leader_epoch", -1),
+        body["replica_nodes"],
+        body["isr_nodes"],
+        body.get("offline_replicas", []),
+    )
+
+
+def _topic_id(body: Body) -> str | None:
+    topic_id = body.get("topic_id", _NO_TOPIC_ID)
+    return None if topic_id == _NO_TOPIC_ID else topic_id
+
+
+def _description(body: Body) -> TopicDescription:
+    partitions = sorted(map(_partition, body["partitions"]), key=lambda each: each.partition)
+    return TopicDescription(
+        body["name"],
+        _topic_id(body),
+        body.get("is_internal", False),
+        partitions,
+        operations_of(body.get("topic_authorized_operations")),
+    )
+
+
+async def list_topics(call: Call, *, internal: bool) -> Table[TopicListing]:
+    """List the topics."""
+    listings = []
+    for body in (await metadata(call, None))["topics"]:
+        if body["error_code"] or (body.get("is_internal") and not internal):
+            continue
+        topic = _description(body)
+        listings.append(
+            TopicListing(
+                topic.name,
+                topic.topic_id,
+                topic.is_internal,
+                len(topic.partitions),
+                len(topic.partitions[0].replicas) if topic.partitions else 0,
+                sum(each.leader is None for each in topic.partitions),
+                sum(len(each.isr) < len(each.replicas) for each in topic.partitions),
+            )
+        )
+    return Table(TopicListing, sorted(listings, key=lambda each: each.name))
+
+
+async def describe_topics(
+    call: Call, names: Iterable[str], *, authorized_operations: bool
+) -> Results[str, TopicDescription]:
+    """Describe topics by name."""
+
+    def build(topics: list[str]) -> Request:
+        body = {
+            "topics": [{"name": name} for name in topics],
+            "allow_auto_topic_creation": False,
+            "include_topic_authorized_operations": authorized_operations,
+        }
+        return Request("Metadata", body)
+
+    def read(response: Response, _: list[str]) -> Results[str, TopicDescription]:
+        topics = response.body["topics"]
+        return {
+            body["name"]: error_of(body, topic=body["name"]) or _description(body)
+            for body in topics
+        }
+
+    async def attempt(topics: list[str]) -> Results[str, TopicDescription]:
+        return read(await call.ask(build(topics)), topics)
+
+    return await until_final(call, names, attempt)
+
+
+def _creatable(topic: NewTopic) -> Body:
+    if topic.assignments is not None and (topic.partitions or topic.replication):
+        raise ConfigError(f"topic {topic.name}: assignments replace partitions and replication")
+    for what, number in (("partitions", topic.partitions), ("replication", topic.replication)):
+        if number is not None and number < 1:
+            raise ConfigError(f"topic {topic.name}: {what} is {number}: expected 1 or more")
+    return {
+        "name": topic.name,
+        "num_partitions": topic.partitions or -1,
+        "replication_factor": topic.replication or -1,
+        "assignments": [
+            {"partition_index": index, "broker_ids": list(brokers)}
+            for index, brokers in enumerate(topic.assignments or ())
+        ],
+        "configs": [{"name": name, "value": value} for name, value in topic.configs.items()],
+    }
+
+
+async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, None]:
+    """Create topics, and wait until their partitions have leaders."""
+    by_name = {topic.name: _creatable(topic) for topic in topics}
+
+    def read(response: Response, _: list[str]) -> Results[str, None]:
+        return {
+            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            for each in response.body["topics"]
+        }
+
+    def build(names: list[str]) -> Request:
+        bodies = [by_name[name] for name in names]
+        return Request("CreateTopics", {"topics": bodies, "timeout_ms": _CONTROLLER_TIMEOUT_MS})
+
+    results = await to_controller(call, by_name, build, read)
+    created = [name for name, result in results.items() if result is None]
+    results.update(await _wait_for_leaders(call, created))
+    return results
+
+
+async def _wait_for_leaders(call: Call, names: list[str]) -> Results[str, None]:
+    def state(topic: Body | None, name: str) -> KafkaError | None:
+        if topic is not None and topic["error_code"] == _TOPIC_AUTHORIZATION_FAILED:
+            return None  # The principal may create it, but not look at it.
+        partitions = topic["partitions"] if topic else []
+        if partitions and all(each["leader_id"] >= 0 for each in partitions):
+            return None
+        return error_of_code(_LEADER_NOT_AVAILABLE, topic=name)
+
+    async def attempt(pending: list[str]) -> Results[str, None]:
+        topics = {topic["name"]: topic for topic in (await metadata(call, pending))["topics"]}
+        return {name: state(topics.get(name), name) for name in pending}
+
+    results: Results[str, None] = await until_final(call, names, attempt)
+    for error in results.values():
+        if isinstance(error, KafkaError):
+            error.maybe_done = True  # The topic is there, without leaders.
+    return results
+
+
+async def plan_topics(call: Call, topics: Iterable[NewTopic]) -> Plan:
+    """Let the controller check topics, without creating them."""
+    bodies = [_creatable(topic) for topic in topics]
+    response = await call.ask(
+        Request("CreateTopics", {"topics": bodies, "validate_only": True}, "controller")
+    )
+    changes = []
+    for each in response.body["topics"]:
+        if error := error_of(each, topic=each["name"]):
+            raise error
+        detail = ""
+        if each.get("num_partitions", -1) > 0:
+            detail = f"{each['num_partitions']} partitions, {each['replication_factor']} replicas"
+        changes.append(PlannedChange("create", f"topic {each['name']}", detail))
+    return Plan(changes)
+
+
+async def create_partitions(
+    call: Call, counts: Mapping[str, int], *, validate_only: bool = False
+) -> Results[str, None]:
+    """Raise the numbers of partitions of topics to counts."""
+
+    def build(topics: list[str]) -> Request:
+        bodies = [{"name": name, "count": counts[name], "assignments": None} for name in topics]
+        body = {"topics": bodies, "timeout_ms": _CONTROLLER_TIMEOUT_MS}
+        return Request("CreatePartitions", body | {"validate_only": validate_only})
+
+    def read(response: Response, _: list[str]) -> Results[str, None]:
+        return {
+            each["name"]: error_of(each, topic=each["name"], maybe_done=response.is_repeated)
+            for each in response.body["results"]
+        }
+
+    return await to_controller(call, counts, build, read, changes=not validate_only)
+
+
+async def plan_partitions(call: Call, counts: Mapping[str, int]) -> Plan:
+    """Let the controller check new numbers of partitions, and return those before and after."""
+    settle(await create_partitions(call, counts, validate_only=True), "raise")
+    topics = settle(await describe_topics(call, counts, authorized_operations=False), "raise")
+    return Plan(
+        [
+            PlannedChange(
+                "alter",
+                f"topic {name}",
+                "partitions",
+                str(len(topics[name].partitions)),
+                str(count),
+            )
+            for name, count in counts.items()
+        ]
+    )
+
+
+async def delete_topics(call: Call, names: Iterable[str], ids: Iterable[str]) -> Results[str, None]:
+    """Delete topics by name or by id."""
+    id_set = set(ids)
+
+    def build(topics: list[str]) -> Request:
+        states = [{"topic_id": topic} if topic in id_set else {"name": topic} for topic in topics]
+        body = {"topics": states, "timeout_ms": _CONTROLLER_TIMEOUT_MS}
+        by_name = {"topic_names": topics, "timeout_ms": _CONTROLLER_TIMEOUT_MS}
+        older = () if id_set else (by_name,)
+        return Request("DeleteTopics", body, older=older)
+
+    def read(response: Response, topics: list[str]) -> Results[str, None]:
+        results: Results[str, None] = {}
+        for each in response.body["responses"]:
+            key = each["topic_id"] if each.get("topic_id") in topics else each["name"]
+            results[key] = error_of(each, topic=key, maybe_done=response.is_repeated)
+        return results
+
+    return await to_controller(call, [*names, *id_set], build, read)
+
+
+async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) -> Plan:
+    """Return what deleting topics would delete."""
+    wanted = {name: {"name": name} for name in names} | {each: {"topic_id": each} for each in ids}
+
+    async def attempt(pending: list[str]) -> Results[str, PlannedChange]:
+        body = {"topics": [wanted[key] for key in pending], "allow_auto_topic_creation": False}
+        results: Results[str, PlannedChange] = {}
+        for topic in (await call.ask(Request("Metadata", body))).body["topics"]:
+            name = topic["name"]
+            key = name if name in wanted else topic["topic_id"]
+            detail = f"{len(topic['partitions'])} partitions"
+            planned = PlannedChange("delete", f"topic {name}", detail)
+            results[key] = error_of(topic, topic=name or key) or planned
+        return results
+
+    planned = settle(await until_final(call, wanted, attempt), "raise")
+    return Plan(list(planned.values()))
+
+
+async def delete_records(
+    call: Call, offsets: Mapping[TopicPartition, int]
+) -> Results[TopicPartition, int]:
+    """Delete the records before offsets; return the new log start offsets."""
+
+    def build(partitions: list[TopicPartition]) -> Request:
+        topics: dict[str, list[Body]] = {}
+        for topic, partition in partitions:
+            entry = {"partition_index": partition, "offset": offsets[topic, partition]}
+            topics.setdefault(topic, []).append(entry)
+        bodies = [{"name": name, "partitions": entries} for name, entries in topics.items()]
+        return Request("DeleteRecords", {"topics": bodies, "timeout_ms": _CONTROLLER_TIMEOUT_MS})
+
+    def read(response: Response, _: list[TopicPartition]) -> Results[TopicPartition, int]:
+        return {
+            (topic["name"], each["partition_index"]): error_of(
+                each, topic=topic["name"], partition=each["partition_index"]
+            )
+            or each["low_watermark"]
+            for topic in response.body["topics"]
+            for each in topic["partitions"]
+        }
+
+    async def find(
+        partitions: list[TopicPartition],
+    ) -> Mapping[TopicPartition, int | KafkaError]:
+        return await leaders(call, partitions)
+
+    return await by_destination(call, offsets, find, build, read, changes=True)

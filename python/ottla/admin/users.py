@@ -1,0 +1,162 @@
+"""Users with SCRAM credentials: describe and alter them (KIP-554).
+
+Invariant: a password never leaves this process: the brokers get a salted hash of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from ottla.admin.call import Body, Call, Request, Response
+from ottla.admin.destinations import to_controller
+from ottla.admin.items import Results, error_of
+from ottla.errors import ConfigError, KafkaError
+
+ScramMechanism: TypeAlias = Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+_MECHANISMS: dict[ScramMechanism, int] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
+_HASHES = {1: "sha256", 2: "sha512"}
+_MIN_ITERATIONS, _MAX_ITERATIONS = 4_096, 16_384
+_SALT_BYTES = 24
+
+
+@dataclass(frozen=True)
+class ScramCredential:
+    """A password of a user, without the password.
+
+    Attributes:
+        mechanism: ``SCRAM-SHA-256`` or ``SCRAM-SHA-512``.
+        iterations: how often the password was hashed.
+    """
+
+    mechanism: ScramMechanism
+    iterations: int
+
+
+@dataclass(frozen=True)
+class SetPassword:
+    """Sets a password for a mechanism.
+
+    Attributes:
+        password: the password; it is not printed.
+        mechanism: ``SCRAM-SHA-256`` or ``SCRAM-SHA-512``.
+        iterations: how often it is hashed, 4096 to 16384.
+    """
+
+    password: str = field(repr=False)
+    mechanism: ScramMechanism = "SCRAM-SHA-512"
+    iterations: int = _MIN_ITERATIONS
+
+
+@dataclass(frozen=True)
+class DeletePassword:
+    """Deletes the password of a mechanism.
+
+    Attributes:
+        mechanism: ``SCRAM-SHA-256`` or ``SCRAM-SHA-512``.
+    """
+
+    mechanism: ScramMechanism
+
+
+UserAlteration: TypeAlias = SetPassword | DeletePassword
+
+
+def _mechanism(name: str) -> int:
+    for known, code in _MECHANISMS.items():
+        if known == name:
+            return code
+    raise ConfigError(f"mechanism is {name!r}: expected one of {', '.join(_MECHANISMS)}")
+
+
+def _credential(body: Body) -> ScramCredential:
+    names = {code: name for name, code in _MECHANISMS.items()}
+    return ScramCredential(names[body["mechanism"]], body["iterations"])
+
+
+async def describe_users(
+    call: Call, users: Iterable[str] | None
+) -> Results[str, list[ScramCredential]]:
+    """Return the credentials of users, or of all."""
+    wanted = None if users is None else [{"name": name} for name in users]
+    body = {"users": wanted}
+
+    def build(_: list[None]) -> Request:
+        return Request("DescribeUserScramCredentials", body)
+
+    def read(
+        response: Response, _: list[None]
+    ) -> Results[None, Results[str, list[ScramCredential]]]:
+        return {
+            None: error_of(response.body)
+            or {
+                each["user"]: error_of(each) or list(map(_credential, each["credential_infos"]))
+                for each in response.body["results"]
+            }
+        }
+
+    result = (await to_controller(call, [None], build, read, changes=False))[None]
+    if isinstance(result, KafkaError):
+        raise result
+    return dict(sorted(result.items()))
+
+
+def _upsertion(user: str, change: SetPassword) -> Body:
+    if not _MIN_ITERATIONS <= change.iterations <= _MAX_ITERATIONS:
+        limits = f"{_MIN_ITERATIONS} to {_MAX_ITERATIONS}"
+        raise ConfigError(f"user {user}: iterations is {change.iterations}: expected {limits}")
+    if not change.password:
+        raise ConfigError(f"user {user}: the password is empty")
+    mechanism = _mechanism(change.mechanism)
+    salt = secrets.token_bytes(_SALT_BYTES)
+    salted = hashlib.pbkdf2_hmac(
+        _HASHES[mechanism], change.password.encode(), salt, change.iterations
+    )
+    return {
+        "name": user,
+        "mechanism": mechanism,
+        "iterations": change.iterations,
+        "salt": salt,
+        "salted_password": salted,
+    }
+
+
+async def alter_users(
+    call: Call, alterations: Mapping[str, Iterable[UserAlteration]]
+) -> Results[str, None]:
+    """Set and delete passwords."""
+    bodies: dict[tuple[str, int], Body] = {}
+    for user, changes in alterations.items():
+        for number, change in enumerate(changes):
+            if isinstance(change, SetPassword):
+                bodies[user, number] = {"upsertions": [_upsertion(user, change)]}
+            else:
+                entry = {"name": user, "mechanism": _mechanism(change.mechanism)}
+                bodies[user, number] = {"deletions": [entry]}
+
+    def build(pending: list[tuple[str, int]]) -> Request:
+        body: Body = {"deletions": [], "upsertions": []}
+        for each in pending:
+            for kind, entries in bodies[each].items():
+                body[kind] += entries
+        return Request("AlterUserScramCredentials", body)
+
+    def read(response: Response, pending: list[tuple[str, int]]) -> Results[tuple[str, int], None]:
+        numbers = dict(pending)
+        return {
+            (each["user"], numbers[each["user"]]): error_of(each)
+            for each in response.body["results"]
+            if each["user"] in numbers
+        }
+
+    results: Results[str, None] = dict.fromkeys(alterations)
+    # A request may name a user once.
+    for number in sorted({number for _, number in bodies}):
+        turn = [(user, each) for user, each in bodies if each == number and results[user] is None]
+        for (user, _), result in (await to_controller(call, turn, build, read)).items():
+            results[user] = result
+    return results

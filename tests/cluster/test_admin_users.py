@@ -1,0 +1,119 @@
+"""Admin's calls about ACLs, users and quotas, on Kafka; its own tools see the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.admin import (
+    Acl,
+    AclFilter,
+    DeletePassword,
+    QuotaEntity,
+    ScramCredential,
+    SetPassword,
+)
+from tests.support.admins import admin_of_kind
+from tests.support.kafka_admin import wait_until
+from tests.support.kafka_cluster import KafkaCluster
+
+pytestmark = pytest.mark.cluster
+
+ACLS = "org.apache.kafka.tools.AclCommand"
+CONFIGS = "kafka.admin.ConfigCommand"
+
+
+@pytest.fixture(scope="module")
+def authorizing_kafka() -> Iterator[KafkaCluster]:
+    """Provide a broker that checks ACLs; everyone here may do all."""
+    config = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with KafkaCluster(1, config) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["sync", "asyncio"])
+def admin(request: pytest.FixtureRequest, authorizing_kafka: KafkaCluster) -> Iterator[ottla.Admin]:
+    with admin_of_kind(request.param, authorizing_kafka.bootstrap) as admin:
+        yield admin
+
+
+def of_tool(kafka: KafkaCluster, main: str, *arguments: str) -> str:
+    return kafka.run_tool(main, "--bootstrap-server", kafka.bootstrap, *arguments)
+
+
+def test_acls(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
+    read = Acl("topic", "orders", "User:alice", "read")
+    prefixed = Acl("group", "team-", "User:bob", "all", "deny", "10.0.0.1", "prefixed")
+    assert str(read) in str(admin.create_acls([read, prefixed], dry_run=True))
+    assert admin.describe_acls() == []
+    assert admin.create_acls([read, prefixed]) == {read: None, prefixed: None}
+
+    def described(matching: AclFilter | None = None) -> set[Acl]:
+        return set(admin.describe_acls(matching) if matching else admin.describe_acls())
+
+    wait_until(lambda: described() == {read, prefixed}, lambda: "the entries are there")
+    assert described(AclFilter(principal="User:bob")) == {prefixed}
+    assert described(AclFilter("group", "team-1", pattern_type="match")) == {prefixed}
+    assert described(AclFilter("topic", operation="write")) == set()
+    shown = of_tool(authorizing_kafka, ACLS, "--list")
+    assert "(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)" in shown
+    assert "name=team-, patternType=PREFIXED" in shown
+
+    everything = AclFilter()
+    assert len(admin.delete_acls([everything], dry_run=True)) == 2
+    deleted = admin.delete_acls([AclFilter(principal="User:alice"), everything])
+    entries = [each for each in deleted.values() if not isinstance(each, errors.KafkaError)]
+    assert {acl for each in entries for acl in each} == {read, prefixed}
+    wait_until(lambda: described() == set(), lambda: "the entries are gone")
+    with pytest.raises(errors.ConfigError, match=r"type is .queue"):
+        admin.create_acls([Acl("queue", "x", "User:a", "read")])  # type: ignore[arg-type]
+
+
+def test_passwords(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
+    secret = SetPassword("a secret", "SCRAM-SHA-256", 8192)
+    assert "a secret" not in repr(secret)
+    other = SetPassword("another secret")
+    assert admin.alter_user_scram_credentials({"alice": [secret, other]}) == {"alice": None}
+
+    def alice() -> list[ScramCredential]:
+        found = admin.describe_user_scram_credentials(["alice"], errors="return")["alice"]
+        return [] if isinstance(found, errors.KafkaError) else found
+
+    both = [ScramCredential("SCRAM-SHA-256", 8192), ScramCredential("SCRAM-SHA-512", 4096)]
+    wait_until(lambda: alice() == both, lambda: "both passwords are there")
+    shown = of_tool(authorizing_kafka, CONFIGS, "--describe", "--entity-type", "users")
+    assert "SCRAM-SHA-256=iterations=8192" in shown
+    assert "SCRAM-SHA-512=iterations=4096" in shown
+    deletions = [DeletePassword("SCRAM-SHA-256"), DeletePassword("SCRAM-SHA-512")]
+    admin.alter_user_scram_credentials({"alice": deletions})
+    wait_until(lambda: alice() == [], lambda: "both passwords are gone")
+    missing = admin.alter_user_scram_credentials({"nobody": deletions[:1]}, errors="return")
+    assert isinstance(missing["nobody"], errors.KafkaError)
+    with pytest.raises(errors.ConfigError, match="iterations"):
+        admin.alter_user_scram_credentials({"alice": [SetPassword("x", iterations=1)]})
+
+
+def test_quotas(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
+    alice = QuotaEntity(user="alice", client_id="reports")
+    everyone = QuotaEntity(user="")
+    limits = {alice: {"consumer_byte_rate": 1e6}, everyone: {"request_percentage": 50.0}}
+    plan = admin.alter_client_quotas(limits, dry_run=True)
+    assert len(plan) == 2
+    assert admin.alter_client_quotas(limits) == {alice: None, everyone: None}
+    wait_until(lambda: admin.describe_client_quotas() == limits, lambda: "the quotas are there")
+    shown = of_tool(authorizing_kafka, CONFIGS, "--describe", "--entity-type", "users")
+    assert "request_percentage=50.0" in shown
+    admin.alter_client_quotas(
+        {alice: {"consumer_byte_rate": None}, everyone: {"request_percentage": None}}
+    )
+    wait_until(lambda: admin.describe_client_quotas() == {}, lambda: "the quotas are gone")
+    refused = admin.alter_client_quotas({alice: {"no_such_quota": 1.0}}, errors="return")
+    assert isinstance(refused[alice], errors.KafkaError)
+    with pytest.raises(errors.ConfigError):
+        admin.alter_client_quotas({QuotaEntity(): {"consumer_byte_rate": 1.0}})

@@ -1,0 +1,101 @@
+"""Admin's calls when requests fail: what is repeated, what is in doubt, and what says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.admin import ConfigResource, NewTopic, QuotaEntity
+from ottla.testing import Fault, MockCluster
+from tests.support.admins import admin_of_kind
+
+
+@pytest.fixture(params=["sync", "asyncio"])
+def admin(request: pytest.FixtureRequest, mock_cluster: MockCluster) -> Iterator[ottla.Admin]:
+    with admin_of_kind(request.param, mock_cluster.bootstrap) as admin:
+        yield admin
+
+
+def test_a_lost_response_leaves_doubt(admin: ottla.Admin, mock_cluster: MockCluster) -> None:
+    mock_cluster.inject(Fault.disconnect("after"), api="CreateTopics", times=1)
+    with pytest.raises(errors.TopicExistsError) as raised:
+        admin.create_topics([NewTopic("t", 1, 1)])
+    assert raised.value.maybe_done
+    assert admin.describe_topics(["t"])["t"].partitions
+
+
+def test_a_lost_request_is_sent_again(admin: ottla.Admin, mock_cluster: MockCluster) -> None:
+    mock_cluster.inject(Fault.disconnect("before"), api="CreateTopics", times=2)
+    mock_cluster.inject(Fault.disconnect("after"), api="Metadata", times=2)
+    created = admin.create_topics([NewTopic("t", 3, 1), NewTopic("t", 3, 1)], errors="return")
+    assert set(created) == {"t"}
+    assert [each.name for each in admin.list_topics()] == ["t"]
+
+
+def test_a_controller_that_refuses_is_asked_again(
+    admin: ottla.Admin, mock_cluster: MockCluster
+) -> None:
+    mock_cluster.inject(Fault.error("NOT_CONTROLLER"), api="DeleteTopics", times=2)
+    mock_cluster.create_topic("t", 1)
+    assert admin.delete_topics(["t"]) == {"t": None}
+
+
+def test_a_deadline_names_the_call_and_the_cause(
+    admin: ottla.Admin, mock_cluster: MockCluster
+) -> None:
+    mock_cluster.create_topic("t", 1)
+    mock_cluster.inject(Fault.error("NOT_CONTROLLER"), api="DeleteTopics")
+    began = time.monotonic()
+    with pytest.raises(errors.TimeoutError, match=r"deleting topics.*NOT_CONTROLLER") as raised:
+        admin.delete_topics(["t"], timeout=1)
+    assert 0.5 < time.monotonic() - began < 10
+    assert raised.value.maybe_done, "a controller may have resigned after it had written the change"
+
+
+def test_an_unknown_topic_is_asked_for_again(admin: ottla.Admin, mock_cluster: MockCluster) -> None:
+    mock_cluster.create_topic("t", 1)
+    mock_cluster.inject(Fault.error("UNKNOWN_TOPIC_OR_PARTITION"), api="Metadata", times=2)
+    assert admin.describe_topics(["t"])["t"].partitions
+    began = time.monotonic()
+    with pytest.raises(errors.UnknownTopicError, match="nowhere"):
+        admin.describe_topics(["nowhere"])
+    assert time.monotonic() - began < 10
+
+
+def test_a_moved_coordinator_is_found(admin: ottla.Admin, mock_cluster: MockCluster) -> None:
+    mock_cluster.create_topic("t", 1)
+    mock_cluster.inject(Fault.error("NOT_COORDINATOR"), api="OffsetCommit", times=2)
+    mock_cluster.inject(Fault.error("COORDINATOR_NOT_AVAILABLE"), api="OffsetFetch", times=2)
+    admin.alter_group_offsets("g", {("t", 0): 3})
+    assert admin.list_group_offsets(["g"])["g"]["t", 0].offset == 3
+
+
+def test_wrong_arguments_are_errors_before_anything_is_sent(
+    admin: ottla.Admin, mock_cluster: MockCluster
+) -> None:
+    topic = ConfigResource("topic", "t")
+    for call in (
+        lambda: admin.create_topics([NewTopic("t", 0)]),
+        lambda: admin.create_topics([NewTopic("t", 3, assignments=[[1]])]),
+        lambda: admin.describe_topics(["t"], errors="ignore"),  # type: ignore[call-overload]
+        lambda: admin.list_offsets({("t", 0): "first"}),  # type: ignore[dict-item]
+        lambda: admin.alter_client_quotas({QuotaEntity(user="a", ip="1.2.3.4"): {"x": 1.0}}),
+        lambda: admin.describe_configs([ConfigResource("table", "t")]),  # type: ignore[arg-type]
+        lambda: admin.describe_topics(["t"], timeout=-1),
+    ):
+        with pytest.raises(errors.ConfigError):
+            call()
+    with pytest.raises(errors.BrokerError, match="IncrementalAlterConfigs"):
+        admin.alter_configs({topic: {"retention.ms": "1"}})
+    assert list(admin.list_topics()) == []
+
+
+def test_a_closed_client_says_so(mock_cluster: MockCluster) -> None:
+    with ottla.Admin(mock_cluster.bootstrap) as admin:
+        pass
+    with pytest.raises(errors.ClosedError):
+        admin.list_topics(timeout=5)
