@@ -73,8 +73,9 @@ def zookeeper_broker(node_id: int, host: str, port: int, zookeeper_port: int) ->
     return {
         "broker.id": str(node_id),
         "zookeeper.connect": f"{host}:{zookeeper_port}",
-        # The maximum with ZooKeeper's `tickTime` below.
-        "zookeeper.session.timeout.ms": "10000",
+        # A machine that pauses for seconds must not end a session or a start.
+        "zookeeper.session.timeout.ms": "30000",
+        "zookeeper.connection.timeout.ms": "90000",
         "listeners": f"PLAINTEXT://{host}:{port}",
     }
 
@@ -85,7 +86,11 @@ def zookeeper(host: str, port: int, directory: Path) -> dict[str, str]:
         "dataDir": str(directory / "data"),
         "clientPortAddress": host,
         "clientPort": str(port),
-        "tickTime": "500",
+        # A session may be twenty times as long.
+        "tickTime": "2000",
+        # A disk that is busy with other tests must not stop it: each session is a write.
+        "forceSync": "no",
+        "preAllocSize": "1024",
         "admin.enableServer": "false",
     }
 

@@ -78,6 +78,12 @@ def _credential(body: Body) -> ScramCredential:
     return ScramCredential(names[body["mechanism"]], body["iterations"])
 
 
+def _credentials(body: Body) -> list[ScramCredential]:
+    # Brokers give them in any order.
+    found = sorted(body["credential_infos"], key=lambda each: int(each["mechanism"]))
+    return list(map(_credential, found))
+
+
 async def describe_users(
     call: Call, users: Iterable[str] | None
 ) -> Results[str, list[ScramCredential]]:
@@ -94,7 +100,7 @@ async def describe_users(
         return {
             None: error_of(response.body)
             or {
-                each["user"]: error_of(each) or list(map(_credential, each["credential_infos"]))
+                each["user"]: error_of(each) or _credentials(each)
                 for each in response.body["results"]
             }
         }

@@ -47,7 +47,7 @@ class UserCalls(BlockingCalls):
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The credentials by user.
+            The credentials by user, sorted by mechanism.
 
         Raises:
             AuthorizationError: the principal may not describe the cluster.
