@@ -161,7 +161,7 @@ class Reader(threading.Thread):
             self._history.add(Seek(self.name, dict.fromkeys(range(count), 0)))
             while not self._stopped.is_set():
                 self._poll(consumer)
-            ends = consumer.end_offsets(*partitions)
+            ends = _high_watermarks(bootstrap, partitions)
             deadline = time.monotonic() + _TIMEOUT
             while any(consumer.position(*place) < end for place, end in ends.items()):
                 assert time.monotonic() < deadline, f"the end is not reached: {ends}"
@@ -180,6 +180,16 @@ class Reader(threading.Thread):
     def stop(self) -> None:
         """Read what is there, and end."""
         self._stopped.set()
+
+
+def _high_watermarks(
+    bootstrap: str, partitions: list[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    """Look up where the log ends; the last stable offset may lack transactions just committed."""
+    with ottla.Client(bootstrap) as client:
+        latest = dict.fromkeys(partitions, "latest")
+        found = client.list_offsets(latest, isolation_level="read_uncommitted")
+        return {place: offset.offset for place, offset in found.items()}
 
 
 def run_workload(

@@ -48,7 +48,7 @@ class AsyncUserCalls(AsynchronousCalls):
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The credentials by user.
+            The credentials by user, sorted by mechanism.
 
         Raises:
             AuthorizationError: the principal may not describe the cluster.
