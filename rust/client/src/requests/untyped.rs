@@ -234,6 +234,7 @@ untyped! {
     AlterReplicaLogDirs: alter_replica_log_dirs::AlterReplicaLogDirsRequest;
     AlterShareGroupOffsets: alter_share_group_offsets::AlterShareGroupOffsetsRequest;
     AlterUserScramCredentials: alter_user_scram_credentials::AlterUserScramCredentialsRequest;
+    ApiVersions: api_versions::ApiVersionsRequest;
     ConsumerGroupDescribe: consumer_group_describe::ConsumerGroupDescribeRequest;
     CreateAcls: create_acls::CreateAclsRequest;
     CreateDelegationToken: create_delegation_token::CreateDelegationTokenRequest;
