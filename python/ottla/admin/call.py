@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from ottla.errors import InternalError, KafkaError
@@ -42,10 +42,11 @@ class Request:
     """
 
     api: str
-    body: Body
+    # Bodies may have secrets.
+    body: Body = field(repr=False)
     to: Destination = "any"
     changes: bool = False
-    older: tuple[Body, ...] = ()
+    older: tuple[Body, ...] = field(default=(), repr=False)
     max_version: int = 32767
 
 
@@ -60,7 +61,7 @@ class Response:
     """
 
     version: int
-    body: Body
+    body: Body = field(repr=False)
     is_repeated: bool
 
 

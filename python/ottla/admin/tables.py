@@ -1,7 +1,7 @@
 """Tables: lists of typed rows that convert to Arrow.
 
 Invariant: the columns of a table depend on the type of its rows alone, so that an empty one has
-them too.
+them too; they have no secrets: fields that ``repr`` leaves out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,17 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +40,7 @@ class Table(list[T], Generic[T]):
         self._row = row
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as a ``pyarrow.Table``, with a column for each field.
+        """Return the rows as a ``pyarrow.Table``, with a column for each field but secrets.
 
         Raises:
             ImportError: pyarrow is not installed.
@@ -46,7 +56,9 @@ def _fields(row: type) -> list[pa.Field[Any]]:
 
     hints = get_type_hints(row)
     return [
-        pa.field(field.name, _arrow_type(hints[field.name])) for field in dataclasses.fields(row)
+        pa.field(field.name, _arrow_type(hints[field.name]))
+        for field in dataclasses.fields(row)
+        if field.repr
     ]
 
 
@@ -62,6 +74,8 @@ def _arrow_type(hint: Any) -> pa.DataType:
     if origin in {Union, types.UnionType}:
         [inner] = [each for each in arguments if each is not type(None)]
         return _arrow_type(inner)
+    if origin is Literal:
+        return _arrow_type(type(arguments[0]))
     if origin in {list, tuple}:
         return pa.list_(_arrow_type(arguments[0]))
     if origin is dict:
