@@ -8,12 +8,7 @@ which encodes them and waits in Rust. ``items.py`` tries items again and collect
 
 from ottla.admin.acls import Acl, AclFilter
 from ottla.admin.clients import Admin, AsyncAdmin
-from ottla.admin.cluster import (
-    BrokerDescription,
-    ClusterDescription,
-    LogDirDescription,
-    ReplicaInLogDir,
-)
+from ottla.admin.cluster import BrokerDescription, ClusterDescription
 from ottla.admin.configs import (
     Alteration,
     Append,
@@ -25,6 +20,7 @@ from ottla.admin.configs import (
 from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.groups import GroupDescription, GroupListing, MemberDescription
 from ottla.admin.lag import PartitionLag
+from ottla.admin.log_dirs import LogDirDescription, ReplicaInLogDir
 from ottla.admin.offsets import PartitionOffset
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.quotas import QuotaEntity

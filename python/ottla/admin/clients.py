@@ -11,6 +11,7 @@ from ottla.admin.asynchronous.cluster import AsyncClusterCalls
 from ottla.admin.asynchronous.configs import AsyncConfigCalls
 from ottla.admin.asynchronous.group_offsets import AsyncGroupOffsetCalls
 from ottla.admin.asynchronous.groups import AsyncGroupCalls
+from ottla.admin.asynchronous.log_dirs import AsyncLogDirCalls
 from ottla.admin.asynchronous.offsets import AsyncOffsetCalls
 from ottla.admin.asynchronous.quotas import AsyncQuotaCalls
 from ottla.admin.asynchronous.topics import AsyncTopicCalls
@@ -20,6 +21,7 @@ from ottla.admin.blocking.cluster import ClusterCalls
 from ottla.admin.blocking.configs import ConfigCalls
 from ottla.admin.blocking.group_offsets import GroupOffsetCalls
 from ottla.admin.blocking.groups import GroupCalls
+from ottla.admin.blocking.log_dirs import LogDirCalls
 from ottla.admin.blocking.offsets import OffsetCalls
 from ottla.admin.blocking.quotas import QuotaCalls
 from ottla.admin.blocking.topics import TopicCalls
@@ -30,6 +32,7 @@ class Admin(
     TopicCalls,
     ConfigCalls,
     ClusterCalls,
+    LogDirCalls,
     OffsetCalls,
     GroupCalls,
     GroupOffsetCalls,
@@ -63,6 +66,7 @@ class AsyncAdmin(
     AsyncTopicCalls,
     AsyncConfigCalls,
     AsyncClusterCalls,
+    AsyncLogDirCalls,
     AsyncOffsetCalls,
     AsyncGroupCalls,
     AsyncGroupOffsetCalls,

@@ -1,21 +1,22 @@
-"""The cluster: its brokers and their log directories.
+"""The cluster and its brokers: describe them, and unregister brokers that are gone.
 
-Invariant: a log directory that a broker cannot use is in the result, with its error.
+Invariant: a plan to unregister a broker says whether it is alive and which replicas it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
-from ottla.admin.call import Body, Call, Destination, Request, Response
-from ottla.admin.destinations import broker_ids, by_destination, metadata
-from ottla.admin.items import Results, error_of
+from ottla.admin.call import Body, Call, Request
+from ottla.admin.destinations import ask_controller, metadata
+from ottla.admin.items import error_of
+from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError
 
-_UNSUPPORTED_VERSION = 35
+_UNSUPPORTED_VERSION, _BROKER_ID_NOT_REGISTERED = 35, 102
 
 
 @dataclass(frozen=True)
@@ -57,51 +58,6 @@ class ClusterDescription:
     authorized_operations: list[str] | None
 
 
-@dataclass(frozen=True)
-class ReplicaInLogDir:
-    """A replica in a log directory.
-
-    Attributes:
-        topic: its topic.
-        partition: its partition.
-        size: its size in bytes.
-        offset_lag: the number of records that it lacks.
-        is_future: whether it will replace the replica in another directory, when it has caught up.
-    """
-
-    topic: str
-    partition: int
-    size: int
-    offset_lag: int
-    is_future: bool
-
-
-@dataclass(frozen=True)
-class LogDirDescription:
-    """A log directory of a broker.
-
-    Attributes:
-        broker: the id of the broker.
-        path: its path.
-        error: Kafka's name of its error, such as ``KAFKA_STORAGE_ERROR``; None if it is usable.
-        total_bytes: the size of its disk; None before Kafka 3.3.
-        usable_bytes: how much of it is free; None before Kafka 3.3.
-        replicas: the replicas in it.
-    """
-
-    broker: int
-    path: str
-    error: str | None
-    total_bytes: int | None
-    usable_bytes: int | None
-    replicas: list[ReplicaInLogDir]
-
-    @property
-    def replica_bytes(self) -> int:
-        """The size of all replicas in it, in bytes."""
-        return sum(replica.size for replica in self.replicas)
-
-
 def _broker(body: Body) -> BrokerDescription:
     broker_id = body["broker_id"] if "broker_id" in body else body["node_id"]
     return BrokerDescription(
@@ -135,45 +91,24 @@ async def describe_cluster(
     )
 
 
-def _log_dir(broker: int, body: Body) -> LogDirDescription:
-    error = error_of(body)
-    total, usable = body.get("total_bytes", -1), body.get("usable_bytes", -1)
-    replicas = [
-        ReplicaInLogDir(
-            topic["name"],
-            each["partition_index"],
-            each["partition_size"],
-            each["offset_lag"],
-            each["is_future_key"],
-        )
-        for topic in body["topics"]
-        for each in topic["partitions"]
-    ]
-    return LogDirDescription(
-        broker,
-        body["log_dir"],
-        error.name if error else None,
-        total if total >= 0 else None,
-        usable if usable >= 0 else None,
-        sorted(replicas, key=lambda each: (each.topic, each.partition)),
+async def unregister_broker(call: Call, broker_id: int) -> None:
+    """Remove a broker from the cluster."""
+    await ask_controller(call, Request("UnregisterBroker", {"broker_id": broker_id}))
+
+
+async def plan_unregistration(call: Call, broker_id: int) -> Plan:
+    """Return whether the broker is alive and how many replicas it has."""
+    cluster = await describe_cluster(call, fenced=True, authorized_operations=False)
+    brokers = {each.id: each for each in cluster.brokers}
+    broker = brokers.get(broker_id)
+    # Before Kafka 4.0, only those that are alive are listed.
+    if broker is None and any(each.is_fenced is not None for each in cluster.brokers):
+        raise error_of_code(_BROKER_ID_NOT_REGISTERED, f"broker {broker_id}")
+    replicas = sum(
+        broker_id in partition["replica_nodes"]
+        for topic in (await metadata(call, None))["topics"]
+        for partition in topic["partitions"]
     )
-
-
-async def describe_log_dirs(
-    call: Call, brokers: Iterable[int] | None
-) -> Results[int, list[LogDirDescription]]:
-    """Describe the log directories of brokers, or of all."""
-    wanted = await broker_ids(call) if brokers is None else list(brokers)
-
-    async def find(pending: list[int]) -> dict[int, Destination]:
-        return {broker: broker for broker in pending}
-
-    def build(_: list[int]) -> Request:
-        return Request("DescribeLogDirs", {"topics": None})
-
-    def read(response: Response, asked: list[int]) -> Results[int, list[LogDirDescription]]:
-        [broker] = asked
-        error = error_of(response.body) if response.body.get("error_code") else None
-        return {broker: error or [_log_dir(broker, each) for each in response.body["results"]]}
-
-    return await by_destination(call, wanted, find, build, read)
+    state = "not alive" if broker is None or broker.is_fenced else "alive"
+    detail = f"it is {state} and has {replicas} replicas"
+    return Plan([PlannedChange("unregister", f"broker {broker_id}", detail)])

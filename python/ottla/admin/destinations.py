@@ -23,10 +23,21 @@ V = TypeVar("V")
 
 TopicPartition: TypeAlias = tuple[str, int]
 
+CONTROLLER_TIMEOUT_MS = 30_000
+"""How long a controller may work on a request."""
+
 _UNSUPPORTED_VERSION = 35
 _LEADER_NOT_AVAILABLE = 5
 _UNKNOWN_TOPIC_OR_PARTITION = 3
 _GROUP, _TRANSACTION = 0, 1
+
+
+def partitions_by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Return the numbers of partitions by topic."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        by_topic.setdefault(topic, []).append(partition)
+    return by_topic
 
 
 async def metadata(call: Call, topics: Sequence[str] | None) -> Body:
@@ -162,10 +173,35 @@ async def to_controller(
     read: Callable[[Response, list[K]], Mapping[K, V | KafkaError]],
     *,
     changes: bool = True,
+    authoritative: bool = True,
 ) -> Results[K, V]:
     """Send items to the controller until each has a final result."""
 
     async def find(pending: list[K]) -> dict[K, Destination | KafkaError]:
         return dict.fromkeys(pending, "controller")
 
-    return await by_destination(call, items, find, build, read, changes=changes, authoritative=True)
+    return await by_destination(
+        call, items, find, build, read, changes=changes, authoritative=authoritative
+    )
+
+
+async def ask_controller(
+    call: Call, request: Request, *, changes: bool = True, authoritative: bool = True
+) -> Body:
+    """Send one request to the controller until it has a final response.
+
+    Raises:
+        KafkaError: the error of the response.
+    """
+
+    def read(response: Response, _: list[None]) -> Results[None, Body]:
+        error = error_of(response.body, maybe_done=response.is_repeated)
+        return {None: error or response.body}
+
+    results = await to_controller(
+        call, [None], lambda _: request, read, changes=changes, authoritative=authoritative
+    )
+    result = results[None]
+    if isinstance(result, KafkaError):
+        raise result
+    return result

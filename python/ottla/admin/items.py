@@ -18,19 +18,23 @@ V = TypeVar("V")
 ItemErrors: TypeAlias = Literal["raise", "return"]
 Results: TypeAlias = dict[K, V | KafkaError]
 
-# UNKNOWN_TOPIC_OR_PARTITION and UNKNOWN_TOPIC_ID: brokers learn of a new topic one after the other,
-# so what one does not know is asked for again a few times, which takes less than a second.
-_UNKNOWN = frozenset({3, 100})
+# UNKNOWN_TOPIC_OR_PARTITION, DELEGATION_TOKEN_NOT_FOUND and UNKNOWN_TOPIC_ID: brokers learn of what
+# is new one after the other, so what one does not know is asked for again a few times, which takes
+# less than a second.
+_UNKNOWN = frozenset({3, 62, 100})
 _MAX_UNKNOWN = 3
 # Nothing was changed: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, COORDINATOR_LOAD_IN_PROGRESS,
 # COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR and THROTTLING_QUOTA_EXCEEDED. A controller that
 # resigns returns NOT_CONTROLLER although the change may be in its log.
 _REFUSED = frozenset({5, 6, 14, 15, 16, 89})
+# PREFERRED_LEADER_NOT_AVAILABLE and ELIGIBLE_LEADERS_NOT_AVAILABLE: no call waits for a broker to
+# come back.
+_LASTING = frozenset({80, 83})
 
 
 def is_repeated(error: KafkaError) -> bool:
     """Return whether what failed with the error code of a broker should be tried again."""
-    return error.retriable and error.code is not None and error.code not in _UNKNOWN
+    return error.retriable and error.code is not None and error.code not in _UNKNOWN | _LASTING
 
 
 def error_of(body: Body, *, maybe_done: bool = False, **place: Any) -> KafkaError | None:
@@ -65,14 +69,14 @@ async def until_final(
         authoritative: whether the controller responds, which knows all topics.
     """
     unknown = 0
-    results: Results[K, V] = dict.fromkeys(items, _left_out())
+    results: Results[K, V] = dict.fromkeys(items, left_out())
     pending = list(results)
     in_doubt: set[K] = set()
     while pending:
         tried = await attempt(pending)
         again: dict[K, KafkaError] = {}
         for item in pending:
-            result = results[item] = tried.get(item, _left_out())
+            result = results[item] = tried.get(item, left_out())
             if not isinstance(result, KafkaError):
                 continue
             if result.code in _UNKNOWN and not authoritative and unknown < _MAX_UNKNOWN:
@@ -97,7 +101,8 @@ async def until_final(
     return results
 
 
-def _left_out() -> KafkaError:
+def left_out() -> KafkaError:
+    """Return the error of an item that a response lacks."""
     return ProtocolError("the response lacks this item")
 
 

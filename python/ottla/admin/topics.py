@@ -13,6 +13,7 @@ from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import (
+    CONTROLLER_TIMEOUT_MS,
     TopicPartition,
     by_destination,
     leaders,
@@ -25,7 +26,6 @@ from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
 
 _NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-_CONTROLLER_TIMEOUT_MS = 30_000
 _LEADER_NOT_AVAILABLE = 5
 _TOPIC_AUTHORIZATION_FAILED = 29
 
@@ -219,7 +219,7 @@ async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, 
 
     def build(names: list[str]) -> Request:
         bodies = [by_name[name] for name in names]
-        return Request("CreateTopics", {"topics": bodies, "timeout_ms": _CONTROLLER_TIMEOUT_MS})
+        return Request("CreateTopics", {"topics": bodies, "timeout_ms": CONTROLLER_TIMEOUT_MS})
 
     results = await to_controller(call, by_name, build, read)
     created = [name for name, result in results.items() if result is None]
@@ -271,7 +271,7 @@ async def create_partitions(
 
     def build(topics: list[str]) -> Request:
         bodies = [{"name": name, "count": counts[name], "assignments": None} for name in topics]
-        body = {"topics": bodies, "timeout_ms": _CONTROLLER_TIMEOUT_MS}
+        body = {"topics": bodies, "timeout_ms": CONTROLLER_TIMEOUT_MS}
         return Request("CreatePartitions", body | {"validate_only": validate_only})
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
@@ -307,8 +307,8 @@ async def delete_topics(call: Call, names: Iterable[str], ids: Iterable[str]) ->
 
     def build(topics: list[str]) -> Request:
         states = [{"topic_id": topic} if topic in id_set else {"name": topic} for topic in topics]
-        body = {"topics": states, "timeout_ms": _CONTROLLER_TIMEOUT_MS}
-        by_name = {"topic_names": topics, "timeout_ms": _CONTROLLER_TIMEOUT_MS}
+        body = {"topics": states, "timeout_ms": CONTROLLER_TIMEOUT_MS}
+        by_name = {"topic_names": topics, "timeout_ms": CONTROLLER_TIMEOUT_MS}
         older = () if id_set else (by_name,)
         return Request("DeleteTopics", body, older=older)
 
@@ -352,7 +352,7 @@ async def delete_records(
             entry = {"partition_index": partition, "offset": offsets[topic, partition]}
             topics.setdefault(topic, []).append(entry)
         bodies = [{"name": name, "partitions": entries} for name, entries in topics.items()]
-        return Request("DeleteRecords", {"topics": bodies, "timeout_ms": _CONTROLLER_TIMEOUT_MS})
+        return Request("DeleteRecords", {"topics": bodies, "timeout_ms": CONTROLLER_TIMEOUT_MS})
 
     def read(response: Response, _: list[TopicPartition]) -> Results[TopicPartition, int]:
         return {

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 from ottla.admin import cluster
 from ottla.admin.calls import BlockingCalls
-from ottla.admin.cluster import ClusterDescription, LogDirDescription
-from ottla.admin.items import ItemErrors
-from ottla.errors import KafkaError
+from ottla.admin.cluster import ClusterDescription
+from ottla.admin.plan import Plan
 
 
 class ClusterCalls(BlockingCalls):
-    """Describes the cluster and its log directories."""
+    """Describes the cluster, and unregisters brokers."""
 
     def describe_cluster(
         self,
@@ -45,46 +43,43 @@ class ClusterCalls(BlockingCalls):
         )
 
     @overload
-    def describe_log_dirs(
-        self,
-        brokers: Iterable[int] | None = None,
-        *,
-        errors: Literal["raise"] = "raise",
-        timeout: float | None = None,
-    ) -> dict[int, list[LogDirDescription]]: ...
+    def unregister_broker(
+        self, broker_id: int, *, dry_run: Literal[False] = False, timeout: float | None = None
+    ) -> None: ...
     @overload
-    def describe_log_dirs(
-        self,
-        brokers: Iterable[int] | None = None,
-        *,
-        errors: Literal["return"],
-        timeout: float | None = None,
-    ) -> dict[int, list[LogDirDescription] | KafkaError]: ...
-    def describe_log_dirs(
-        self,
-        brokers: Iterable[int] | None = None,
-        *,
-        errors: ItemErrors = "raise",
-        timeout: float | None = None,
+    def unregister_broker(
+        self, broker_id: int, *, dry_run: Literal[True], timeout: float | None = None
+    ) -> Plan: ...
+    def unregister_broker(
+        self, broker_id: int, *, dry_run: bool = False, timeout: float | None = None
     ) -> Any:
-        """Describe the log directories of brokers: their disks, and the sizes of the replicas.
+        """Remove a broker that is gone from a cluster with KRaft.
+
+        Shut it down and reassign its replicas before: they stay assigned to it.
 
         Args:
-            brokers: the ids of the brokers. Default: all.
-            errors: what to do with the error of one broker: ``"raise"`` the first one, or
-                ``"return"`` each in place of the directories.
+            broker_id: its id.
+            dry_run: whether to change nothing, and return a plan that says whether the broker is
+                alive and how many replicas it has.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The directories by broker.
+            None; for a dry run the plan.
 
         Raises:
-            AuthorizationError: the principal may not describe the cluster.
-            TimeoutError: a broker did not respond in time, or does not exist.
+            AuthorizationError: the principal may not alter the cluster.
+            BrokerError: the broker is not registered; with ``maybe_done``, this call may have
+                removed it. Or the cluster uses ZooKeeper.
+            TimeoutError: the controller did not respond in time.
         """
-        return self._settle(
-            "describing log directories",
+        if dry_run:
+            return self._run(
+                "checking a broker",
+                timeout,
+                lambda call: cluster.plan_unregistration(call, broker_id),
+            )
+        return self._run(
+            "unregistering a broker",
             timeout,
-            errors,
-            lambda call: cluster.describe_log_dirs(call, brokers),
+            lambda call: cluster.unregister_broker(call, broker_id),
         )

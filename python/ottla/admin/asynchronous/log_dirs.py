@@ -1,0 +1,132 @@
+# Made by tools/async_admin.py from ../blocking/log_dirs.py: change that file.
+"""Calls about the log directories of brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, overload
+
+from ottla.admin import log_dirs
+from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.items import ItemErrors
+from ottla.admin.log_dirs import LogDirDescription, Replica
+from ottla.admin.plan import Plan
+from ottla.errors import KafkaError
+
+
+class AsyncLogDirCalls(AsynchronousCalls):
+    """Describes log directories, and moves replicas between them."""
+
+    @overload
+    async def describe_log_dirs(
+        self,
+        brokers: Iterable[int] | None = None,
+        *,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[int, list[LogDirDescription]]: ...
+    @overload
+    async def describe_log_dirs(
+        self,
+        brokers: Iterable[int] | None = None,
+        *,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[int, list[LogDirDescription] | KafkaError]: ...
+    async def describe_log_dirs(
+        self,
+        brokers: Iterable[int] | None = None,
+        *,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Describe the log directories of brokers: their disks, and the sizes of the replicas.
+
+        Args:
+            brokers: the ids of the brokers. Default: all.
+            errors: what to do with the error of one broker: ``"raise"`` the first one, or
+                ``"return"`` each in place of the directories.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The directories by broker.
+
+        Raises:
+            AuthorizationError: the principal may not describe the cluster.
+            TimeoutError: a broker did not respond in time, or does not exist.
+        """
+        return await self._settle(
+            "describing log directories",
+            timeout,
+            errors,
+            lambda call: log_dirs.describe_log_dirs(call, brokers),
+        )
+
+    @overload
+    async def alter_replica_log_dirs(
+        self,
+        paths: Mapping[Replica, str],
+        *,
+        dry_run: Literal[False] = False,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[Replica, bool]: ...
+    @overload
+    async def alter_replica_log_dirs(
+        self,
+        paths: Mapping[Replica, str],
+        *,
+        dry_run: Literal[False] = False,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[Replica, bool | KafkaError]: ...
+    @overload
+    async def alter_replica_log_dirs(
+        self,
+        paths: Mapping[Replica, str],
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def alter_replica_log_dirs(
+        self,
+        paths: Mapping[Replica, str],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Move replicas to other log directories of their brokers (KIP-113).
+
+        The brokers copy them in the background: ``describe_log_dirs`` shows the copies as future
+        replicas. The directory that a replica is in cancels its move.
+
+        Args:
+            paths: by ``(topic, partition, broker)``, the path of the directory.
+            dry_run: whether to change nothing, and return a plan with the sizes of the replicas.
+            errors: what to do with the error of one replica: ``"raise"`` the first one, or
+                ``"return"`` each in place of the result.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By replica, True if the broker moves it or it is there; False if the broker has no such
+            replica yet, and will create it there. For a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not alter the cluster.
+            BrokerError: a broker has no such directory, or it is offline.
+            TimeoutError: a broker did not respond in time, or does not exist.
+            UnknownTopicError: a topic or a partition does not exist.
+        """
+        if dry_run:
+            return await self._run(
+                "checking log directories",
+                timeout,
+                lambda call: log_dirs.plan_replica_log_dirs(call, paths),
+            )
+        return await self._settle(
+            "altering log directories",
+            timeout,
+            errors,
+            lambda call: log_dirs.alter_replica_log_dirs(call, paths),
+        )

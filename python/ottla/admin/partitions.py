@@ -1,0 +1,41 @@
+"""Partitions by topic and number, for operations that change single ones.
+
+Invariant: each partition that was asked for exists, or the error names the one that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ottla._core import error_of_code
+from ottla.admin.call import Call
+from ottla.admin.destinations import TopicPartition
+from ottla.admin.items import settle
+from ottla.admin.topics import PartitionDescription, describe_topics
+
+_UNKNOWN_TOPIC_OR_PARTITION = 3
+
+
+async def describe_partitions(
+    call: Call, places: Iterable[TopicPartition]
+) -> dict[TopicPartition, PartitionDescription]:
+    """Describe partitions.
+
+    Raises:
+        UnknownTopicError: one does not exist.
+    """
+    wanted = list(places)
+    names = dict.fromkeys(topic for topic, _ in wanted)
+    topics = settle(await describe_topics(call, names, authorized_operations=False), "raise")
+    known = {
+        (topic.name, each.partition): each for topic in topics.values() for each in topic.partitions
+    }
+    for topic, partition in wanted:
+        if (topic, partition) not in known:
+            raise error_of_code(_UNKNOWN_TOPIC_OR_PARTITION, topic=topic, partition=partition)
+    return {place: known[place] for place in wanted}
+
+
+def brokers_text(brokers: Iterable[int]) -> str:
+    """Return the ids of brokers, for plans."""
+    return ", ".join(map(str, brokers))
