@@ -24,6 +24,7 @@ from ottla.admin.log_dirs import LogDirDescription, ReplicaInLogDir
 from ottla.admin.offsets import PartitionOffset
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.quotas import QuotaEntity
+from ottla.admin.reassignments import PartitionReassignment
 from ottla.admin.resetting import Shift
 from ottla.admin.tables import Table
 from ottla.admin.topics import NewTopic, PartitionDescription, TopicDescription, TopicListing
@@ -51,6 +52,7 @@ __all__ = [
     "PartitionDescription",
     "PartitionLag",
     "PartitionOffset",
+    "PartitionReassignment",
     "Plan",
     "PlannedChange",
     "QuotaEntity",

@@ -14,6 +14,7 @@ from ottla.admin.asynchronous.groups import AsyncGroupCalls
 from ottla.admin.asynchronous.log_dirs import AsyncLogDirCalls
 from ottla.admin.asynchronous.offsets import AsyncOffsetCalls
 from ottla.admin.asynchronous.quotas import AsyncQuotaCalls
+from ottla.admin.asynchronous.reassignments import AsyncReassignmentCalls
 from ottla.admin.asynchronous.topics import AsyncTopicCalls
 from ottla.admin.asynchronous.users import AsyncUserCalls
 from ottla.admin.blocking.acls import AclCalls
@@ -24,6 +25,7 @@ from ottla.admin.blocking.groups import GroupCalls
 from ottla.admin.blocking.log_dirs import LogDirCalls
 from ottla.admin.blocking.offsets import OffsetCalls
 from ottla.admin.blocking.quotas import QuotaCalls
+from ottla.admin.blocking.reassignments import ReassignmentCalls
 from ottla.admin.blocking.topics import TopicCalls
 from ottla.admin.blocking.users import UserCalls
 
@@ -33,6 +35,7 @@ class Admin(
     ConfigCalls,
     ClusterCalls,
     LogDirCalls,
+    ReassignmentCalls,
     OffsetCalls,
     GroupCalls,
     GroupOffsetCalls,
@@ -67,6 +70,7 @@ class AsyncAdmin(
     AsyncConfigCalls,
     AsyncClusterCalls,
     AsyncLogDirCalls,
+    AsyncReassignmentCalls,
     AsyncOffsetCalls,
     AsyncGroupCalls,
     AsyncGroupOffsetCalls,

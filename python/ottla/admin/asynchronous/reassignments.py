@@ -1,0 +1,113 @@
+# Made by tools/async_admin.py from ../blocking/reassignments.py: change that file.
+"""Calls about reassignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
+
+from ottla.admin import reassignments
+from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.destinations import TopicPartition
+from ottla.admin.items import ItemErrors
+from ottla.admin.plan import Plan
+from ottla.admin.reassignments import PartitionReassignment
+from ottla.admin.tables import Table
+from ottla.errors import KafkaError
+
+
+class AsyncReassignmentCalls(AsynchronousCalls):
+    """Starts, cancels and lists reassignments."""
+
+    @overload
+    async def alter_partition_reassignments(
+        self,
+        targets: Mapping[TopicPartition, Sequence[int] | None],
+        *,
+        allow_replication_factor_change: bool = True,
+        dry_run: Literal[False] = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> dict[TopicPartition, KafkaError | None]: ...
+    @overload
+    async def alter_partition_reassignments(
+        self,
+        targets: Mapping[TopicPartition, Sequence[int] | None],
+        *,
+        allow_replication_factor_change: bool = True,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def alter_partition_reassignments(
+        self,
+        targets: Mapping[TopicPartition, Sequence[int] | None],
+        *,
+        allow_replication_factor_change: bool = True,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Move replicas of partitions to other brokers, or cancel that (KIP-455).
+
+        The brokers copy them in the background: ``list_partition_reassignments`` shows how far.
+
+        Args:
+            targets: by ``(topic, partition)``, the brokers that are to have a replica, the
+                preferred leader first; None cancels the reassignment in progress.
+            allow_replication_factor_change: whether the number of replicas may change; False needs
+                Kafka 4.1 (KIP-860).
+            dry_run: whether to change nothing, and return a plan with the bytes to copy.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            By partition, None for success or the error; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not alter the cluster.
+            BrokerError: a broker does not exist, there is nothing to cancel, or the number of
+                replicas would change though it may not.
+            ConfigError: the replicas of a partition are none, or name a broker twice.
+            TimeoutError: the controller did not respond in time.
+            UnknownTopicError: a topic or a partition does not exist.
+        """
+        if dry_run:
+            return await self._run(
+                "checking reassignments",
+                timeout,
+                lambda call: reassignments.plan_reassignments(
+                    call, targets, allow_replication_factor_change=allow_replication_factor_change
+                ),
+            )
+        return await self._settle(
+            "altering reassignments",
+            timeout,
+            errors,
+            lambda call: reassignments.alter_partition_reassignments(
+                call, targets, allow_replication_factor_change=allow_replication_factor_change
+            ),
+        )
+
+    async def list_partition_reassignments(
+        self, partitions: Iterable[TopicPartition] | None = None, *, timeout: float | None = None
+    ) -> Table[PartitionReassignment]:
+        """List the reassignments in progress, and how much is copied.
+
+        Args:
+            partitions: of these partitions, as ``(topic, partition)``. Default: all.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The reassignments, in the order of topics and partitions. A partition that is not being
+            reassigned, or does not exist, is left out.
+
+        Raises:
+            AuthorizationError: the principal may not describe the cluster.
+            TimeoutError: the controller did not respond in time.
+        """
+        return await self._run(
+            "listing reassignments",
+            timeout,
+            lambda call: reassignments.list_partition_reassignments(call, partitions),
+        )

@@ -1,0 +1,237 @@
+"""Reassignments: move replicas of partitions to other brokers, and show the progress (KIP-455).
+
+Invariant: a number of bytes is what brokers report, or None; it is never an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ottla._core import error_of_code
+from ottla.admin.call import Body, Call, Request, Response
+from ottla.admin.cluster import describe_cluster
+from ottla.admin.destinations import (
+    CONTROLLER_TIMEOUT_MS,
+    TopicPartition,
+    ask_controller,
+    metadata,
+    partitions_by_topic,
+    to_controller,
+)
+from ottla.admin.items import Results, error_of
+from ottla.admin.log_dirs import replica_sizes
+from ottla.admin.partitions import brokers_text, describe_partitions
+from ottla.admin.plan import Plan, PlannedChange
+from ottla.admin.tables import Table
+from ottla.errors import ConfigError, KafkaError
+
+_INVALID_REPLICATION_FACTOR, _INVALID_REPLICA_ASSIGNMENT = 38, 39
+_NO_REASSIGNMENT_IN_PROGRESS = 85
+
+
+@dataclass(frozen=True)
+class PartitionReassignment:
+    """A reassignment in progress.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition.
+        replicas: the ids of the brokers that have a replica, including those of the next two.
+        adding_replicas: the brokers that get a replica.
+        removing_replicas: the brokers that lose theirs, once the others have caught up.
+        copied_bytes: how many bytes the added replicas have; None if a broker does not tell.
+        total_bytes: how many they will have, by the size of the leader's replica; None if it does
+            not tell.
+    """
+
+    topic: str
+    partition: int
+    replicas: list[int]
+    adding_replicas: list[int]
+    removing_replicas: list[int]
+    copied_bytes: int | None
+    total_bytes: int | None
+
+    @property
+    def progress(self) -> float | None:
+        """The part that is copied, from 0 to 1; None if a broker does not tell."""
+        if self.copied_bytes is None or self.total_bytes is None:
+            return None
+        # A replica may still have what the leader has deleted.
+        return min(1.0, self.copied_bytes / self.total_bytes) if self.total_bytes else 1.0
+
+
+async def list_partition_reassignments(
+    call: Call, partitions: Iterable[TopicPartition] | None
+) -> Table[PartitionReassignment]:
+    """List the reassignments in progress, of partitions or of all."""
+    topics = None
+    if partitions is not None:
+        by_topic = partitions_by_topic(partitions)
+        topics = [{"name": name, "partition_indexes": found} for name, found in by_topic.items()]
+    body = {"timeout_ms": CONTROLLER_TIMEOUT_MS, "topics": topics}
+    listed = await ask_controller(call, Request("ListPartitionReassignments", body), changes=False)
+    ongoing = {
+        (topic["name"], each["partition_index"]): each
+        for topic in listed["topics"]
+        for each in topic["partitions"]
+    }
+    adding = {place: each["adding_replicas"] for place, each in ongoing.items()}
+    leader_sizes, copied = await _sizes(call, adding)
+    rows = []
+    for place, each in sorted(ongoing.items()):
+        size, copies = leader_sizes[place], copied[place].values()
+        rows.append(
+            PartitionReassignment(
+                *place,
+                each["replicas"],
+                each["adding_replicas"],
+                each["removing_replicas"],
+                None if None in copies else sum(filter(None, copies)),
+                None if size is None else size * len(copies),
+            )
+        )
+    return Table(PartitionReassignment, rows)
+
+
+async def _sizes(
+    call: Call, adding: Mapping[TopicPartition, Sequence[int]]
+) -> tuple[dict[TopicPartition, int | None], dict[TopicPartition, dict[int, int | None]]]:
+    """Return the sizes of the leaders' replicas, and those of added replicas by broker."""
+    if not adding:
+        return {}, {}
+    found = await metadata(call, sorted({topic for topic, _ in adding}))
+    leaders = {
+        (topic["name"], each["partition_index"]): each["leader_id"]
+        for topic in found["topics"]
+        for each in topic["partitions"]
+    }
+    leading = {place: (*place, leaders.get(place, -1)) for place in adding}
+    added = {place: [(*place, each) for each in brokers] for place, brokers in adding.items()}
+    replicas = [*leading.values(), *(each for more in added.values() for each in more)]
+    sizes = await replica_sizes(call, replicas, [each["node_id"] for each in found["brokers"]])
+    return (
+        {place: sizes[replica] for place, replica in leading.items()},
+        {place: {each[2]: sizes[each] for each in more} for place, more in added.items()},
+    )
+
+
+def _checked(targets: Mapping[TopicPartition, Sequence[int] | None]) -> None:
+    for (topic, partition), brokers in targets.items():
+        if brokers is not None and (not brokers or len(set(brokers)) < len(brokers)):
+            raise ConfigError(
+                f"{topic}-{partition}: the replicas are {list(brokers)}: expected one or more "
+                "brokers, each once; None cancels a reassignment"
+            )
+
+
+async def alter_partition_reassignments(
+    call: Call,
+    targets: Mapping[TopicPartition, Sequence[int] | None],
+    *,
+    allow_replication_factor_change: bool = True,
+) -> Results[TopicPartition, None]:
+    """Start reassignments, or cancel them."""
+    _checked(targets)
+
+    def build(pending: list[TopicPartition]) -> Request:
+        topics: dict[str, list[Body]] = {}
+        for topic, partition in pending:
+            brokers = targets[topic, partition]
+            replicas = None if brokers is None else list(brokers)
+            entry = {"partition_index": partition, "replicas": replicas}
+            topics.setdefault(topic, []).append(entry)
+        body = {
+            "timeout_ms": CONTROLLER_TIMEOUT_MS,
+            "allow_replication_factor_change": allow_replication_factor_change,
+            "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
+        }
+        return Request("AlterPartitionReassignments", body)
+
+    def read(response: Response, pending: list[TopicPartition]) -> Results[TopicPartition, None]:
+        if error := error_of(response.body):
+            return dict.fromkeys(pending, error)
+        return {
+            (topic["name"], each["partition_index"]): error_of(
+                each,
+                topic=topic["name"],
+                partition=each["partition_index"],
+                maybe_done=response.is_repeated,
+            )
+            for topic in response.body["responses"]
+            for each in topic["partitions"]
+        }
+
+    return await to_controller(call, targets, build, read)
+
+
+async def plan_reassignments(
+    call: Call,
+    targets: Mapping[TopicPartition, Sequence[int] | None],
+    *,
+    allow_replication_factor_change: bool,
+) -> Plan:
+    """Return the replicas before and after, and how many bytes have to be copied."""
+    _checked(targets)
+    partitions = await describe_partitions(call, targets)
+    ongoing = {
+        (each.topic, each.partition): each
+        for each in await list_partition_reassignments(call, targets)
+    }
+    cluster = await describe_cluster(call, fenced=True, authorized_operations=False)
+    brokers = {each.id for each in cluster.brokers}
+    added: dict[TopicPartition, list[int]] = {}
+    original: dict[TopicPartition, list[int]] = {}
+    for place, target in targets.items():
+        adding = ongoing[place].adding_replicas if place in ongoing else []
+        original[place] = [each for each in partitions[place].replicas if each not in adding]
+        if target is None and place not in ongoing:
+            raise _error(_NO_REASSIGNMENT_IN_PROGRESS, None, place)
+        if target is None:
+            continue
+        if unknown := [each for each in target if each not in brokers]:
+            message = f"no such broker: {brokers_text(unknown)}"
+            raise _error(_INVALID_REPLICA_ASSIGNMENT, message, place)
+        if not allow_replication_factor_change and len(target) != len(original[place]):
+            message = f"{len(original[place])} replicas would become {len(target)}"
+            raise _error(_INVALID_REPLICATION_FACTOR, message, place)
+        added[place] = [each for each in target if each not in original[place]]
+    leader_sizes, copied = await _sizes(call, added)
+    changes = []
+    for place, target in targets.items():
+        before, name = partitions[place].replicas, f"{place[0]}-{place[1]}"
+        if target is None:
+            changes.append(
+                PlannedChange(
+                    "cancel",
+                    f"reassignment of {name}",
+                    "",
+                    brokers_text(before),
+                    brokers_text(original[place]),
+                )
+            )
+        elif place in ongoing or list(target) != before:
+            detail = _copy(leader_sizes[place], copied[place])
+            after = brokers_text(target)
+            changes.append(
+                PlannedChange("reassign", f"partition {name}", detail, brokers_text(before), after)
+            )
+    return Plan(changes)
+
+
+def _error(code: int, message: str | None, place: TopicPartition) -> KafkaError:
+    return error_of_code(code, message, topic=place[0], partition=place[1])
+
+
+def _copy(leader_size: int | None, copied: Mapping[int, int | None]) -> str:
+    if not copied:
+        return "nothing to copy"
+    to = f"to {'broker' if len(copied) == 1 else 'brokers'} {brokers_text(copied)}"
+    missing = [
+        None if leader_size is None or size is None else max(0, leader_size - size)
+        for size in copied.values()
+    ]
+    if None in missing:
+        return f"copy an unknown number of bytes {to}"
+    return f"copy {sum(filter(None, missing)):,} bytes {to}"
