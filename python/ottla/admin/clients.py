@@ -9,6 +9,7 @@ from ottla import _core
 from ottla.admin.asynchronous.acls import AsyncAclCalls
 from ottla.admin.asynchronous.cluster import AsyncClusterCalls
 from ottla.admin.asynchronous.configs import AsyncConfigCalls
+from ottla.admin.asynchronous.elections import AsyncElectionCalls
 from ottla.admin.asynchronous.group_offsets import AsyncGroupOffsetCalls
 from ottla.admin.asynchronous.groups import AsyncGroupCalls
 from ottla.admin.asynchronous.log_dirs import AsyncLogDirCalls
@@ -20,6 +21,7 @@ from ottla.admin.asynchronous.users import AsyncUserCalls
 from ottla.admin.blocking.acls import AclCalls
 from ottla.admin.blocking.cluster import ClusterCalls
 from ottla.admin.blocking.configs import ConfigCalls
+from ottla.admin.blocking.elections import ElectionCalls
 from ottla.admin.blocking.group_offsets import GroupOffsetCalls
 from ottla.admin.blocking.groups import GroupCalls
 from ottla.admin.blocking.log_dirs import LogDirCalls
@@ -36,6 +38,7 @@ class Admin(
     ClusterCalls,
     LogDirCalls,
     ReassignmentCalls,
+    ElectionCalls,
     OffsetCalls,
     GroupCalls,
     GroupOffsetCalls,
@@ -71,6 +74,7 @@ class AsyncAdmin(
     AsyncClusterCalls,
     AsyncLogDirCalls,
     AsyncReassignmentCalls,
+    AsyncElectionCalls,
     AsyncOffsetCalls,
     AsyncGroupCalls,
     AsyncGroupOffsetCalls,
