@@ -44,6 +44,8 @@ class KafkaNode:
     main: str = "kafka.Kafka"
     # Formats KRaft's storage before the first start; None for ZooKeeper.
     cluster_id: str | None = None
+    # More arguments for that, such as those of a dynamic quorum.
+    format_arguments: Sequence[str] = ()
     _process: subprocess.Popen[bytes] | None = None
     _lifeline: IO[bytes] | None = None
 
@@ -74,6 +76,7 @@ class KafkaNode:
         if self.cluster_id is not None:
             format_storage = [java(), *self.jvm, "kafka.tools.StorageTool", "format"]
             format_storage += ["--ignore-formatted", "-t", self.cluster_id, "-c", str(config)]
+            format_storage += self.format_arguments
         serve = [*self.jvm, self.main, str(config)]
         script = _START_SCRIPT.replace("{format_storage}", shlex.join(format_storage))
         with self.log.open("ab") as log:

@@ -17,12 +17,14 @@ from ottla.admin.configs import (
     ConfigSynonym,
     Subtract,
 )
+from ottla.admin.features import FeaturesDescription, SupportedVersionRange
 from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.groups import GroupDescription, GroupListing, MemberDescription
 from ottla.admin.lag import PartitionLag
 from ottla.admin.log_dirs import LogDirDescription, ReplicaInLogDir
 from ottla.admin.offsets import PartitionOffset
 from ottla.admin.plan import Plan, PlannedChange
+from ottla.admin.quorum import QuorumDescription, QuorumReplica, RaftVoterEndpoint
 from ottla.admin.quotas import QuotaEntity
 from ottla.admin.reassignments import PartitionReassignment
 from ottla.admin.resetting import Shift
@@ -44,6 +46,7 @@ __all__ = [
     "ConfigResource",
     "ConfigSynonym",
     "DeletePassword",
+    "FeaturesDescription",
     "GroupDescription",
     "GroupListing",
     "LogDirDescription",
@@ -55,12 +58,16 @@ __all__ = [
     "PartitionReassignment",
     "Plan",
     "PlannedChange",
+    "QuorumDescription",
+    "QuorumReplica",
     "QuotaEntity",
+    "RaftVoterEndpoint",
     "ReplicaInLogDir",
     "ScramCredential",
     "SetPassword",
     "Shift",
     "Subtract",
+    "SupportedVersionRange",
     "Table",
     "TopicDescription",
     "TopicListing",

@@ -10,10 +10,12 @@ from ottla.admin.asynchronous.acls import AsyncAclCalls
 from ottla.admin.asynchronous.cluster import AsyncClusterCalls
 from ottla.admin.asynchronous.configs import AsyncConfigCalls
 from ottla.admin.asynchronous.elections import AsyncElectionCalls
+from ottla.admin.asynchronous.features import AsyncFeatureCalls
 from ottla.admin.asynchronous.group_offsets import AsyncGroupOffsetCalls
 from ottla.admin.asynchronous.groups import AsyncGroupCalls
 from ottla.admin.asynchronous.log_dirs import AsyncLogDirCalls
 from ottla.admin.asynchronous.offsets import AsyncOffsetCalls
+from ottla.admin.asynchronous.quorum import AsyncQuorumCalls
 from ottla.admin.asynchronous.quotas import AsyncQuotaCalls
 from ottla.admin.asynchronous.reassignments import AsyncReassignmentCalls
 from ottla.admin.asynchronous.topics import AsyncTopicCalls
@@ -22,10 +24,12 @@ from ottla.admin.blocking.acls import AclCalls
 from ottla.admin.blocking.cluster import ClusterCalls
 from ottla.admin.blocking.configs import ConfigCalls
 from ottla.admin.blocking.elections import ElectionCalls
+from ottla.admin.blocking.features import FeatureCalls
 from ottla.admin.blocking.group_offsets import GroupOffsetCalls
 from ottla.admin.blocking.groups import GroupCalls
 from ottla.admin.blocking.log_dirs import LogDirCalls
 from ottla.admin.blocking.offsets import OffsetCalls
+from ottla.admin.blocking.quorum import QuorumCalls
 from ottla.admin.blocking.quotas import QuotaCalls
 from ottla.admin.blocking.reassignments import ReassignmentCalls
 from ottla.admin.blocking.topics import TopicCalls
@@ -39,6 +43,8 @@ class Admin(
     LogDirCalls,
     ReassignmentCalls,
     ElectionCalls,
+    QuorumCalls,
+    FeatureCalls,
     OffsetCalls,
     GroupCalls,
     GroupOffsetCalls,
@@ -75,6 +81,8 @@ class AsyncAdmin(
     AsyncLogDirCalls,
     AsyncReassignmentCalls,
     AsyncElectionCalls,
+    AsyncQuorumCalls,
+    AsyncFeatureCalls,
     AsyncOffsetCalls,
     AsyncGroupCalls,
     AsyncGroupOffsetCalls,

@@ -1,0 +1,164 @@
+"""Calls about the KRaft quorum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, overload
+
+from ottla.admin import quorum
+from ottla.admin.calls import BlockingCalls
+from ottla.admin.plan import Plan
+from ottla.admin.quorum import QuorumDescription, RaftVoterEndpoint
+
+
+class QuorumCalls(BlockingCalls):
+    """Describes the KRaft quorum, and changes its voters."""
+
+    def describe_metadata_quorum(self, *, timeout: float | None = None) -> QuorumDescription:
+        """Describe the KRaft quorum: its leader, voters and observers (KIP-595).
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The quorum.
+
+        Raises:
+            AuthorizationError: the principal may not describe the cluster.
+            BrokerError: the brokers do not support it (before Kafka 3.3), or use ZooKeeper.
+            TimeoutError: the active controller did not respond in time.
+        """
+        return self._run(
+            "describing the quorum", timeout, lambda call: quorum.describe_metadata_quorum(call)
+        )
+
+    @overload
+    def add_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: str,
+        endpoints: Iterable[RaftVoterEndpoint],
+        *,
+        cluster_id: str | None = None,
+        dry_run: Literal[False] = False,
+        timeout: float | None = None,
+    ) -> None: ...
+    @overload
+    def add_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: str,
+        endpoints: Iterable[RaftVoterEndpoint],
+        *,
+        cluster_id: str | None = None,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    def add_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: str,
+        endpoints: Iterable[RaftVoterEndpoint],
+        *,
+        cluster_id: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Add a controller to the voters of a dynamic quorum (KIP-853).
+
+        Args:
+            voter_id: its ``node.id``.
+            directory_id: the id of its log directory, as ``describe_metadata_quorum`` shows it for
+                an observer.
+            endpoints: its addresses, one for each controller listener.
+            cluster_id: refuse the change if the cluster has another id. Default: not checked.
+            dry_run: whether to change nothing, and return a plan with the voters before and after.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not alter the cluster.
+            BrokerError: it is a voter; with ``maybe_done``, this call may have added it. Or the
+                quorum is static (``kraft.version`` 0), or the brokers do not support it (before
+                Kafka 3.9).
+            ConfigError: the directory id is malformed.
+            TimeoutError: the controller did not respond in time.
+        """
+        if dry_run:
+            return self._run(
+                "checking voters",
+                timeout,
+                lambda call: quorum.plan_voter(call, voter_id, directory_id, added=True),
+            )
+        return self._run(
+            "adding a voter",
+            timeout,
+            lambda call: quorum.add_raft_voter(
+                call, voter_id, directory_id, endpoints, cluster_id=cluster_id
+            ),
+        )
+
+    @overload
+    def remove_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: str,
+        *,
+        cluster_id: str | None = None,
+        dry_run: Literal[False] = False,
+        timeout: float | None = None,
+    ) -> None: ...
+    @overload
+    def remove_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: str,
+        *,
+        cluster_id: str | None = None,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    def remove_raft_voter(
+        self,
+        voter_id: int,
+        directory_id: str,
+        *,
+        cluster_id: str | None = None,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Remove a controller from the voters of a dynamic quorum (KIP-853).
+
+        Args:
+            voter_id: its ``node.id``.
+            directory_id: the id of its log directory, as ``describe_metadata_quorum`` shows it.
+            cluster_id: refuse the change if the cluster has another id. Default: not checked.
+            dry_run: whether to change nothing, and return a plan with the voters before and after.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not alter the cluster.
+            BrokerError: it is not a voter; with ``maybe_done``, this call may have removed it. Or
+                the quorum is static (``kraft.version`` 0), or the brokers do not support it (before
+                Kafka 3.9).
+            ConfigError: the directory id is malformed.
+            TimeoutError: the controller did not respond in time.
+        """
+        if dry_run:
+            return self._run(
+                "checking voters",
+                timeout,
+                lambda call: quorum.plan_voter(call, voter_id, directory_id, added=False),
+            )
+        return self._run(
+            "removing a voter",
+            timeout,
+            lambda call: quorum.remove_raft_voter(
+                call, voter_id, directory_id, cluster_id=cluster_id
+            ),
+        )
