@@ -9,14 +9,8 @@ which encodes them and waits in Rust. ``items.py`` tries items again and collect
 from ottla.admin.acls import Acl, AclFilter
 from ottla.admin.clients import Admin, AsyncAdmin
 from ottla.admin.cluster import BrokerDescription, ClusterDescription
-from ottla.admin.configs import (
-    Alteration,
-    Append,
-    ConfigEntry,
-    ConfigResource,
-    ConfigSynonym,
-    Subtract,
-)
+from ottla.admin.config_resources import ConfigResource
+from ottla.admin.configs import Alteration, Append, ConfigEntry, ConfigSynonym, Subtract
 from ottla.admin.features import FeaturesDescription, SupportedVersionRange
 from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.groups import GroupDescription, GroupListing, MemberDescription

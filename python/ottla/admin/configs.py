@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from ottla.admin.call import Body, Call, Destination, Request, Response
+from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.destinations import by_destination
 from ottla.admin.items import Results, error_of, settle
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError
 
-ResourceType: TypeAlias = Literal["topic", "broker", "broker_logger", "client_metrics", "group"]
-
-_TYPES: dict[ResourceType, int] = {
-    "topic": 2,
-    "broker": 4,
-    "broker_logger": 8,
-    "client_metrics": 16,
-    "group": 32,
-}
-_TYPE_OF_CODE = {code: name for name, code in _TYPES.items()}
 _SOURCES = {
     1: "DYNAMIC_TOPIC_CONFIG",
     2: "DYNAMIC_BROKER_CONFIG",
@@ -47,23 +38,6 @@ _VALUE_TYPES = {
     9: "PASSWORD",
 }
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
-
-
-@dataclass(frozen=True)
-class ConfigResource:
-    """What has a configuration.
-
-    Attributes:
-        type: ``topic``, ``broker``, ``broker_logger``, ``client_metrics`` or ``group``.
-        name: its name; for brokers the id, or ``""`` for the defaults of all brokers.
-    """
-
-    type: ResourceType
-    name: str
-
-    def __str__(self) -> str:
-        """Return the type and the name."""
-        return f"{self.type} {self.name}" if self.name else f"all {self.type}s"
 
 
 @dataclass(frozen=True)
@@ -137,17 +111,6 @@ Alteration: TypeAlias = str | Append | Subtract | None
 """A new value; None to return to the default; or an element to add or to remove."""
 
 
-def _resource_of(body: Body) -> ConfigResource:
-    return ConfigResource(_TYPE_OF_CODE[body["resource_type"]], body["resource_name"])
-
-
-def _body_of(resource: ConfigResource) -> Body:
-    if resource.type not in _TYPES:
-        expected = ", ".join(_TYPES)
-        raise ConfigError(f"{resource.type!r} has no configuration: expected one of {expected}")
-    return {"resource_type": _TYPES[resource.type], "resource_name": resource.name}
-
-
 async def _find(resources: list[ConfigResource]) -> dict[ConfigResource, Destination]:
     """Only a broker itself knows its configuration; all know the rest."""
     found: dict[ConfigResource, Destination] = {}
@@ -188,7 +151,7 @@ async def describe_configs(
 
     def build(group: list[ConfigResource]) -> Request:
         wanted = None if keys is None else list(keys)
-        described = [_body_of(each) | {"configuration_keys": wanted} for each in group]
+        described = [body_of(each) | {"configuration_keys": wanted} for each in group]
         body = {"resources": described, "include_synonyms": True}
         older = (body,) if documentation else ()
         return Request(
@@ -199,7 +162,7 @@ async def describe_configs(
         response: Response, _: list[ConfigResource]
     ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
         return {
-            _resource_of(each): error_of(each)
+            resource_of(each): error_of(each)
             or {entry.name: entry for entry in map(_entry, each["configs"])}
             for each in response.body["results"]
         }
@@ -229,14 +192,14 @@ async def alter_configs(
 
     def build(group: list[ConfigResource]) -> Request:
         altered = [
-            _body_of(each) | {"configs": [_alteration(*pair) for pair in alterations[each].items()]}
+            body_of(each) | {"configs": [_alteration(*pair) for pair in alterations[each].items()]}
             for each in group
         ]
         body = {"resources": altered, "validate_only": validate_only}
         return Request("IncrementalAlterConfigs", body)
 
     def read(response: Response, _: list[ConfigResource]) -> Results[ConfigResource, None]:
-        return {_resource_of(each): error_of(each) for each in response.body["responses"]}
+        return {resource_of(each): error_of(each) for each in response.body["responses"]}
 
     return await by_destination(call, alterations, _find, build, read, changes=not validate_only)
 

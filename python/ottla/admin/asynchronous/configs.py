@@ -6,16 +6,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
-from ottla.admin import configs
+from ottla.admin import config_resources, configs
 from ottla.admin.calls import AsynchronousCalls
-from ottla.admin.configs import Alteration, ConfigEntry, ConfigResource
+from ottla.admin.config_resources import ConfigResource, ResourceType
+from ottla.admin.configs import Alteration, ConfigEntry
 from ottla.admin.items import ItemErrors
 from ottla.admin.plan import Plan
+from ottla.admin.tables import Table
 from ottla.errors import KafkaError
 
 
 class AsyncConfigCalls(AsynchronousCalls):
-    """Describes and alters configurations."""
+    """Lists, describes and alters configurations."""
+
+    async def list_config_resources(
+        self, types: Iterable[ResourceType] | None = None, *, timeout: float | None = None
+    ) -> Table[ConfigResource]:
+        """List the resources that have a configuration (KIP-1142).
+
+        Args:
+            types: ``topic``, ``broker``, ``broker_logger``, ``client_metrics`` (subscriptions of
+                KIP-714) or ``group`` (groups that have a configuration of their own). Default: all.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The resources, sorted by type and name.
+
+        Raises:
+            AuthorizationError: the principal may not describe the cluster's configuration.
+            BrokerError: the brokers do not support it: client metrics need Kafka 3.7, other types
+                Kafka 4.1.
+            ConfigError: a type is unknown.
+            TimeoutError: no broker responded in time.
+        """
+        return await self._run(
+            "listing configuration resources",
+            timeout,
+            lambda call: config_resources.list_config_resources(call, types),
+        )
 
     @overload
     async def describe_configs(

@@ -1,0 +1,85 @@
+"""The resources that have a configuration: topics, brokers, their loggers, client metrics, groups.
+
+Invariant: a list is complete for the types that it is asked for, or the call is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ottla.admin.call import Body, Call, Request
+from ottla.admin.items import error_of
+from ottla.admin.tables import Table
+from ottla.errors import ConfigError
+
+ResourceType: TypeAlias = Literal["topic", "broker", "broker_logger", "client_metrics", "group"]
+
+_TYPES: dict[ResourceType, int] = {
+    "topic": 2,
+    "broker": 4,
+    "broker_logger": 8,
+    "client_metrics": 16,
+    "group": 32,
+}
+_TYPE_OF_CODE = {code: name for name, code in _TYPES.items()}
+
+
+@dataclass(frozen=True, order=True)
+class ConfigResource:
+    """What has a configuration.
+
+    Attributes:
+        type: ``topic``, ``broker``, ``broker_logger``, ``client_metrics`` or ``group``.
+        name: its name; for brokers the id, or ``""`` for the defaults of all brokers.
+    """
+
+    type: ResourceType
+    name: str
+
+    def __str__(self) -> str:
+        """Return the type and the name."""
+        return f"{self.type} {self.name}" if self.name else f"all {self.type}s"
+
+
+def resource_of(body: Body) -> ConfigResource:
+    """Return the resource that a response names."""
+    return ConfigResource(_TYPE_OF_CODE[body["resource_type"]], body["resource_name"])
+
+
+def body_of(resource: ConfigResource) -> Body:
+    """Return the form of a resource in requests.
+
+    Raises:
+        ConfigError: its type is unknown.
+    """
+    return {"resource_type": _code(resource.type), "resource_name": resource.name}
+
+
+def _code(resource_type: ResourceType) -> int:
+    if resource_type not in _TYPES:
+        expected = ", ".join(_TYPES)
+        raise ConfigError(f"{resource_type!r} has no configuration: expected one of {expected}")
+    return _TYPES[resource_type]
+
+
+async def list_config_resources(
+    call: Call, types: Iterable[ResourceType] | None
+) -> Table[ConfigResource]:
+    """List resources of types, or of all."""
+    codes = sorted({_code(each) for each in (_TYPES if types is None else types)})
+    # Before Kafka 4.1, the request is ListClientMetricsResources.
+    older: tuple[Body, ...] = ({},) if codes == [_TYPES["client_metrics"]] else ()
+    request = Request("ListConfigResources", {"resource_types": codes}, older=older)
+    body = (await call.ask(request)).body
+    if error := error_of(body):
+        raise error
+    found = [
+        ConfigResource(
+            _TYPE_OF_CODE[each.get("resource_type", _TYPES["client_metrics"])],
+            each["resource_name"],
+        )
+        for each in body["config_resources"]
+    ]
+    return Table(ConfigResource, sorted(found))
