@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -86,6 +87,12 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(
         lambda: admin.alter_client_quotas({QuotaEntity(user="a", ip="1.2.3.4"): {"x": 1.0}}),
         lambda: admin.describe_configs([ConfigResource("table", "t")]),  # type: ignore[arg-type]
         lambda: admin.describe_topics(["t"], timeout=-1),
+        lambda: admin.alter_partition_reassignments({("t", 0): [1, 1]}),
+        lambda: admin.alter_partition_reassignments({("t", 0): []}, dry_run=True),
+        lambda: admin.update_features({"x": 1}, downgrade="yes"),  # type: ignore[call-overload]
+        lambda: admin.create_delegation_token(owner="alice"),
+        lambda: admin.create_delegation_token(max_lifetime=timedelta(hours=-1)),
+        lambda: admin.list_config_resources(["table"]),  # type: ignore[list-item]
     ):
         with pytest.raises(errors.ConfigError):
             call()

@@ -6,7 +6,7 @@ a client that may use it; both by the names in `LISTENERS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,15 @@ class SecuredKafka:
         """Delete a SCRAM user."""
         self._alter(UserScramCredentialDeletion(name, mechanism))
 
+    def run_tool(self, main: str, config: Mapping[str, str], *arguments: str) -> str:
+        """Run a Java command of kafka-tools on the listener `sasl`."""
+        path = self._directory / "tool.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+        return self._cluster.run_tool(
+            main,
+            *("--bootstrap-server", self.at("sasl"), "--command-config", str(path), *arguments),
+        )
+
     def create_topic(self, name: str) -> None:
         """Create a topic of two partitions."""
         self._cluster.create_topic(name, 2, 1)
@@ -140,6 +149,7 @@ class SecuredKafka:
             ),
             "inter.broker.listener.name": "PLAINTEXT",
             "listener.name.mtls.ssl.client.auth": "required",
+            "delegation.token.secret.key": "the key of the brokers",
         }
         for name, (protocol, certificate) in LISTENERS.items():
             if certificate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -13,9 +13,9 @@ import ottla
 class _Blocking:
     """An ``AsyncAdmin`` whose calls wait for their results, on an event loop of its own."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, config: Mapping[str, Any] | None) -> None:
         self._loop = asyncio.new_event_loop()
-        self._admin = ottla.AsyncAdmin(bootstrap)
+        self._admin = ottla.AsyncAdmin(bootstrap, config)
 
     def __getattr__(self, name: str) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -33,13 +33,15 @@ class _Blocking:
 
 
 @contextmanager
-def admin_of_kind(kind: str, bootstrap: str) -> Iterator[ottla.Admin]:
+def admin_of_kind(
+    kind: str, bootstrap: str, config: Mapping[str, Any] | None = None
+) -> Iterator[ottla.Admin]:
     """Yield an ``Admin`` for ``sync``; for ``asyncio`` an ``AsyncAdmin`` that is called as one."""
     if kind == "sync":
-        with ottla.Admin(bootstrap) as admin:
+        with ottla.Admin(bootstrap, config) as admin:
             yield admin
     else:
-        asynchronous = _Blocking(bootstrap)
+        asynchronous = _Blocking(bootstrap, config)
         try:
             yield cast(ottla.Admin, asynchronous)
         finally:

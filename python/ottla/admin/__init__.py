@@ -11,6 +11,7 @@ from ottla.admin.clients import Admin, AsyncAdmin
 from ottla.admin.cluster import BrokerDescription, ClusterDescription
 from ottla.admin.config_resources import ConfigResource
 from ottla.admin.configs import Alteration, Append, ConfigEntry, ConfigSynonym, Subtract
+from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.features import FeaturesDescription, SupportedVersionRange
 from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.groups import GroupDescription, GroupListing, MemberDescription
@@ -39,6 +40,7 @@ __all__ = [
     "ConfigEntry",
     "ConfigResource",
     "ConfigSynonym",
+    "DelegationToken",
     "DeletePassword",
     "FeaturesDescription",
     "GroupDescription",

@@ -9,6 +9,7 @@ from ottla import _core
 from ottla.admin.asynchronous.acls import AsyncAclCalls
 from ottla.admin.asynchronous.cluster import AsyncClusterCalls
 from ottla.admin.asynchronous.configs import AsyncConfigCalls
+from ottla.admin.asynchronous.delegation_tokens import AsyncDelegationTokenCalls
 from ottla.admin.asynchronous.elections import AsyncElectionCalls
 from ottla.admin.asynchronous.features import AsyncFeatureCalls
 from ottla.admin.asynchronous.group_offsets import AsyncGroupOffsetCalls
@@ -23,6 +24,7 @@ from ottla.admin.asynchronous.users import AsyncUserCalls
 from ottla.admin.blocking.acls import AclCalls
 from ottla.admin.blocking.cluster import ClusterCalls
 from ottla.admin.blocking.configs import ConfigCalls
+from ottla.admin.blocking.delegation_tokens import DelegationTokenCalls
 from ottla.admin.blocking.elections import ElectionCalls
 from ottla.admin.blocking.features import FeatureCalls
 from ottla.admin.blocking.group_offsets import GroupOffsetCalls
@@ -51,6 +53,7 @@ class Admin(
     AclCalls,
     UserCalls,
     QuotaCalls,
+    DelegationTokenCalls,
     _core.Admin,
 ):
     """A client that manages a cluster: topics, configurations, groups, ACLs, users and more.
@@ -89,6 +92,7 @@ class AsyncAdmin(
     AsyncAclCalls,
     AsyncUserCalls,
     AsyncQuotaCalls,
+    AsyncDelegationTokenCalls,
     _core.AsyncAdmin,
 ):
     """``Admin`` for asyncio.

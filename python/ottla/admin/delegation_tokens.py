@@ -1,0 +1,144 @@
+"""Delegation tokens: create, renew, expire and describe them (KIP-48, KIP-373).
+
+Invariant: the HMAC, which is the password of a token, is in no ``repr``, error or log.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from ottla.admin.call import Body, Call, Destination, Request, Response
+from ottla.admin.destinations import ask_controller, by_destination
+from ottla.admin.items import Results, error_of
+from ottla.admin.tables import Table
+from ottla.errors import ConfigError, KafkaError
+
+_DEFAULT = -1
+_AT_ONCE = -1
+
+
+@dataclass(frozen=True)
+class DelegationToken:
+    """A delegation token: with it, a client logs in as its owner.
+
+    A client logs in by SCRAM with ``token_id`` as the user name, ``password`` as the password, and
+    ``tokenauth=true`` in ``sasl.jaas.config``.
+
+    Attributes:
+        token_id: its id.
+        owner: the principal that it stands for, such as ``User:alice``.
+        requester: the principal that created it; None before Kafka 3.3.
+        renewers: the principals that may renew it and let it expire, besides the owner.
+        issue_timestamp_ms: when it was created, in ms since 1970.
+        expiry_timestamp_ms: when it expires unless it is renewed.
+        max_timestamp_ms: when it expires for good.
+        hmac: the HMAC; it is not printed.
+    """
+
+    token_id: str
+    owner: str
+    requester: str | None
+    renewers: list[str]
+    issue_timestamp_ms: int
+    expiry_timestamp_ms: int
+    max_timestamp_ms: int
+    hmac: bytes = field(repr=False)
+
+    @property
+    def password(self) -> str:
+        """The HMAC in base64, as a password."""
+        return base64.b64encode(self.hmac).decode()
+
+
+def _principal(text: str) -> Body:
+    kind, colon, name = text.partition(":")
+    if not (kind and colon and name):
+        raise ConfigError(f"{text!r} is not a principal: expected one such as User:alice")
+    return {"principal_type": kind, "principal_name": name}
+
+
+def _text(body: Body, prefix: str = "principal") -> str:
+    return f"{body[f'{prefix}_type']}:{body[f'{prefix}_name']}"
+
+
+def _milliseconds(duration: timedelta | None, what: str, default: int) -> int:
+    if duration is None:
+        return default
+    if duration <= timedelta():
+        raise ConfigError(f"{what} is {duration}: expected a time that is not over")
+    return int(duration.total_seconds() * 1000)
+
+
+def _token(body: Body, renewers: Iterable[str], suffix: str) -> DelegationToken:
+    requester = "token_requester_principal"
+    return DelegationToken(
+        body["token_id"],
+        _text(body),
+        _text(body, requester) if f"{requester}_name" in body else None,
+        list(renewers),
+        body[f"issue_timestamp{suffix}"],
+        body[f"expiry_timestamp{suffix}"],
+        body[f"max_timestamp{suffix}"],
+        body["hmac"],
+    )
+
+
+async def create_delegation_token(
+    call: Call, *, owner: str | None, renewers: Iterable[str], max_lifetime: timedelta | None
+) -> DelegationToken:
+    """Create a token."""
+    allowed = list(renewers)
+    body: Body = {
+        "renewers": list(map(_principal, allowed)),
+        "max_lifetime_ms": _milliseconds(max_lifetime, "max_lifetime", _DEFAULT),
+    }
+    if owner is not None:
+        body |= {f"owner_{name}": value for name, value in _principal(owner).items()}
+    response = await ask_controller(call, Request("CreateDelegationToken", body))
+    return _token(response, allowed, "_ms")
+
+
+async def renew_delegation_token(call: Call, hmac: bytes, period: timedelta | None) -> int:
+    """Renew a token; return when it expires."""
+    body = {"hmac": hmac, "renew_period_ms": _milliseconds(period, "period", _DEFAULT)}
+    request = Request("RenewDelegationToken", body)
+    # The controller, too, learns of a token a moment after it has created it.
+    response = await ask_controller(call, request, authoritative=False)
+    expiry: int = response["expiry_timestamp_ms"]
+    return expiry
+
+
+async def expire_delegation_token(call: Call, hmac: bytes, period: timedelta | None) -> int:
+    """Let a token expire at once, or after a time; return when."""
+    body = {"hmac": hmac, "expiry_time_period_ms": _milliseconds(period, "period", _AT_ONCE)}
+    request = Request("ExpireDelegationToken", body)
+    response = await ask_controller(call, request, authoritative=False)
+    expiry: int = response["expiry_timestamp_ms"]
+    return expiry
+
+
+async def describe_delegation_token(
+    call: Call, owners: Iterable[str] | None
+) -> Table[DelegationToken]:
+    """Return tokens of owners, or all."""
+    wanted = None if owners is None else list(map(_principal, owners))
+
+    async def find(_: list[None]) -> dict[None, Destination]:
+        return {None: "any"}
+
+    def build(_: list[None]) -> Request:
+        return Request("DescribeDelegationToken", {"owners": wanted})
+
+    def read(response: Response, _: list[None]) -> Results[None, list[DelegationToken]]:
+        tokens = [
+            _token(each, map(_text, each["renewers"]), "") for each in response.body["tokens"]
+        ]
+        return {None: error_of(response.body) or tokens}
+
+    result = (await by_destination(call, [None], find, build, read))[None]
+    if isinstance(result, KafkaError):
+        raise result
+    return Table(DelegationToken, sorted(result, key=lambda each: each.token_id))

@@ -1,0 +1,131 @@
+"""Admin's calls about delegation tokens, on a broker with SASL; its own tool shows the same."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its __all__
+    ScramMechanism,
+)
+
+import ottla
+from ottla import errors
+from ottla.admin import DelegationToken
+from tests.security.conftest import SecuredKafka
+from tests.support.admins import admin_of_kind
+from tests.support.kafka_admin import wait_until
+
+pytestmark = pytest.mark.cluster
+
+TOOL = "org.apache.kafka.tools.DelegationTokenCommand"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+NAME, PASSWORD = "tina", "a-password"
+ME = f"User:{NAME}"
+HOUR_MS = 3_600_000
+
+
+def login(user: str, password: str, option: str = "") -> dict[str, str]:
+    """Return the configuration of a client that logs in by SCRAM."""
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.jaas.config": f'{SCRAM} required username="{user}" password="{password}"{option};',
+    }
+
+
+LOGIN = login(NAME, PASSWORD)
+
+
+@pytest.fixture(scope="module")
+def broker(secured: SecuredKafka) -> SecuredKafka:
+    secured.add_user(NAME, PASSWORD, ScramMechanism.SCRAM_SHA_256)
+    return secured
+
+
+@pytest.fixture(params=["sync", "asyncio"])
+def admin(request: pytest.FixtureRequest, broker: SecuredKafka) -> Iterator[ottla.Admin]:
+    with admin_of_kind(request.param, broker.at("sasl"), LOGIN) as admin:
+        yield admin
+
+
+def described(admin: ottla.Admin, token: DelegationToken) -> list[DelegationToken]:
+    return [each for each in admin.describe_delegation_token() if each.token_id == token.token_id]
+
+
+def test_a_token_lives(
+    admin: ottla.Admin, broker: SecuredKafka, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    before = time.time() * 1000
+    token = admin.create_delegation_token(
+        renewers=["User:bob", "User:carol"], max_lifetime=timedelta(hours=3)
+    )
+    assert (token.owner, token.requester) == (ME, ME)
+    assert token.renewers == ["User:bob", "User:carol"]
+    assert before - 60_000 < token.issue_timestamp_ms < before + 60_000
+    assert token.max_timestamp_ms == token.issue_timestamp_ms + 3 * HOUR_MS
+    assert token.expiry_timestamp_ms <= token.max_timestamp_ms
+    wait_until(lambda: described(admin, token) == [token], lambda: "the token is described")
+    assert admin.describe_delegation_token(["User:nobody"]) == []
+    rows = admin.describe_delegation_token([ME])
+    assert token in rows
+    assert "hmac" not in rows.to_arrow().column_names
+
+    # With the token, a client logs in as its owner.
+    token_login = login(token.token_id, token.password, ' tokenauth="true"')
+    with ottla.Admin(broker.at("sasl"), token_login) as as_owner:
+        assert as_owner.list_topics() is not None
+        with pytest.raises(errors.BrokerError) as raised:
+            as_owner.create_delegation_token()
+        assert raised.value.name == "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"
+
+    soon = admin.renew_delegation_token(token.hmac, period=timedelta(hours=1))
+    assert before < soon < token.issue_timestamp_ms + 2 * HOUR_MS
+    assert admin.renew_delegation_token(token.hmac) == token.max_timestamp_ms
+    later = admin.expire_delegation_token(token.hmac, period=timedelta(hours=2))
+    wait_until(
+        lambda: [each.expiry_timestamp_ms for each in described(admin, token)] == [later],
+        lambda: "the new expiry is described",
+    )
+    shown = broker.run_tool(TOOL, LOGIN, "--describe", "--owner-principal", ME)
+    [line] = [each for each in shown.splitlines() if each.startswith(token.token_id)]
+    assert token.password in line
+    assert "User:bob" in line
+    assert "User:carol" in line
+
+    assert admin.expire_delegation_token(token.hmac) < later
+    wait_until(lambda: described(admin, token) == [], lambda: "the token is gone")
+    with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_NOT_FOUND") as gone:
+        admin.renew_delegation_token(token.hmac)
+    for text in (repr(token), str(token), repr(rows), str(gone.value), caplog.text):
+        for secret in (token.password, token.hmac.hex(), repr(token.hmac)[2:-1]):
+            assert secret not in text
+
+
+def test_a_token_of_another(admin: ottla.Admin) -> None:
+    token = admin.create_delegation_token(owner="User:dave", renewers=[ME])
+    assert (token.owner, token.requester) == ("User:dave", ME)
+    wait_until(lambda: described(admin, token) == [token], lambda: "the token is described")
+    assert admin.describe_delegation_token(["User:dave"]) == [token]
+    admin.expire_delegation_token(token.hmac)
+
+
+def test_mistakes(admin: ottla.Admin, broker: SecuredKafka) -> None:
+    for call in (
+        lambda: admin.create_delegation_token(owner=NAME),
+        lambda: admin.create_delegation_token(renewers=["User:"]),
+        lambda: admin.create_delegation_token(max_lifetime=timedelta()),
+        lambda: admin.renew_delegation_token(b"x", period=timedelta(hours=-1)),
+        lambda: admin.describe_delegation_token(["nobody"]),
+    ):
+        with pytest.raises(errors.ConfigError):
+            call()
+    with (
+        ottla.Admin(broker.at("plaintext")) as nobody,
+        pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"),
+    ):
+        nobody.create_delegation_token()
