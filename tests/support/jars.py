@@ -46,3 +46,11 @@ def java() -> str:
             "no Java on PATH: `tools/prerequisites.sh test` tells how to install it"
         )
     return found
+
+
+def java_source(name: str) -> list[str]:
+    """Return the command that runs a Java program of this folder with Kafka's classes."""
+    # By default, Log4j prints errors to standard output, which is parsed.
+    quiet = ["-Dorg.apache.logging.log4j.level=OFF", "-Xmx256m", "-XX:TieredStopAtLevel=1"]
+    source = REPOSITORY / "tests" / "support" / name
+    return [java(), *quiet, "-cp", f"{jar_directory('brokers')}/*", str(source)]

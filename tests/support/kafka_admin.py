@@ -22,7 +22,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
 )
 from confluent_kafka.cimpl import NewTopic
 
-from tests.support.jars import REPOSITORY, jar_directory, java
+from tests.support.jars import java_source
 
 # Timeouts in seconds of a request and of a wait: CI machines are slow and pause for seconds.
 _REQUEST_TIMEOUT = 20.0
@@ -176,7 +176,7 @@ class KafkaAdmin:
                     started.set()
 
         with subprocess.Popen(
-            [*_java_source("MoveLeaders.java"), self._bootstrap, milliseconds, *topics],
+            [*java_source("MoveLeaders.java"), self._bootstrap, milliseconds, *topics],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -210,7 +210,7 @@ class KafkaAdmin:
         self._verify_transactions(leader, verify=False)
         try:
             subprocess.run(
-                [*_java_source("HangingTransaction.java"), *arguments, *values],
+                [*java_source("HangingTransaction.java"), *arguments, *values],
                 check=True,
                 timeout=_WAIT_TIMEOUT,
             )
@@ -275,10 +275,3 @@ def wait_until(
 def _connect(bootstrap: str) -> AdminClient:
     # Tests kill brokers all the time: librdkafka's log lines about them are noise.
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-
-
-def _java_source(name: str) -> list[str]:
-    # By default, Log4j prints errors to standard output, which is parsed here.
-    quiet = ["-Dorg.apache.logging.log4j.level=OFF", "-Xmx256m", "-XX:TieredStopAtLevel=1"]
-    source = REPOSITORY / "tests" / "support" / name
-    return [java(), *quiet, "-cp", f"{jar_directory('brokers')}/*", str(source)]

@@ -27,6 +27,7 @@ SETTINGS = {
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
     # Groups are stable at once.
     "group.initial.rebalance.delay.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
     # Leaders move only when a test moves them.
     "auto.leader.rebalance.enable": "false",
     "controlled.shutdown.enable": "true",

@@ -13,8 +13,9 @@ from ottla.admin.config_resources import ConfigResource
 from ottla.admin.configs import Alteration, Append, ConfigEntry, ConfigSynonym, Subtract
 from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.features import FeaturesDescription, SupportedVersionRange
+from ottla.admin.group_descriptions import GroupDescription, MemberDescription
 from ottla.admin.group_offsets import CommittedOffset
-from ottla.admin.groups import GroupDescription, GroupListing, MemberDescription
+from ottla.admin.groups import GroupListing
 from ottla.admin.lag import PartitionLag
 from ottla.admin.log_dirs import LogDirDescription, ReplicaInLogDir
 from ottla.admin.offsets import PartitionOffset
@@ -23,6 +24,13 @@ from ottla.admin.quorum import QuorumDescription, QuorumReplica, RaftVoterEndpoi
 from ottla.admin.quotas import QuotaEntity
 from ottla.admin.reassignments import PartitionReassignment
 from ottla.admin.resetting import Shift
+from ottla.admin.share_group_offsets import ShareGroupOffset
+from ottla.admin.streams_groups import (
+    StreamsMember,
+    StreamsSubtopology,
+    StreamsTasks,
+    StreamsTopology,
+)
 from ottla.admin.tables import Table
 from ottla.admin.topics import NewTopic, PartitionDescription, TopicDescription, TopicListing
 from ottla.admin.users import DeletePassword, ScramCredential, SetPassword
@@ -61,7 +69,12 @@ __all__ = [
     "ReplicaInLogDir",
     "ScramCredential",
     "SetPassword",
+    "ShareGroupOffset",
     "Shift",
+    "StreamsMember",
+    "StreamsSubtopology",
+    "StreamsTasks",
+    "StreamsTopology",
     "Subtract",
     "SupportedVersionRange",
     "Table",

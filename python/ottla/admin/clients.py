@@ -19,6 +19,7 @@ from ottla.admin.asynchronous.offsets import AsyncOffsetCalls
 from ottla.admin.asynchronous.quorum import AsyncQuorumCalls
 from ottla.admin.asynchronous.quotas import AsyncQuotaCalls
 from ottla.admin.asynchronous.reassignments import AsyncReassignmentCalls
+from ottla.admin.asynchronous.share_group_offsets import AsyncShareGroupOffsetCalls
 from ottla.admin.asynchronous.topics import AsyncTopicCalls
 from ottla.admin.asynchronous.users import AsyncUserCalls
 from ottla.admin.blocking.acls import AclCalls
@@ -34,6 +35,7 @@ from ottla.admin.blocking.offsets import OffsetCalls
 from ottla.admin.blocking.quorum import QuorumCalls
 from ottla.admin.blocking.quotas import QuotaCalls
 from ottla.admin.blocking.reassignments import ReassignmentCalls
+from ottla.admin.blocking.share_group_offsets import ShareGroupOffsetCalls
 from ottla.admin.blocking.topics import TopicCalls
 from ottla.admin.blocking.users import UserCalls
 
@@ -50,6 +52,7 @@ class Admin(
     OffsetCalls,
     GroupCalls,
     GroupOffsetCalls,
+    ShareGroupOffsetCalls,
     AclCalls,
     UserCalls,
     QuotaCalls,
@@ -89,6 +92,7 @@ class AsyncAdmin(
     AsyncOffsetCalls,
     AsyncGroupCalls,
     AsyncGroupOffsetCalls,
+    AsyncShareGroupOffsetCalls,
     AsyncAclCalls,
     AsyncUserCalls,
     AsyncQuotaCalls,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from ottla.admin.call import Call
 from ottla.admin.destinations import TopicPartition
+from ottla.admin.group_descriptions import MemberDescription, describe_groups
 from ottla.admin.group_offsets import list_group_offsets
-from ottla.admin.groups import MemberDescription, describe_groups
 from ottla.admin.items import settle
 from ottla.admin.offsets import IsolationLevel, OffsetSpec, PartitionOffset, list_offsets
 from ottla.admin.tables import Table

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
+from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.calls import BlockingCalls
-from ottla.admin.groups import GroupDescription, GroupListing
+from ottla.admin.group_descriptions import GroupDescription
+from ottla.admin.groups import GroupListing
 from ottla.admin.items import ItemErrors
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -91,7 +93,7 @@ class GroupCalls(BlockingCalls):
             "describing groups",
             timeout,
             errors,
-            lambda call: group_operations.describe_groups(
+            lambda call: group_descriptions.describe_groups(
                 call, groups, authorized_operations=authorized_operations
             ),
         )

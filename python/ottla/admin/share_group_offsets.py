@@ -1,0 +1,182 @@
+"""The start offsets of share groups (KIP-932): list, alter and delete them.
+
+Invariant: offsets change for groups without members only; the coordinator refuses others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ottla._core import error_of_code
+from ottla.admin.call import Body, Call, Request, Response
+from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
+from ottla.admin.items import Results, error_of, is_repeated, left_out, settle
+from ottla.admin.offsets import list_offsets
+from ottla.admin.plan import Plan, PlannedChange
+from ottla.errors import KafkaError
+
+K = TypeVar("K", bound=Hashable)
+
+_UNKNOWN_TOPIC_OR_PARTITION = 3
+
+
+@dataclass(frozen=True)
+class ShareGroupOffset:
+    """Where a share group starts in a partition: its records before that are done.
+
+    Attributes:
+        start_offset: the offset of the first record that may be delivered.
+        leader_epoch: the leader epoch that was known then; None if unknown.
+        lag: the number of records that are not done (KIP-1226); None if unknown or the broker does
+            not tell (before Kafka 4.2).
+    """
+
+    start_offset: int
+    leader_epoch: int | None
+    lag: int | None
+
+
+async def list_share_group_offsets(
+    call: Call, groups: Iterable[str]
+) -> Results[str, dict[TopicPartition, ShareGroupOffset]]:
+    """List the start offsets of share groups."""
+
+    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
+        return await group_coordinators(call, pending)
+
+    def build(pending: list[str]) -> Request:
+        wanted = [{"group_id": group, "topics": None} for group in pending]
+        return Request("DescribeShareGroupOffsets", {"groups": wanted})
+
+    def read(
+        response: Response, _: list[str]
+    ) -> Results[str, dict[TopicPartition, ShareGroupOffset]]:
+        return {each["group_id"]: _offsets_of(each) for each in response.body["groups"]}
+
+    return await by_destination(call, groups, find, build, read)
+
+
+def _some(number: int) -> int | None:
+    return number if number >= 0 else None
+
+
+def _offsets_of(body: Body) -> dict[TopicPartition, ShareGroupOffset] | KafkaError:
+    if error := error_of(body):
+        return error
+    offsets = {}
+    for topic in body["topics"]:
+        for each in topic["partitions"]:
+            place = topic["topic_name"], each["partition_index"]
+            if error := error_of(each, topic=place[0], partition=place[1]):
+                return error
+            # A partition that no member has read yet has no offset.
+            if each["start_offset"] >= 0:
+                offsets[place] = ShareGroupOffset(
+                    each["start_offset"], _some(each["leader_epoch"]), _some(each.get("lag", -1))
+                )
+    return dict(sorted(offsets.items()))
+
+
+async def _change(
+    call: Call,
+    group: str,
+    request: Request,
+    items: Iterable[K],
+    read_items: Callable[[Body], Results[K, None]],
+) -> Results[K, None]:
+    """Send a change of a group's offsets; the results are by item."""
+
+    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
+        return await group_coordinators(call, pending)
+
+    def read(response: Response, _: list[str]) -> Results[str, Results[K, None]]:
+        if error := error_of(response.body):
+            return {group: error}
+        results = read_items(response.body)
+        # The group has one coordinator, so its items are tried again together.
+        again = [error for error in results.values() if error and is_repeated(error)]
+        return {group: again[0] if again else results}
+
+    found = await by_destination(call, [group], find, lambda _: request, read, changes=True)
+    result = found[group]
+    if isinstance(result, KafkaError):
+        return dict.fromkeys(items, result)
+    return {item: result.get(item, left_out()) for item in items}
+
+
+async def alter_share_group_offsets(
+    call: Call, group: str, offsets: Mapping[TopicPartition, int]
+) -> Results[TopicPartition, None]:
+    """Set the start offsets of a group without members."""
+    topics: dict[str, list[Body]] = {}
+    for (topic, partition), offset in offsets.items():
+        entry = {"partition_index": partition, "start_offset": offset}
+        topics.setdefault(topic, []).append(entry)
+    entries = [{"topic_name": name, "partitions": found} for name, found in topics.items()]
+
+    def read(body: Body) -> Results[TopicPartition, None]:
+        return {
+            (topic["topic_name"], each["partition_index"]): error_of(
+                each, topic=topic["topic_name"], partition=each["partition_index"]
+            )
+            for topic in body["responses"]
+            for each in topic["partitions"]
+        }
+
+    request = Request("AlterShareGroupOffsets", {"group_id": group, "topics": entries})
+    return await _change(call, group, request, offsets, read)
+
+
+async def plan_alterations(call: Call, group: str, offsets: Mapping[TopicPartition, int]) -> Plan:
+    """Return the offsets before and after; those that a partition has, if it lacks the new one."""
+    current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
+    first = settle(await list_offsets(call, dict.fromkeys(offsets, "earliest")), "raise")
+    last = settle(await list_offsets(call, dict.fromkeys(offsets, "latest")), "raise")
+    changes = []
+    for place, offset in offsets.items():
+        before = str(current[place].start_offset) if place in current else None
+        low, high = first[place].offset or 0, last[place].offset or 0
+        detail = f"{place[0]}-{place[1]}"
+        if not low <= offset <= high:
+            detail += f" (it has the offsets {low} to {high})"
+        if before != str(offset):
+            changes.append(PlannedChange("alter", f"group {group}", detail, before, str(offset)))
+    return Plan(changes)
+
+
+async def delete_share_group_offsets(
+    call: Call, group: str, topics: Iterable[str]
+) -> Results[str, None]:
+    """Delete the start offsets of topics of a group without members."""
+    wanted = list(topics)
+
+    def read(body: Body) -> Results[str, None]:
+        return {
+            each["topic_name"]: error_of(each, topic=each["topic_name"])
+            for each in body["responses"]
+        }
+
+    entries = [{"topic_name": topic} for topic in wanted]
+    request = Request("DeleteShareGroupOffsets", {"group_id": group, "topics": entries})
+    return await _change(call, group, request, wanted, read)
+
+
+async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
+    """Return the offsets that would be deleted."""
+    current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
+    changes = []
+    for topic in topics:
+        found = {place: each for place, each in current.items() if place[0] == topic}
+        if not found:
+            raise error_of_code(
+                _UNKNOWN_TOPIC_OR_PARTITION, f"group {group} has no offsets of it", topic=topic
+            )
+        changes += [
+            PlannedChange(
+                "delete", f"group {group}", f"{topic}-{partition}", str(each.start_offset), "none"
+            )
+            for (_, partition), each in found.items()
+        ]
+    return Plan(changes)
