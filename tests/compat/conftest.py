@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from tests.cluster.conftest import Brokers
-from tests.support.kafka_cluster import OLDER, OLDEST, KafkaCluster
+from tests.support.kafka_cluster import OLDER, OLDEST, ZOOKEEPER_RELEASES, KafkaCluster
+from tests.support.kafka_node import KafkaNode
+from tests.support.ports import free_ports
 
 # These brokers run next to the session's: small heaps, for CI machines.
 _SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
+USER, PASSWORD = "alice", "a-password"
 
 # The oldest release differs most from the current one.
 RELEASES = [
@@ -20,14 +23,63 @@ RELEASES = [
 ]
 
 
-@pytest.fixture(scope="module", params=RELEASES)
-def older_kafka(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
+class OlderKafka(KafkaCluster):
+    """Three brokers that check ACLs, by which everyone may do all, and issue delegation tokens.
+
+    Only a client that logs in gets a token, so each has a listener for ``USER``.
+    """
+
+    def __init__(self, release: str) -> None:
+        self._ports = free_ports(3)
+        super().__init__(release=release, jvm=_SMALL, config=self._properties)
+
+    @property
+    def sasl_bootstrap(self) -> str:
+        """The addresses of the listeners for ``USER``, who logs in by PLAIN."""
+        return ",".join(f"127.0.0.1:{port}" for port in self._ports)
+
+    def _properties(self, node: KafkaNode) -> Mapping[str, str]:
+        login = f"SASL://127.0.0.1:{self._ports[node.node_id - 1]}"
+        listeners: dict[str, str] = {
+            key: f"{node.properties[key]},{login}"
+            for key in ("listeners", "advertised.listeners")
+            if key in node.properties
+        }
+        is_kraft = self.release not in ZOOKEEPER_RELEASES
+        authorizer = (
+            "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+            if is_kraft
+            else "kafka.security.authorizer.AclAuthorizer"
+        )
+        plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        return {
+            **listeners,
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT"
+            ),
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl.plain.sasl.jaas.config": (
+                f'{plain} required user_{USER}="{PASSWORD}";'
+            ),
+            "authorizer.class.name": authorizer,
+            "super.users": f"User:ANONYMOUS;User:{USER}",
+            # The first is the name before Kafka 3.0.
+            "delegation.token.master.key": "a key",
+            "delegation.token.secret.key": "a key",
+        }
+
+
+# One cluster for all modules: each start takes twelve seconds.
+@pytest.fixture(scope="session", params=RELEASES)
+def older_kafka(request: pytest.FixtureRequest) -> Iterator[OlderKafka]:
     """Provide three brokers of an older release, with ZooKeeper if the release uses it."""
-    with KafkaCluster(release=request.param, jvm=_SMALL) as cluster:
+    cluster = OlderKafka(request.param)
+    with cluster:
         yield cluster
 
 
 @pytest.fixture
-def brokers(older_kafka: KafkaCluster) -> Brokers:
+def brokers(older_kafka: OlderKafka) -> Brokers:
     """Provide the fixture of tests/cluster, with an older release."""
     return Brokers(older_kafka)

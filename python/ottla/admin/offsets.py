@@ -89,11 +89,13 @@ async def list_offsets(
     if isolation_level not in _LEVELS:
         raise ConfigError(f"isolation_level is {isolation_level!r}: expected {list(_LEVELS)}")
     timestamps = {place: _timestamp_of(spec) for place, spec in specs.items()}
+    leading: dict[TopicPartition, int | KafkaError] = {}
 
     async def find(
         partitions: list[TopicPartition],
     ) -> dict[TopicPartition, int | KafkaError]:
-        return await leaders(call, partitions)
+        leading.update(await leaders(call, partitions))
+        return {place: leading[place] for place in partitions}
 
     def build(partitions: list[TopicPartition]) -> Request:
         topics: dict[str, list[Body]] = {}
@@ -119,9 +121,13 @@ async def list_offsets(
                 place = topic["name"], each["partition_index"]
                 since = timestamps[place][1]
                 if response.version < since:
-                    message = f"the broker supports ListOffsets up to version {response.version}"
-                    message += f"; {specs[place]!r} needs {since}"
-                    results[place] = error_of_code(_UNSUPPORTED_VERSION, message)
+                    message = (
+                        f"broker {leading[place]} supports ListOffsets up to version "
+                        f"{response.version}; {specs[place]!r} needs {since}"
+                    )
+                    results[place] = error_of_code(
+                        _UNSUPPORTED_VERSION, message, topic=place[0], partition=place[1]
+                    )
                     continue
                 results[place] = error_of(
                     each, topic=place[0], partition=place[1]

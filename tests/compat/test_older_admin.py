@@ -1,0 +1,196 @@
+"""Every call of Admin on Kafka 3.9 and 2.8: a right result, or an error that says what is missing.
+
+Invariant: the table has every call; a call that is not in it fails a test.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+import ottla
+from ottla import errors
+from tests.compat.admin_checks import cluster, groups, security, topics, transactions
+from tests.compat.admin_checks.world import World
+from tests.compat.conftest import PASSWORD, USER, OlderKafka
+
+pytestmark = pytest.mark.cluster
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes:
+        call: the method.
+        check: calls it and checks the result.
+        missing: by release, the API that its brokers lack, or of which they lack a version. Other
+            releases have what the call needs.
+    """
+
+    call: str
+    check: Callable[[World], None]
+    missing: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def before_kraft(api: str) -> dict[str, str]:
+    return {"kafka-2.8": api}
+
+
+def before_4(api: str) -> dict[str, str]:
+    return {"kafka-2.8": api, "kafka-3.9": api}
+
+
+TABLE = [
+    Row("create_topic", topics.create_topic),
+    Row("delete_topic", topics.delete_topic),
+    Row("create_topics", topics.create_topics),
+    Row("delete_topics", topics.delete_topics),
+    Row("delete_topics", topics.delete_topics_by_id),
+    Row("list_topics", topics.list_topics),
+    Row("describe_topics", topics.describe_topics),
+    Row("create_partitions", topics.create_partitions),
+    Row("delete_records", topics.delete_records),
+    Row("describe_configs", topics.describe_configs),
+    Row("alter_configs", topics.alter_configs),
+    Row(
+        "list_config_resources",
+        topics.list_config_resources,
+        before_kraft("ListConfigResources"),
+    ),
+    Row(
+        "list_config_resources",
+        topics.list_all_config_resources,
+        before_4("ListConfigResources"),
+    ),
+    Row("list_offsets", topics.list_offsets),
+    Row("list_offsets", topics.list_the_largest_timestamp, before_kraft("ListOffsets")),
+    Row("describe_cluster", cluster.describe_cluster),
+    Row("unregister_broker", cluster.unregister_broker, before_kraft("UnregisterBroker")),
+    Row("describe_log_dirs", cluster.describe_log_dirs),
+    Row("alter_replica_log_dirs", cluster.alter_replica_log_dirs),
+    Row("alter_partition_reassignments", cluster.alter_partition_reassignments),
+    Row(
+        "alter_partition_reassignments",
+        cluster.keep_the_replication_factor,
+        before_4("AlterPartitionReassignments"),
+    ),
+    Row("list_partition_reassignments", cluster.list_partition_reassignments),
+    Row("elect_leaders", cluster.elect_leaders),
+    Row(
+        "describe_metadata_quorum",
+        cluster.describe_metadata_quorum,
+        before_kraft("DescribeQuorum"),
+    ),
+    Row("add_raft_voter", cluster.add_raft_voter, before_kraft("AddRaftVoter")),
+    Row("remove_raft_voter", cluster.remove_raft_voter, before_kraft("RemoveRaftVoter")),
+    Row("describe_features", cluster.describe_features),
+    Row("update_features", cluster.update_features),
+    Row("list_groups", groups.list_groups),
+    Row("describe_groups", groups.describe_groups),
+    Row("delete_groups", groups.delete_groups),
+    Row("remove_group_members", groups.remove_group_members),
+    Row("list_group_offsets", groups.list_group_offsets),
+    Row("alter_group_offsets", groups.alter_group_offsets),
+    Row("delete_group_offsets", groups.delete_group_offsets),
+    Row("reset_group_offsets", groups.reset_group_offsets),
+    Row("group_lag", groups.group_lag),
+    Row(
+        "list_share_group_offsets",
+        groups.list_share_group_offsets,
+        before_4("DescribeShareGroupOffsets"),
+    ),
+    Row(
+        "alter_share_group_offsets",
+        groups.alter_share_group_offsets,
+        before_4("AlterShareGroupOffsets"),
+    ),
+    Row(
+        "delete_share_group_offsets",
+        groups.delete_share_group_offsets,
+        before_4("DeleteShareGroupOffsets"),
+    ),
+    Row("describe_acls", security.describe_acls),
+    Row("create_acls", security.create_acls),
+    Row("delete_acls", security.create_acls),
+    Row("describe_user_scram_credentials", security.describe_user_scram_credentials),
+    Row("alter_user_scram_credentials", security.alter_user_scram_credentials),
+    Row("describe_client_quotas", security.describe_client_quotas),
+    Row("alter_client_quotas", security.alter_client_quotas),
+    Row("create_delegation_token", security.delegation_tokens),
+    Row("renew_delegation_token", security.delegation_tokens),
+    Row("expire_delegation_token", security.delegation_tokens),
+    Row("describe_delegation_token", security.delegation_tokens),
+    Row(
+        "create_delegation_token",
+        security.token_of_another,
+        before_kraft("CreateDelegationToken"),
+    ),
+    Row("list_transactions", transactions.list_transactions, before_kraft("ListTransactions")),
+    Row(
+        "describe_transactions",
+        transactions.describe_transactions,
+        before_kraft("DescribeTransactions"),
+    ),
+    Row("describe_producers", transactions.describe_producers),
+    Row("list_open_transactions", transactions.list_open_transactions),
+    Row("fence_producers", transactions.fence_producers),
+    Row("end_prepared_transactions", transactions.end_prepared_transactions),
+    Row("abort_hanging_transaction", transactions.abort_hanging_transaction),
+]
+# Closing sends nothing.
+LOCAL = {"close"}
+# A check of several calls runs once.
+ROWS = {row.check: row for row in TABLE}.values()
+
+
+@pytest.fixture(scope="module")
+def world(older_kafka: OlderKafka) -> Iterator[World]:
+    topic = "older-admin"
+    older_kafka.create_topic(topic, 3, 3, {"retention.ms": "-1"})
+    with ottla.Producer(older_kafka.bootstrap) as producer:
+        for number in range(10):
+            producer.send(topic, b"x", partition=0, timestamp=1000 + number)
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": USER,
+        "sasl.password": PASSWORD,
+    }
+    with (
+        ottla.Admin(older_kafka.bootstrap) as admin,
+        ottla.Admin(older_kafka.sasl_bootstrap, login) as user_admin,
+    ):
+        yield World(older_kafka, admin, user_admin, topic)
+    older_kafka.delete_topic(topic)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.check.__name__) for row in ROWS])
+def test_each_call_works_or_says_what_is_missing(row: Row, world: World) -> None:
+    api = row.missing.get(world.kafka.release)
+    if api is None:
+        row.check(world)
+        return
+    with pytest.raises(errors.BrokerError) as raised:
+        row.check(world)
+    message = str(raised.value)
+    assert raised.value.name == "UNSUPPORTED_VERSION", message
+    offers = rf"supports (no version|versions \d+ to \d+) of {api}\b"
+    up_to = rf"supports {api} up to version \d+"
+    field = rf"does not exist in version \d+ of {api}\b"
+    assert re.search(f"{offers}|{up_to}|{field}", message), message
+    assert re.search(r"broker \d|127\.0\.0\.1:\d+", message), message
+
+
+def test_the_table_has_every_call() -> None:
+    public = {
+        name
+        for kind in (ottla.Admin, ottla.AsyncAdmin)
+        for name in dir(kind)
+        if not name.startswith("_")
+    }
+    assert public - LOCAL - {"connect"} == {row.call for row in TABLE}
