@@ -14,6 +14,7 @@ import ottla
 
 MODULES = [
     "ottla",
+    "ottla.admin",
     "ottla.assignors",
     "ottla.deserializers",
     "ottla.doctor",

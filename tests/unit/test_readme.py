@@ -81,7 +81,8 @@ def test_what_is_not_implemented_is_not_there() -> None:
 def test_what_it_does_is_there() -> None:
     for name in ("Producer", "AsyncProducer", "Consumer", "AsyncConsumer", "scan", "diagnose"):
         assert hasattr(ottla, name)
-    for name in ("describe_topics", "alter_configs", "group_lag", "create_acls"):
+    calls = ("describe_topics", "alter_configs", "group_lag", "create_acls", "elect_leaders")
+    for name in (*calls, "update_features", "create_delegation_token"):
         assert hasattr(ottla.Admin, name)
         assert hasattr(ottla.AsyncAdmin, name)
     assert hasattr(ottla.Consumer, "poll_arrow")
