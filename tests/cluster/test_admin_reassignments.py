@@ -23,7 +23,7 @@ RECORDS, RECORD_BYTES = 30, 100_000
 FIRST_FETCH_BYTES = 1_048_576
 
 
-# The brokers that copy, one for each kind of Admin: a broker remembers for 11 s what it has copied.
+# The brokers that copy, one for each kind of Admin: a throttle counts the bytes of 11 s.
 COPYING = {"sync": 2, "asyncio": 3}
 
 

@@ -35,7 +35,7 @@ class OlderKafka(KafkaCluster):
 
     @property
     def sasl_bootstrap(self) -> str:
-        """The addresses of the listeners for ``USER``, who logs in by PLAIN."""
+        """The addresses of the listeners where ``USER`` logs in by PLAIN."""
         return ",".join(f"127.0.0.1:{port}" for port in self._ports)
 
     def _properties(self, node: KafkaNode) -> Mapping[str, str]:

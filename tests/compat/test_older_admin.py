@@ -1,4 +1,4 @@
-"""Every call of Admin on Kafka 3.9 and 2.8: a right result, or an error that says what is missing.
+"""Every call of Admin on Kafka 3.9 and 2.8: a right result, or an error that names the missing API.
 
 Invariant: the table has every call; a call that is not in it fails a test.
 """
@@ -170,7 +170,7 @@ def world(older_kafka: OlderKafka) -> Iterator[World]:
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.check.__name__) for row in ROWS])
-def test_each_call_works_or_says_what_is_missing(row: Row, world: World) -> None:
+def test_each_call_works_or_names_the_missing_api(row: Row, world: World) -> None:
     api = row.missing.get(world.kafka.release)
     if api is None:
         row.check(world)

@@ -1,4 +1,4 @@
-"""Features: what each broker supports, and which levels the cluster uses (KIP-584).
+"""Features: the levels that brokers support and that the cluster uses (KIP-584).
 
 Invariant: the finalized levels are those of the highest metadata epoch that any broker knows.
 """

@@ -42,7 +42,7 @@ class MemberDescription:
         subscribed_pattern: the pattern that the brokers match for it, if any.
         assignment: its partitions; None in groups of Kafka Streams, and if they are encoded in a
             way that only its clients know.
-        target_assignment: the partitions that it is to have; None in groups of other types than
+        target_assignment: its partitions after the rebalance; None in groups of other types than
             ``Consumer``.
         streams: its process and its tasks in a group of Kafka Streams; None in others.
     """
@@ -69,7 +69,7 @@ class GroupDescription:
         type: ``Classic``, ``Consumer``, ``Share`` or ``Streams``.
         state: its state, such as ``Stable`` or ``Empty``.
         protocol_type: ``consumer`` for groups of consumers.
-        assignor: the name of its assignor; empty if the brokers do not tell.
+        assignor: the name of its assignor; empty if the brokers do not report it.
         epoch: its epoch, which grows with each change of its members or topics; None for classic
             groups.
         assignment_epoch: the epoch of its target assignment; None for classic groups.
@@ -77,7 +77,8 @@ class GroupDescription:
         members: its members, in the order of their ids.
         authorized_operations: what the principal may do with it, such as ``READ`` (KIP-430); None
             if it was not asked for.
-        topology: what a group of Kafka Streams runs; None for others, and before its first member.
+        topology: the topology of a group of Kafka Streams; None for others, and before its first
+            member.
     """
 
     group_id: str

@@ -18,8 +18,8 @@ V = TypeVar("V")
 ItemErrors: TypeAlias = Literal["raise", "return"]
 Results: TypeAlias = dict[K, V | KafkaError]
 
-# UNKNOWN_TOPIC_OR_PARTITION, DELEGATION_TOKEN_NOT_FOUND and UNKNOWN_TOPIC_ID: brokers learn of what
-# is new one after the other, so what one does not know is asked for again a few times, which takes
+# UNKNOWN_TOPIC_OR_PARTITION, DELEGATION_TOKEN_NOT_FOUND and UNKNOWN_TOPIC_ID: brokers learn of new
+# topics and tokens one after the other, so a request for an unknown one is repeated a few times, in
 # less than a second.
 _UNKNOWN = frozenset({3, 62, 100})
 _MAX_UNKNOWN = 3

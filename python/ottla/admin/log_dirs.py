@@ -189,7 +189,7 @@ def _moved(topic: Body, partition: Body) -> bool | KafkaError:
         return False
     error = error_of(partition, topic=topic["topic_name"], partition=partition["partition_index"])
     if error and error.code == _KAFKA_STORAGE_ERROR:
-        # The directory stays offline until somebody mends it.
+        # The directory stays offline until an operator repairs it.
         error.retriable = False
     return error or True
 

@@ -43,11 +43,11 @@ class QuorumReplica:
     Attributes:
         replica_id: the id of its node (``node.id``).
         directory_id: the id of its log directory (KIP-853); None if the quorum is static or the
-            brokers do not tell (before Kafka 3.9).
+            brokers do not report it (before Kafka 3.9).
         log_end_offset: the offset after its last record; None if the leader does not know it.
         lag: the number of records that the leader has and it lacks; None if unknown.
         last_fetch_ms: when the leader got its last fetch, in ms since 1970; None if unknown or
-            the brokers do not tell (before Kafka 3.4).
+            the brokers do not report it (before Kafka 3.4).
         last_caught_up_ms: when it last had all records, in the same way.
     """
 

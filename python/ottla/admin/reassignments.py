@@ -1,6 +1,6 @@
 """Reassignments: move replicas of partitions to other brokers, and show the progress (KIP-455).
 
-Invariant: a number of bytes is what brokers report, or None; it is never an estimate.
+Invariant: brokers report each number of bytes; one that they do not report is None.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class PartitionReassignment:
         replicas: the ids of the brokers that have a replica, including those of the next two.
         adding_replicas: the brokers that get a replica.
         removing_replicas: the brokers that lose theirs, once the others have caught up.
-        copied_bytes: how many bytes the added replicas have; None if a broker does not tell.
-        total_bytes: how many they will have, by the size of the leader's replica; None if it does
-            not tell.
+        copied_bytes: the size of the added replicas; None if a broker does not report it.
+        total_bytes: their size in the end, that of the leader's replica for each; None if the
+            leader does not report it.
     """
 
     topic: str
@@ -55,10 +55,10 @@ class PartitionReassignment:
 
     @property
     def progress(self) -> float | None:
-        """The part that is copied, from 0 to 1; None if a broker does not tell."""
+        """The part that is copied, from 0 to 1; None if a broker does not report sizes."""
         if self.copied_bytes is None or self.total_bytes is None:
             return None
-        # A replica may still have what the leader has deleted.
+        # A replica may still have records that the leader has deleted.
         return min(1.0, self.copied_bytes / self.total_bytes) if self.total_bytes else 1.0
 
 

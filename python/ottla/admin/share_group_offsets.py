@@ -24,13 +24,13 @@ _UNKNOWN_TOPIC_OR_PARTITION = 3
 
 @dataclass(frozen=True)
 class ShareGroupOffset:
-    """Where a share group starts in a partition: its records before that are done.
+    """The start offset of a share group in a partition: all records before it are done.
 
     Attributes:
         start_offset: the offset of the first record that may be delivered.
         leader_epoch: the leader epoch that was known then; None if unknown.
-        lag: the number of records that are not done (KIP-1226); None if unknown or the broker does
-            not tell (before Kafka 4.2).
+        lag: the number of records that are not done (KIP-1226); None if unknown, or before Kafka
+            4.2.
     """
 
     start_offset: int

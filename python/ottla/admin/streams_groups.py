@@ -63,7 +63,7 @@ class StreamsTasks:
 
 @dataclass(frozen=True)
 class StreamsMember:
-    """What a member of a group of Kafka Streams has besides that of other groups.
+    """The properties of a member that only groups of Kafka Streams have.
 
     Attributes:
         process_id: the id of its process, which may have several members.
@@ -71,7 +71,7 @@ class StreamsMember:
         endpoint: ``host:port`` for interactive queries (``application.server``); None without.
         client_tags: its tags (``client.tag.``), which spread standby tasks.
         tasks: its tasks.
-        target_tasks: the tasks that it is to have.
+        target_tasks: its tasks after the rebalance.
         is_classic: whether it still uses the classic protocol.
     """
 
@@ -102,7 +102,7 @@ def topology_of(body: Body | None) -> StreamsTopology | None:
 
 
 def member_of(body: Body) -> StreamsMember:
-    """Return what is particular to a described member."""
+    """Return the properties of a described member."""
     endpoint = body["user_endpoint"]
     return StreamsMember(
         body["process_id"],

@@ -1,4 +1,4 @@
-"""What the checks of Admin's calls use.
+"""The fixture of the checks of Admin's calls.
 
 Invariant: a check leaves nothing behind that another one would see.
 """
@@ -16,7 +16,7 @@ from tests.compat.conftest import OlderKafka
 
 @dataclass
 class World:
-    """What the checks use: a client, a client that has logged in, and a topic with 10 records."""
+    """A cluster, a client, a client that has logged in, and a topic with 10 records."""
 
     kafka: OlderKafka
     admin: ottla.Admin
@@ -24,7 +24,7 @@ class World:
     topic: str
 
     def new_name(self) -> str:
-        """Return a name for what a check creates."""
+        """Return a new name for a topic, a group or a user."""
         return f"older-{uuid.uuid4().hex[:12]}"
 
     def new_topic(self, partitions: int = 1, replicas: int = 1) -> str:

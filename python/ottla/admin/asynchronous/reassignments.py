@@ -52,8 +52,8 @@ class AsyncReassignmentCalls(AsynchronousCalls):
         The brokers copy them in the background: ``list_partition_reassignments`` shows how far.
 
         Args:
-            targets: by ``(topic, partition)``, the brokers that are to have a replica, the
-                preferred leader first; None cancels the reassignment in progress.
+            targets: by ``(topic, partition)``, the brokers of its new replicas, the preferred
+                leader first; None cancels the reassignment in progress.
             allow_replication_factor_change: whether the number of replicas may change; False needs
                 Kafka 4.1 (KIP-860).
             dry_run: whether to change nothing, and return a plan with the bytes to copy.
