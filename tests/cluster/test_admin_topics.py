@@ -67,7 +67,12 @@ def test_topics_are_created_described_and_deleted(admin: ottla.Admin, brokers: B
     table = admin.list_topics().to_arrow()
     assert plain in table.column("name").to_pylist()
 
-    deleted = admin.delete_topics([plain], ids=[described[assigned].topic_id or ""])
+    by_id = [described[assigned].topic_id or ""]
+    assert str(admin.delete_topics([plain], ids=by_id, dry_run=True)).splitlines() == [
+        f"delete topic {plain}: 3 partitions",
+        f"delete topic {assigned}: 2 partitions",
+    ]
+    deleted = admin.delete_topics([plain], ids=by_id)
     assert list(deleted.values()) == [None, None]
     # Brokers learn of it one after the other.
     wait_until(

@@ -50,6 +50,21 @@ def test_records_that_are_not_acknowledged(mock_cluster: MockCluster, single: st
         assert first_line(process) == "ottla: waiting for 1 record to be acknowledged"
 
 
+def test_a_slow_input_is_not_what_the_command_waits_for(
+    mock_cluster: MockCluster, single: str
+) -> None:
+    with running_command("produce", mock_cluster.bootstrap, "-t", single) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for line in (b"one\n", b"two\n"):
+            process.stdin.write(line)
+            # Longer than the time after which waits are reported.
+            time.sleep(2.5)
+        process.stdin.close()
+        process.stdin = None
+        assert process.stderr.read() == b""
+
+
 def test_a_command_that_does_not_wait_prints_nothing(
     mock_cluster: MockCluster, single: str
 ) -> None:

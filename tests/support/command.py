@@ -5,15 +5,17 @@ Invariant: no command outlives its test.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 
+from ottla.cli import main
 from tests.support.jars import REPOSITORY
 
 _DEFAULT_SIGINT = (
@@ -53,6 +55,20 @@ def ottla(
         env={**os.environ, **(env or {})},
     )
     return CommandResult(done.returncode, done.stdout, done.stderr.decode())
+
+
+def ottla_here(*arguments: str) -> CommandResult:
+    """Run a command in this process, which takes a fifth of the time."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            # argparse's, for wrong arguments.
+            code = int(ended.code or 0)
+    out.flush()
+    assert isinstance(out.buffer, io.BytesIO)
+    return CommandResult(code, out.buffer.getvalue(), err.getvalue())
 
 
 @contextmanager

@@ -175,7 +175,7 @@ async def create_acls(call: Call, acls: Iterable[Acl]) -> Results[Acl, None]:
 
     def read(response: Response, pending: list[Acl]) -> Results[Acl, None]:
         return {
-            acl: error_of(result)
+            acl: error_of(result, acl)
             for acl, result in zip(pending, response.body["results"], strict=False)
         }
 

@@ -14,7 +14,7 @@ from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.destinations import by_destination
 from ottla.admin.items import Results, error_of, settle
 from ottla.admin.plan import Plan, PlannedChange
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, KafkaError
 
 _SOURCES = {
     1: "DYNAMIC_TOPIC_CONFIG",
@@ -111,6 +111,13 @@ Alteration: TypeAlias = str | Append | Subtract | None
 """A new value; None to return to the default; or an element to add or to remove."""
 
 
+def _error_of(body: Body) -> KafkaError | None:
+    resource = resource_of(body)
+    if resource.type == "topic":
+        return error_of(body, topic=resource.name)
+    return error_of(body, resource)
+
+
 async def _find(resources: list[ConfigResource]) -> dict[ConfigResource, Destination]:
     """Only a broker itself knows its configuration; all know the rest."""
     found: dict[ConfigResource, Destination] = {}
@@ -162,7 +169,7 @@ async def describe_configs(
         response: Response, _: list[ConfigResource]
     ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
         return {
-            resource_of(each): error_of(each)
+            resource_of(each): _error_of(each)
             or {entry.name: entry for entry in map(_entry, each["configs"])}
             for each in response.body["results"]
         }
@@ -199,7 +206,7 @@ async def alter_configs(
         return Request("IncrementalAlterConfigs", body)
 
     def read(response: Response, _: list[ConfigResource]) -> Results[ConfigResource, None]:
-        return {resource_of(each): error_of(each) for each in response.body["responses"]}
+        return {resource_of(each): _error_of(each) for each in response.body["responses"]}
 
     return await by_destination(call, alterations, _find, build, read, changes=not validate_only)
 

@@ -219,7 +219,7 @@ async def _describe(
         results: Results[str, GroupDescription] = {}
         for each in response.body["groups"]:
             group = each["group_id"]
-            if error := error_of(each):
+            if error := error_of(each, f"group {group}"):
                 results[group] = error
             elif group_type != "Classic":
                 results[group] = _newer(each, group_type, coordinators[group])

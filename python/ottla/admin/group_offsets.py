@@ -50,7 +50,8 @@ async def list_group_offsets(
     def read(
         response: Response, _: list[str]
     ) -> Results[str, dict[TopicPartition, CommittedOffset]]:
-        return {each["group_id"]: _offsets_of(each) for each in response.body["groups"]}
+        groups = response.body["groups"]
+        return {each["group_id"]: _offsets_of(each["group_id"], each) for each in groups}
 
     def build_one(pending: list[str]) -> Request:
         body = {"group_id": pending[0], "topics": None}
@@ -60,7 +61,7 @@ async def list_group_offsets(
     def read_one(
         response: Response, pending: list[str]
     ) -> Results[str, dict[TopicPartition, CommittedOffset]]:
-        return {pending[0]: _offsets_of(response.body)}
+        return {pending[0]: _offsets_of(pending[0], response.body)}
 
     results = await by_destination(call, groups, find, build, read)
     # Before Kafka 3.0, a request asks for one group (KIP-709).
@@ -73,8 +74,8 @@ async def list_group_offsets(
     return results
 
 
-def _offsets_of(body: Body) -> dict[TopicPartition, CommittedOffset] | KafkaError:
-    if body.get("error_code") and (error := error_of(body)):
+def _offsets_of(group: str, body: Body) -> dict[TopicPartition, CommittedOffset] | KafkaError:
+    if body.get("error_code") and (error := error_of(body, f"group {group}")):
         return error
     offsets = {}
     for topic in body["topics"]:
@@ -109,7 +110,7 @@ async def _change(
         return request
 
     def read(response: Response, _: list[str]) -> Results[str, Results[TopicPartition, None]]:
-        if response.body.get("error_code") and (error := error_of(response.body)):
+        if response.body.get("error_code") and (error := error_of(response.body, f"group {group}")):
             return {group: error}
         results: Results[TopicPartition, None] = {
             (topic["name"], each["partition_index"]): _fenced(group, each)

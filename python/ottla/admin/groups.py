@@ -42,7 +42,7 @@ async def list_groups(
     """List the groups of all coordinators."""
     listings = []
     for broker, body in (await from_all_brokers(call, "ListGroups", {})).items():
-        if error := error_of(body):
+        if error := error_of(body, f"the groups of broker {broker}"):
             raise error
         for each in body["groups"]:
             listing = GroupListing(
@@ -78,7 +78,9 @@ async def delete_groups(call: Call, groups: Iterable[str]) -> Results[str, None]
 
     def read(response: Response, _: list[str]) -> Results[str, None]:
         return {
-            each["group_id"]: error_of(each, maybe_done=response.is_repeated)
+            each["group_id"]: error_of(
+                each, f"group {each['group_id']}", maybe_done=response.is_repeated
+            )
             for each in response.body["results"]
         }
 
@@ -129,14 +131,13 @@ async def remove_members(
         return Request("LeaveGroup", {"group_id": group, "members": members})
 
     def read(response: Response, _: list[str]) -> Results[str, Results[str, None]]:
-        if error := error_of(response.body):
+        if error := error_of(response.body, f"group {group}"):
             return {group: error}
-        return {
-            group: {
-                each["group_instance_id"] or each["member_id"]: error_of(each)
-                for each in response.body["members"]
-            }
-        }
+        members: Results[str, None] = {}
+        for each in response.body["members"]:
+            name = each["group_instance_id"] or each["member_id"]
+            members[name] = error_of(each, f"member {name} of group {group}")
+        return {group: members}
 
     results = await by_destination(call, [group], find, build, read, changes=True)
     result = results[group]

@@ -37,18 +37,23 @@ def is_repeated(error: KafkaError) -> bool:
     return error.retriable and error.code is not None and error.code not in _UNKNOWN | _LASTING
 
 
-def error_of(body: Body, *, maybe_done: bool = False, **place: Any) -> KafkaError | None:
+def error_of(
+    body: Body, item: object = "", *, maybe_done: bool = False, **place: Any
+) -> KafkaError | None:
     """Return the error of a response or of an item of it; None for success.
 
     Args:
         body: the item, with ``error_code`` and perhaps ``error_message``.
+        item: what it is about, such as ``group billing``, unless the place says that.
         maybe_done: whether the operation may have taken effect nevertheless.
         place: ``topic`` and ``partition``.
     """
     code = body["error_code"]
     if code == 0:
         return None
-    return error_of_code(code, body.get("error_message"), maybe_done=maybe_done, **place)
+    parts = (str(item), body.get("error_message"))
+    message = ": ".join(part for part in parts if part)
+    return error_of_code(code, message or None, maybe_done=maybe_done, **place)
 
 
 async def until_final(

@@ -111,7 +111,8 @@ async def describe_log_dirs(
 
     def read(response: Response, asked: list[int]) -> Results[int, list[LogDirDescription]]:
         [broker] = asked
-        error = error_of(response.body) if response.body.get("error_code") else None
+        failed = response.body.get("error_code")
+        error = error_of(response.body, f"broker {broker}") if failed else None
         return {broker: error or [_log_dir(broker, each) for each in response.body["results"]]}
 
     return await by_destination(call, wanted, find, build, read)

@@ -34,7 +34,8 @@ class PlannedChange:
         if self.detail:
             line += f": {self.detail}"
         if self.before is not None or self.after is not None:
-            line += f" ({self.before} -> {self.after})"
+            before, after = (each or "none" for each in (self.before, self.after))
+            line += f" ({before} -> {after})"
         return line
 
 

@@ -57,6 +57,11 @@ class QuotaEntity:
         ]
 
 
+def plain_number(value: float) -> str:
+    """Return a limit without a fraction of zero: ``1000000``, ``0.5``."""
+    return str(int(value)) if value.is_integer() else str(value)
+
+
 def _entity_of(body: list[Body]) -> QuotaEntity:
     named = {each["entity_type"]: each["entity_name"] or "" for each in body}
     return QuotaEntity(named.get("user"), named.get("client-id"), named.get("ip"))
@@ -119,7 +124,11 @@ async def alter_quotas(
         return Request("AlterClientQuotas", body)
 
     def read(response: Response, _: list[QuotaEntity]) -> Results[QuotaEntity, None]:
-        return {_entity_of(each["entity"]): error_of(each) for each in response.body["entries"]}
+        results: Results[QuotaEntity, None] = {}
+        for each in response.body["entries"]:
+            entity = _entity_of(each["entity"])
+            results[entity] = error_of(each, f"quota of {entity}")
+        return results
 
     return await to_controller(call, entries, build, read, changes=not validate_only)
 
@@ -134,7 +143,7 @@ async def plan_quotas(
     for entity, values in alterations.items():
         for key, value in values.items():
             old = before.get(entity, {}).get(key)
-            shown = None if old is None else f"{old:g}"
-            after = "(none)" if value is None else f"{value:g}"
+            shown = None if old is None else plain_number(old)
+            after = "(none)" if value is None else plain_number(float(value))
             changes.append(PlannedChange("alter", f"quota of {entity}", key, shown, after))
     return Plan(changes)

@@ -315,8 +315,9 @@ async def delete_topics(call: Call, names: Iterable[str], ids: Iterable[str]) ->
     def read(response: Response, topics: list[str]) -> Results[str, None]:
         results: Results[str, None] = {}
         for each in response.body["responses"]:
-            key = each["topic_id"] if each.get("topic_id") in topics else each["name"]
-            results[key] = error_of(each, topic=key, maybe_done=response.is_repeated)
+            for key in (each["name"], each.get("topic_id")):
+                if key in topics:
+                    results[key] = error_of(each, topic=key, maybe_done=response.is_repeated)
         return results
 
     return await to_controller(call, [*names, *id_set], build, read)
@@ -326,16 +327,22 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
     """Return what deleting topics would delete."""
     wanted = {name: {"name": name} for name in names} | {each: {"topic_id": each} for each in ids}
 
-    async def attempt(pending: list[str]) -> Results[str, PlannedChange]:
-        body = {"topics": [wanted[key] for key in pending], "allow_auto_topic_creation": False}
+    async def look_up(pending: list[str], field: str) -> Results[str, PlannedChange]:
+        topics = [wanted[key] for key in pending if field in wanted[key]]
+        if not topics:
+            return {}
+        body = {"topics": topics, "allow_auto_topic_creation": False}
         results: Results[str, PlannedChange] = {}
         for topic in (await call.ask(Request("Metadata", body))).body["topics"]:
-            name = topic["name"]
-            key = name if name in wanted else topic["topic_id"]
+            key, name = topic[field], topic["name"]
             detail = f"{len(topic['partitions'])} partitions"
             planned = PlannedChange("delete", f"topic {name}", detail)
             results[key] = error_of(topic, topic=name or key) or planned
         return results
+
+    async def attempt(pending: list[str]) -> Results[str, PlannedChange]:
+        # A broker that is asked for names and ids looks at the ids alone.
+        return await look_up(pending, "name") | await look_up(pending, "topic_id")
 
     planned = settle(await until_final(call, wanted, attempt), "raise")
     return Plan(list(planned.values()))

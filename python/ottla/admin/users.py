@@ -100,7 +100,7 @@ async def describe_users(
         return {
             None: error_of(response.body)
             or {
-                each["user"]: error_of(each) or _credentials(each)
+                each["user"]: error_of(each, f"user {each['user']}") or _credentials(each)
                 for each in response.body["results"]
             }
         }
@@ -154,7 +154,7 @@ async def alter_users(
     def read(response: Response, pending: list[tuple[str, int]]) -> Results[tuple[str, int], None]:
         numbers = dict(pending)
         return {
-            (each["user"], numbers[each["user"]]): error_of(each)
+            (each["user"], numbers[each["user"]]): error_of(each, f"user {each['user']}")
             for each in response.body["results"]
             if each["user"] in numbers
         }

@@ -1,4 +1,5 @@
-"""The command line: ``ottla topology | doctor | produce | consume | watch | transactions``.
+"""The command line: ``ottla topology | doctor | produce | consume | watch``, and what manages a
+cluster: ``ottla topics | groups | configs | acls | users | quotas | brokers | offsets``.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
@@ -20,7 +21,25 @@ import sys
 from collections.abc import Sequence
 
 import ottla
-from ottla.cli import consume, doctor, produce, topology, transactions, watch
+from ottla.cli import (
+    acls,
+    brokers,
+    completion,
+    configs,
+    consume,
+    doctor,
+    groups,
+    offsets,
+    produce,
+    profile_list,
+    quotas,
+    topics,
+    topology,
+    transactions,
+    users,
+    watch,
+)
+from ottla.cli.options import add_profile
 from ottla.cli.system_tests import transactional_copier, verifiable_consumer, verifiable_producer
 from ottla.errors import ConfigError, KafkaError
 from ottla.stderr_log import show_warnings
@@ -31,7 +50,17 @@ _COMMANDS = (
     produce,
     consume,
     watch,
+    topics,
+    groups,
+    offsets,
+    configs,
+    brokers,
+    acls,
+    users,
+    quotas,
     transactions,
+    profile_list,
+    completion,
     verifiable_producer,
     verifiable_consumer,
     transactional_copier,
@@ -41,9 +70,12 @@ _COMMANDS = (
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; its result has the command's ``run``."""
     parser = argparse.ArgumentParser(
-        prog="ottla", description="Inspect a Kafka cluster, and read from and write to its topics."
+        prog="ottla", description="Inspect and manage a Kafka cluster, read and write its topics."
     )
     parser.add_argument("--version", action="version", version=f"ottla {ottla.__version__}")
+    add_profile(parser)
+    # For ``completion``.
+    parser.set_defaults(root=parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in _COMMANDS:
         command.add(commands)

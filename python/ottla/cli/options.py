@@ -1,6 +1,6 @@
 """Options of all commands: the cluster's address, and the configuration from files and arguments.
 
-``-X`` wins over the file, and addresses on the command line win over both.
+``--config`` wins over the profile, ``-X`` over both, and addresses on the command line over all.
 """
 
 from __future__ import annotations
@@ -16,17 +16,26 @@ from typing import Any
 
 from ottla import Client
 from ottla._core import config_row_of
+from ottla.cli.profiles import profile
 from ottla.cli.waiting import report_waiting
 from ottla.doctor.tree import Style
 from ottla.errors import ConfigError
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the cluster's address and for the configuration."""
-    parser.add_argument(
-        "bootstrap", nargs="?", metavar="BOOTSTRAP", help="host:port, or several with commas"
-    )
-    parser.add_argument("-b", "--brokers", dest="brokers", help="the same as BOOTSTRAP")
+def add_cluster(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:
+    """Add the arguments for the cluster's address and for the configuration.
+
+    Args:
+        parser: the parser of a command.
+        positional: whether the address may be given without an option; not if names are.
+    """
+    where = "host:port, or several with commas"
+    if positional:
+        parser.add_argument("bootstrap", nargs="?", metavar="BOOTSTRAP", help=where)
+        where = "the same as BOOTSTRAP"
+    else:
+        parser.set_defaults(bootstrap=None)
+    parser.add_argument("-b", "--brokers", dest="brokers", help=where)
     parser.add_argument(
         "-X",
         "--set",
@@ -38,6 +47,18 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="a properties file, or a TOML file (.toml)"
+    )
+    # It may stand before the command, too: without a default, that is kept.
+    add_profile(parser, default=argparse.SUPPRESS)
+
+
+def add_profile(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add the argument for the profile."""
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        default=default,
+        help="a profile, which has the address and the configuration",
     )
 
 
@@ -52,25 +73,33 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the configuration of a command.
 
     Raises:
-        ConfigError: the file cannot be read, a -X has no ``=``, or there is no address.
+        ConfigError: a file cannot be read, a profile is missing, a -X has no ``=``, or there is no
+            address.
     """
-    config: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     if arguments.config is not None:
-        config = read_config(arguments.config)
+        given = read_config(arguments.config)
     for number, pair in enumerate(arguments.settings, 1):
         key, separator, value = pair.partition("=")
         if not separator:
             # The argument is not shown, since it may be a secret.
             raise ConfigError(f"-X: expected KEY=VALUE, but argument {number} of -X has no =")
-        put(config, key.strip(), value)
-    servers = arguments.bootstrap or arguments.brokers
-    if servers:
-        put(config, "bootstrap.servers", servers)
-    if not any(value for key, value in config.items() if config_row_of(key) == "bootstrap.servers"):
+        put(given, key.strip(), value)
+    if servers := arguments.bootstrap or arguments.brokers:
+        put(given, "bootstrap.servers", servers)
+    config: dict[str, Any] = dict(profile(arguments.profile, has_cluster=_has_cluster(given)))
+    for key, value in given.items():
+        put(config, key, value)
+    if not _has_cluster(config):
         raise ConfigError(
-            "no broker address: give BOOTSTRAP (host:port), -b, or bootstrap.servers in --config"
+            "no broker address: give BOOTSTRAP or -b (host:port), or bootstrap.servers in --config "
+            "or --profile"
         )
     return config
+
+
+def _has_cluster(config: Mapping[str, Any]) -> bool:
+    return any(value for key, value in config.items() if config_row_of(key) == "bootstrap.servers")
 
 
 def put(config: dict[str, Any], key: str, value: Any) -> None:

@@ -75,10 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"ottla: not written: {error}", file=sys.stderr)
 
     def unacknowledged() -> str | None:
-        if not unsettled:
+        # Of a slow input, records are acknowledged long before they are settled.
+        waiting = sum(not each.done() for each in unsettled.copy())
+        if not waiting:
             return None
         why = obstacles(producer.connections())
-        number = f"{counted(len(unsettled), 'record')} to be acknowledged"
+        number = f"{counted(waiting, 'record')} to be acknowledged"
         return f"{number}: {why}" if why else number
 
     with Producer(config=config) as producer, report_waiting(unacknowledged) as progress:

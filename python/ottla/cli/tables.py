@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from ottla.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
+# Cells of a column that is aligned to the right; empty ones do not matter.
+_NUMBER = re.compile(r"([-+]?\d[\d.,]*( ?(%|[KMGTP]?i?B))?|none)?")
 # Wider than any table, so that nothing is cut if the output is not a terminal.
 _WIDE = 10_000
 
@@ -82,8 +85,9 @@ def render(tables: Sequence[Table]) -> Group:
             parts.append(Text(clean(table.title), style="bold"))
         if table.header:
             drawn = RichTable(box=None, pad_edge=False, header_style="dim")
-            for name in table.header:
-                drawn.add_column(name, no_wrap=True)
+            for index, name in enumerate(table.header):
+                is_number = all(_NUMBER.fullmatch(row[index]) for row in table.rows)
+                drawn.add_column(name, no_wrap=True, justify="right" if is_number else "left")
             for row in table.rows:
                 drawn.add_row(*(Text(clean(cell)) for cell in row))
             parts.append(drawn)

@@ -156,7 +156,7 @@ pub fn error_of(code: ErrorCode, message: Option<&str>) -> Error {
     let error = Error::from_code(code);
     match message {
         None | Some("") => error,
-        Some(message) => error.prefixed(printable(message)),
+        Some(message) => error.prefixed(printable(message.trim_end().trim_end_matches('.'))),
     }
 }
 

@@ -1,0 +1,151 @@
+"""``ottla brokers``: the brokers, how evenly they are loaded, and how full their disks are."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ottla import Admin
+from ottla.admin import BrokerDescription, LogDirDescription
+from ottla.cli.options import add_cluster
+from ottla.cli.resources import Subcommands, admin, show, text
+from ottla.cli.tables import Table
+from ottla.cli.units import size
+from ottla.doctor.text import counted
+from ottla.errors import KafkaError
+
+# Kafka's recommendation for the replicas of one broker.
+MAX_REPLICAS = 4_000
+_FULL = 0.85
+
+
+@dataclass(frozen=True)
+class BrokerLoad:
+    """A broker and its load.
+
+    Attributes:
+        broker: the broker.
+        leads: the number of partitions that it leads.
+        preferred: the number of partitions that it should lead, as their first replica.
+        replicas: the number of replicas on it.
+        log_dirs: its log directories; empty if they are unknown.
+        error: why they are unknown.
+    """
+
+    broker: BrokerDescription
+    leads: int
+    preferred: int
+    replicas: int
+    log_dirs: list[LogDirDescription]
+    error: str | None
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "brokers",
+        help="show brokers, the balance of leaders, and disks",
+        description="Show the brokers: how many partitions each leads and has, and the disk of "
+        "each log directory.",
+    )
+    add_cluster(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the brokers; return the exit code."""
+    with admin(arguments) as client:
+        loads = _loads(client)
+    show(arguments, loads, [_broker_table(loads), _log_dir_table(loads)])
+    return 0
+
+
+def _loads(client: Admin) -> list[BrokerLoad]:
+    described = client.describe_cluster()
+    found = client.describe_log_dirs([each.id for each in described.brokers], errors="return")
+    topics = client.list_topics(internal=True)
+    leads: Counter[int | None] = Counter()
+    preferred: Counter[int] = Counter()
+    replicas: Counter[int] = Counter()
+    for topic in client.describe_topics([each.name for each in topics]).values():
+        for partition in topic.partitions:
+            leads[partition.leader] += 1
+            preferred.update(partition.replicas[:1])
+            replicas.update(partition.replicas)
+    loads = []
+    for broker in described.brokers:
+        log_dirs = found[broker.id]
+        is_known = not isinstance(log_dirs, KafkaError)
+        loads.append(
+            BrokerLoad(
+                broker,
+                leads[broker.id],
+                preferred[broker.id],
+                replicas[broker.id],
+                log_dirs if not isinstance(log_dirs, KafkaError) else [],
+                None if is_known else str(log_dirs),
+            )
+        )
+    return loads
+
+
+def _broker_table(loads: Sequence[BrokerLoad]) -> Table:
+    rows = [
+        [
+            str(load.broker.id),
+            f"{load.broker.host}:{load.broker.port}",
+            text(load.broker.rack),
+            str(load.leads),
+            str(load.preferred),
+            str(load.replicas),
+            f"{load.replicas / MAX_REPLICAS:.1%}",
+        ]
+        for load in loads
+    ]
+    header = ["broker", "address", "rack", "leads", "preferred", "replicas", f"of {MAX_REPLICAS}"]
+    lines = [f"{counted(len(loads), 'broker')}, {_balance(loads)}"]
+    crowded = [str(load.broker.id) for load in loads if load.replicas > MAX_REPLICAS]
+    if crowded:
+        lines.append(f"more than {MAX_REPLICAS} replicas: {', '.join(crowded)}")
+    return Table("", header, rows, lines, warn=bool(crowded))
+
+
+def _balance(loads: Sequence[BrokerLoad]) -> str:
+    leads = [load.leads for load in loads] or [0]
+    least, most = min(leads), max(leads)
+    text = f"{least} leaders each" if least == most else f"{least} to {most} leaders each"
+    if any(load.leads != load.preferred for load in loads):
+        text += "; leaders are not where they should be: ottla topics elect-leaders"
+    return text
+
+
+def _log_dir_table(loads: Sequence[BrokerLoad]) -> Table:
+    rows, lines = [], []
+    for load in loads:
+        for log_dir in load.log_dirs:
+            rows.append([str(load.broker.id), log_dir.path, *_usage(log_dir)])
+            if (used := _used(log_dir)) is not None and used > _FULL:
+                lines.append(f"broker {load.broker.id}: {log_dir.path} is {used:.0%} full")
+        if load.error is not None:
+            lines.append(f"broker {load.broker.id}: {load.error}")
+    header = ["broker", "log directory", "replicas", "size", "disk free", "of", ""]
+    return Table("", header, rows, lines, warn=bool(lines))
+
+
+def _usage(log_dir: LogDirDescription) -> list[str]:
+    return [
+        str(len(log_dir.replicas)),
+        size(log_dir.replica_bytes),
+        "" if log_dir.usable_bytes is None else size(log_dir.usable_bytes),
+        "" if log_dir.total_bytes is None else size(log_dir.total_bytes),
+        log_dir.error or "",
+    ]
+
+
+def _used(log_dir: LogDirDescription) -> float | None:
+    if not log_dir.total_bytes or log_dir.usable_bytes is None:
+        return None
+    return 1 - log_dir.usable_bytes / log_dir.total_bytes

@@ -1,0 +1,34 @@
+"""``ottla completion``: a script that completes commands and options in a shell."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.cli.resources import Subcommands
+from ottla.errors import ConfigError
+
+_SHELLS = ["bash", "zsh", "fish", "tcsh"]
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "completion",
+        help="print a script that completes commands in a shell",
+        description="Print a script that completes commands and options in a shell.",
+        epilog='In bash: eval "$(ottla completion bash)"',
+    )
+    parser.add_argument("shell", choices=_SHELLS, help="the shell")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script; return the exit code."""
+    try:
+        import shtab
+    except ImportError as error:
+        raise ConfigError(
+            "completion needs shtab, which is not installed: pip install 'ottla[cli]'"
+        ) from error
+    print(shtab.complete(arguments.root, arguments.shell))
+    return 0

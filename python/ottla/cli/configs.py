@@ -1,0 +1,149 @@
+"""``ottla configs``: show and alter the configuration of topics, brokers and groups."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable
+
+from ottla.admin import Alteration, Append, ConfigEntry, ConfigResource, Subtract
+from ottla.cli.resources import (
+    Subcommands,
+    add_resource,
+    add_subcommand,
+    admin,
+    print_plan,
+    show,
+)
+from ottla.cli.tables import Table
+from ottla.errors import ConfigError
+
+_TYPES = {
+    "topic": "topic",
+    "broker": "broker",
+    "broker-logger": "broker_logger",
+    "group": "group",
+    "client-metrics": "client_metrics",
+}
+# The name of the defaults of all brokers.
+_ALL = "default"
+_SETTING = re.compile(r"(?P<key>[^=]+?)(?P<operation>[+-]?)=(?P<value>.*)", re.DOTALL)
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command and its subcommands."""
+    description = "show and alter the configuration of topics, brokers and groups"
+    add_resource(commands, "configs", description, [_add_describe, _add_set, _add_unset])
+
+
+def _add_resource_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("type", choices=sorted(_TYPES), help="what has the configuration")
+    parser.add_argument(
+        "name", help=f"its name; of a broker the id, or `{_ALL}` for the defaults of all brokers"
+    )
+
+
+def _add_describe(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands, "describe", run_describe, "show what is configured", has_json=True
+    )
+    _add_resource_arguments(parser)
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="only these keys")
+    parser.add_argument("-a", "--all", action="store_true", help="show defaults too")
+
+
+def _add_set(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands,
+        "set",
+        run_set,
+        "set keys, or elements of lists",
+        details="KEY+=VALUE adds an element to a list, KEY-=VALUE removes one.",
+    )
+    _add_resource_arguments(parser)
+    parser.add_argument("settings_of", nargs="+", metavar="KEY=VALUE", help="a key and its value")
+    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+
+
+def _add_unset(subcommands: Subcommands) -> None:
+    parser = add_subcommand(subcommands, "unset", run_unset, "return keys to their defaults")
+    _add_resource_arguments(parser)
+    parser.add_argument("keys", nargs="+", metavar="KEY", help="the name of a key")
+    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+
+
+def _resource(arguments: argparse.Namespace) -> ConfigResource:
+    name = arguments.name
+    if arguments.type == "broker" and name == _ALL:
+        name = ""
+    return ConfigResource(_TYPES[arguments.type], name)  # type: ignore[arg-type]  # a literal
+
+
+def run_describe(arguments: argparse.Namespace) -> int:
+    """Show a configuration; return the exit code."""
+    resource = _resource(arguments)
+    with admin(arguments) as client:
+        found = client.describe_configs([resource], keys=arguments.keys or None)[resource]
+    missing = [key for key in arguments.keys if key not in found]
+    if missing:
+        raise ConfigError(f"{resource} has no key {', '.join(missing)}")
+    chosen = [
+        entry
+        for _, entry in sorted(found.items())
+        if arguments.all or arguments.keys or _is_set(entry)
+    ]
+    show(arguments, chosen, [_table(resource, chosen)])
+    return 0
+
+
+def _is_set(entry: ConfigEntry) -> bool:
+    """Return whether somebody set it: brokers report what is set for them all."""
+    return entry.source not in {"DEFAULT_CONFIG", "UNKNOWN"}
+
+
+def _table(resource: ConfigResource, entries: Iterable[ConfigEntry]) -> Table:
+    rows = [
+        [entry.name, "(secret)" if entry.value is None else entry.value, _source(entry)]
+        for entry in entries
+    ]
+    lines = [] if rows else ["nothing is set; --all shows the defaults"]
+    return Table(str(resource), ["key", "value", "set by"], rows, lines)
+
+
+def _source(entry: ConfigEntry) -> str:
+    return entry.source.removesuffix("_CONFIG").replace("_", " ").lower()
+
+
+def run_set(arguments: argparse.Namespace) -> int:
+    """Alter a configuration; return the exit code."""
+    return _alter(arguments, _settings(arguments.settings_of))
+
+
+def run_unset(arguments: argparse.Namespace) -> int:
+    """Return keys to their defaults; return the exit code."""
+    return _alter(arguments, dict.fromkeys(arguments.keys))
+
+
+def _settings(texts: Iterable[str]) -> dict[str, Alteration]:
+    settings: dict[str, Alteration] = {}
+    for each in texts:
+        found = _SETTING.fullmatch(each)
+        if found is None:
+            raise ConfigError(f"{each!r}: expected KEY=VALUE, KEY+=VALUE or KEY-=VALUE")
+        key, value = found["key"], found["value"]
+        if key in settings:
+            raise ConfigError(f"{key} is given twice")
+        settings[key] = {"": value, "+": Append(value), "-": Subtract(value)}[found["operation"]]
+    return settings
+
+
+def _alter(arguments: argparse.Namespace, settings: dict[str, Alteration]) -> int:
+    resource = _resource(arguments)
+    with admin(arguments) as client:
+        plan = client.alter_configs({resource: settings}, dry_run=True)
+        if arguments.dry_run:
+            print_plan(plan)
+            return 0
+        client.alter_configs({resource: settings})
+    print_plan(plan)
+    return 0

@@ -1,0 +1,172 @@
+"""``ottla consume``: write a topic's records to standard output, and follow the topic if wanted.
+
+A record's way: ``ranges.py`` or ``group.py`` says which are read, ``filters.py`` which are kept,
+``decoding.py`` what their bytes mean, and ``output.py`` how they are printed. Invariant: without
+``--group`` it joins no group and commits nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ottla import Client
+from ottla.cli.consume.decoding import DECODERS
+from ottla.cli.consume.filters import Filter, filter_of
+from ottla.cli.consume.group import read_group
+from ottla.cli.consume.output import output_of
+from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
+from ottla.cli.formats import Record
+from ottla.cli.options import add_cluster, configuration, connect, record_count
+from ottla.cli.waiting import obstacles, report_waiting
+from ottla.errors import ConfigError
+
+_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
+# Rows that are converted to objects at a time.
+_ROWS = 1_000
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "consume",
+        help="read a topic to standard output",
+        description="Write a topic to standard output, and follow it unless -e, -c or --last is "
+        "given.",
+        epilog="OFFSET: beginning, end, N (an offset), -N (the last N of each partition), or a "
+        "time or how long ago, for the first record as late (2026-11-24T10:00:00Z, 12h, or s@ and "
+        "ms since 1970); with e@ before it, the time at which to end. FORMAT: text with \\n \\t "
+        "\\xHH, %%t topic, %%p partition, %%o offset, %%k key, %%s value, %%h headers, %%T "
+        "timestamp, %%K and %%S lengths of key and value, %%%%.",
+    )
+    add_cluster(parser)
+    parser.add_argument("-t", "--topic", required=True, help="the topic")
+    parser.add_argument("-p", "--partition", type=int, action="append", help="this partition only")
+    parser.add_argument(
+        "-o", "--offset", action="append", help="where to start (beginning); see below"
+    )
+    parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
+    parser.add_argument("-e", "--exit", action="store_true", help="exit at the end of the topic")
+    parser.add_argument(
+        "--last", type=record_count, metavar="N", help="the newest N of all partitions, then exit"
+    )
+    parser.add_argument(
+        "-G", "--group", help="read as a member of this group, and commit what was printed"
+    )
+    _add_filters(parser)
+    _add_output(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    filters = parser.add_argument_group("filters, of which all must hold")
+    filters.add_argument(
+        "--key", metavar="REGEX", help="keys in which this regular expression is found"
+    )
+    filters.add_argument("--value", metavar="REGEX", help="the same for values")
+    filters.add_argument(
+        "--header",
+        metavar="NAME[=REGEX]",
+        action="append",
+        default=[],
+        help="records with this header; may be repeated",
+    )
+    filters.add_argument(
+        "--where",
+        metavar="FIELD=VALUE",
+        action="append",
+        default=[],
+        help="values that are JSON and have this in a field, such as customer.id=42",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    output = parser.add_argument_group("output")
+    output.add_argument("-f", "--format", help="how to print a record; see below")
+    output.add_argument("-K", "--key-delimiter", help="print the key too, followed by this")
+    output.add_argument("-D", "--delimiter", default="\\n", help="terminator of a record (\\n)")
+    output.add_argument("-J", "--json", action="store_true", help="print one JSON object per line")
+    for part in ("key", "value"):
+        output.add_argument(
+            f"--{part}-as", choices=sorted(DECODERS), help=f"what the bytes of the {part} are"
+        )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print records until the end, the count, or Ctrl-C."""
+    output, is_kept = output_of(arguments), filter_of(arguments)
+    _check(arguments)
+    if 0 in (arguments.count, arguments.last):
+        return 0
+    if arguments.group is not None:
+        read_group(configuration(arguments), arguments, is_kept, output)
+        return 0
+    with connect(arguments) as client:
+        with report_waiting(lambda: _waiting_for(client, arguments)):
+            ranges = _ranges(client, arguments)
+        with report_waiting(lambda: _waiting_for(client, arguments)) as progress:
+            batches = _read(client, ranges, is_kept, progress)
+            if arguments.last is not None:
+                batches = iter([_newest(batches, arguments.last)])
+            remaining = arguments.count
+            for records in batches:
+                output(records[:remaining])
+                if remaining is not None:
+                    remaining -= len(records)
+                    if remaining <= 0:
+                        break
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.last is not None and (arguments.offset or arguments.count is not None):
+        raise ConfigError("--last replaces -o and -c")
+    if arguments.group is not None and (arguments.partition or arguments.last is not None):
+        raise ConfigError("--group excludes -p and --last: the group assigns the partitions")
+
+
+def _ranges(client: Client, arguments: argparse.Namespace) -> list[Range]:
+    if arguments.last is None:
+        return ranges_of(client, arguments)
+    # A filter may drop any number of records, so that all are read.
+    has_filter = any((arguments.key, arguments.value, arguments.header, arguments.where))
+    return newest_ranges(client, arguments, None if has_filter else arguments.last)
+
+
+def _newest(batches: Iterator[list[Record]], count: int) -> list[Record]:
+    """Return the newest records, the oldest of them first; keeps few more in memory."""
+    newest: list[Record] = []
+
+    def age(record: Record) -> tuple[int, int, int]:
+        return record.timestamp, record.partition, record.offset
+
+    for records in batches:
+        newest += records
+        if len(newest) > 2 * count + _ROWS:
+            newest = sorted(newest, key=age)[-count:]
+    return sorted(newest, key=age)[-count:]
+
+
+def _waiting_for(client: Client, arguments: argparse.Namespace) -> str | None:
+    """Return what the command waits for.
+
+    At the end of a followed topic it waits for new records, which is worth a message only on a
+    terminal.
+    """
+    why = obstacles(client.connections())
+    if why:
+        return f"records of {arguments.topic}: {why}"
+    if sys.stdout.isatty():
+        return f"records of {arguments.topic} (Ctrl-C to exit)"
+    return None
+
+
+def _read(
+    client: Client, ranges: list[Range], is_kept: Filter, progress: Callable[[], None]
+) -> Iterator[list[Record]]:
+    with client.scan(ranges, columns=_COLUMNS, max_rows=_ROWS, fail_on_data_loss=False) as scan:
+        for batch in scan:
+            progress()
+            yield [record for row in batch.rows() if is_kept(record := Record(*row))]

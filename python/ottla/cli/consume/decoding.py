@@ -1,0 +1,61 @@
+"""What the bytes of keys and values mean, for ``--key-as`` and ``--value-as``.
+
+Invariant: bytes that are not what the argument says are an error that names the record.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from ottla.cli.formats import Record
+from ottla.errors import SerializationError
+
+
+def _number(form: str) -> Callable[[bytes], Any]:
+    return lambda data: struct.unpack(form, data)[0]
+
+
+DECODERS: dict[str, Callable[[bytes], Any]] = {
+    "string": lambda data: data.decode(),
+    "json": json.loads,
+    "hex": bytes.hex,
+    "base64": lambda data: base64.b64encode(data).decode(),
+    "short": _number(">h"),
+    "integer": _number(">i"),
+    "long": _number(">q"),
+    "float": _number(">f"),
+    "double": _number(">d"),
+    "uuid": lambda data: str(uuid.UUID(data.decode())),
+}
+"""By the names of Kafka's deserializers, and encodings of any bytes."""
+
+
+def decode(record: Record, part: str, kind: str) -> Any:
+    """Return the key or value of a record.
+
+    Raises:
+        SerializationError: the bytes are not of this kind.
+    """
+    data: bytes | None = getattr(record, part)
+    if data is None:
+        return None
+    try:
+        return DECODERS[kind](data)
+    except (ValueError, struct.error) as error:
+        raise SerializationError(
+            f"{record.topic}-{record.partition} at offset {record.offset}: the {part} is no "
+            f"{kind}, in {len(data)} bytes: {error}"
+        ) from None
+
+
+def as_text(value: Any) -> bytes | None:
+    """Return a decoded key or value as text."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.encode()

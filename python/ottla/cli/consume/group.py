@@ -1,0 +1,88 @@
+"""``ottla consume --group``: read as a member of a group.
+
+Invariant: an offset is committed after its record was printed, and before the group gives the
+partition to another member.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from ottla import Consumer
+from ottla.cli.consume.filters import Filter
+from ottla.cli.consume.output import Output
+from ottla.cli.formats import Record
+from ottla.cli.options import put
+from ottla.cli.waiting import obstacles, report_waiting
+from ottla.errors import ConfigError
+
+_POLL_SECONDS = 0.25
+_RESETS = {"beginning": "earliest", "earliest": "earliest", "end": "latest", "latest": "latest"}
+
+
+def read_group(
+    config: Mapping[str, Any], arguments: argparse.Namespace, is_kept: Filter, output: Output
+) -> None:
+    """Print records until the end, the count, or Ctrl-C, and leave the group."""
+    with Consumer(_configuration(config, arguments), topics=[arguments.topic]) as consumer:
+
+        def waiting_for() -> str | None:
+            why = obstacles(consumer.connections())
+            if why or not consumer.assignment():
+                return f"partitions of group {arguments.group}{': ' if why else ''}{why}"
+            if sys.stdout.isatty():
+                return f"records of {arguments.topic} (Ctrl-C to exit)"
+            return None
+
+        with report_waiting(waiting_for) as progress:
+            remaining = arguments.count
+            while remaining is None or remaining > 0:
+                # No more than are wanted: what was polled is committed.
+                records = consumer.poll(_POLL_SECONDS, max_records=remaining)
+                if not records:
+                    if arguments.exit and _is_at_end(consumer):
+                        break
+                    continue
+                progress()
+                kept = [record for each in records if is_kept(record := _record(each))]
+                output(kept)
+                consumer.commit()
+                if remaining is not None:
+                    remaining -= len(kept)
+
+
+def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    starts = arguments.offset or ["beginning"]
+    if len(starts) > 1 or starts[0] not in _RESETS:
+        raise ConfigError(
+            "-o: with --group expected beginning or end, where nothing is committed; `ottla groups "
+            "reset` sets other offsets"
+        )
+    result = dict(config)
+    put(result, "group.id", arguments.group)
+    put(result, "auto.offset.reset", _RESETS[starts[0]])
+    put(result, "enable.auto.commit", "false")
+    return result
+
+
+def _is_at_end(consumer: Consumer[bytes, bytes]) -> bool:
+    assigned = consumer.assignment()
+    if not assigned:
+        return False
+    ends = consumer.end_offsets(*assigned)
+    return all(consumer.position(*place) >= end for place, end in ends.items())
+
+
+def _record(record: Any) -> Record:
+    return Record(
+        record.key,
+        record.value,
+        record.topic,
+        record.partition,
+        record.offset,
+        record.timestamp,
+        list(record.headers),
+    )

@@ -1,0 +1,76 @@
+"""The lag of all groups: the sum over the partitions of each, from three kinds of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ottla import Admin
+from ottla.admin import IsolationLevel
+from ottla.cli.resources import text
+from ottla.cli.tables import Table
+from ottla.doctor.text import counted
+from ottla.errors import KafkaError
+
+
+@dataclass(frozen=True)
+class GroupLag:
+    """How far a group is behind.
+
+    Attributes:
+        group_id: its id.
+        state: its state.
+        partitions: the number of partitions that it has committed.
+        lag: the sum of their lags.
+        error: why the lag is unknown.
+    """
+
+    group_id: str
+    state: str | None
+    partitions: int
+    lag: int | None
+    error: str | None = None
+
+
+def all_lags(client: Admin, isolation_level: IsolationLevel) -> list[GroupLag]:
+    """Return the lag of each group that consumers have."""
+    states = {each.group_id: each.state for each in client.list_groups()}
+    committed = client.list_group_offsets(states, errors="return")
+    places = {
+        place
+        for offsets in committed.values()
+        if not isinstance(offsets, KafkaError)
+        for place in offsets
+    }
+    ends = client.list_offsets(
+        dict.fromkeys(sorted(places), "latest"), isolation_level=isolation_level, errors="return"
+    )
+    lags = []
+    for group, offsets in committed.items():
+        if isinstance(offsets, KafkaError):
+            lags.append(GroupLag(group, states[group], 0, None, str(offsets)))
+            continue
+        lag = 0
+        for place, offset in offsets.items():
+            end = ends[place]
+            # A topic that was deleted has no lag.
+            if not isinstance(end, KafkaError):
+                lag += max(0, (end.offset or 0) - offset.offset)
+        lags.append(GroupLag(group, states[group], len(offsets), lag))
+    return sorted(lags, key=lambda each: (-(each.lag or 0), each.group_id))
+
+
+def summary(lags: Sequence[GroupLag]) -> Table:
+    """Return a line for each group, the largest lag first."""
+    rows = [
+        [
+            each.group_id,
+            text(each.state),
+            str(each.partitions),
+            each.error or text(each.lag),
+        ]
+        for each in lags
+    ]
+    total = sum(each.lag or 0 for each in lags)
+    lines = [f"{counted(len(lags), 'group')}, lag {total}"]
+    return Table("", ["group", "state", "partitions", "lag"], rows, lines)

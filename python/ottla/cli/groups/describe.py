@@ -1,0 +1,76 @@
+"""``ottla groups describe``: the members of groups, and the partitions that each has."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable
+
+from ottla.admin import GroupDescription, MemberDescription
+from ottla.cli.resources import Subcommands, add_subcommand, admin, show
+from ottla.cli.tables import Table
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands, "describe", run, "describe groups and their members", has_json=True
+    )
+    parser.add_argument("names", nargs="+", metavar="GROUP", help="the id of a group")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Describe groups; return the exit code."""
+    with admin(arguments) as client:
+        described = list(client.describe_groups(arguments.names).values())
+    show(arguments, described, [_table(each) for each in described])
+    return 0
+
+
+def _table(group: GroupDescription) -> Table:
+    rows = [
+        [
+            member.client_id,
+            member.instance_id or "",
+            member.host.lstrip("/"),
+            "" if member.assignment is None else ranges(member.assignment),
+            _change(member),
+        ]
+        for member in group.members
+    ]
+    kind = f"{group.type}, {group.state}"
+    if group.assignor:
+        kind += f", {group.assignor}"
+    title = f"{group.group_id}: {kind}, coordinated by broker {group.coordinator}"
+    header = ["client id", "instance", "host", "partitions", "" if _settled(group) else "next"]
+    return Table(title, header, rows, [] if rows else ["no members"])
+
+
+def _settled(group: GroupDescription) -> bool:
+    return not any(map(_change, group.members))
+
+
+def _change(member: MemberDescription) -> str:
+    """Return the partitions that a member is to have, if it has others."""
+    target = member.target_assignment
+    if target is None or member.assignment is None or sorted(target) == sorted(member.assignment):
+        return ""
+    return ranges(target) or "none"
+
+
+def ranges(partitions: Iterable[tuple[str, int]]) -> str:
+    """Return partitions in short: ``orders 0-3,7 payments 0``."""
+    by_topic: dict[str, list[int]] = defaultdict(list)
+    for topic, partition in sorted(partitions):
+        by_topic[topic].append(partition)
+    return " ".join(f"{topic} {_numbers(numbers)}" for topic, numbers in by_topic.items())
+
+
+def _numbers(numbers: list[int]) -> str:
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

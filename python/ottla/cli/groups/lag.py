@@ -1,0 +1,147 @@
+"""``ottla groups lag``: how far groups are behind, in records and in time, and where it goes.
+
+Invariant: rates come from two measurements; without ``--for`` there is one, and no rate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from ottla import Admin
+from ottla.admin import PartitionLag
+from ottla.cli.groups.all_lags import all_lags, summary
+from ottla.cli.groups.trend import Trend, offsets_of, trends_of
+from ottla.cli.parsing import DURATION_HELP, parse_duration
+from ottla.cli.resources import Subcommands, add_subcommand, admin, plain, show, text
+from ottla.cli.tables import Table
+from ottla.doctor.text import counted, duration
+from ottla.errors import ConfigError
+
+Trends: TypeAlias = Mapping[tuple[str, int], Trend]
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands,
+        "lag",
+        run,
+        "show how far groups are behind",
+        details="For all groups the sum of each; for named groups each partition, with the age of "
+        "the next record and the member that has it.",
+        has_json=True,
+    )
+    parser.add_argument("names", nargs="*", metavar="GROUP", help="the id of a group (all)")
+    parser.add_argument(
+        "--for",
+        dest="measured",
+        metavar="DURATION",
+        help=f"measure how fast the lag changes, {DURATION_HELP}",
+    )
+    parser.add_argument(
+        "--isolation-level",
+        choices=["read_uncommitted", "read_committed"],
+        default="read_uncommitted",
+        help="whether to count records of open transactions (read_uncommitted)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show lags; return the exit code."""
+    if not arguments.names:
+        if arguments.measured is not None:
+            raise ConfigError("--for: name the groups to measure")
+        with admin(arguments) as client:
+            lags = all_lags(client, arguments.isolation_level)
+        show(arguments, lags, [summary(lags)])
+        return 0
+    if arguments.measured is None:
+        with admin(arguments) as client:
+            found = _lags(client, arguments)
+        _show(arguments, found, {})
+        return 0
+    pause = parse_duration(arguments.measured).total_seconds()
+    with admin(arguments, f"the second measurement, {arguments.measured} later") as client:
+        before = {name: offsets_of(lags) for name, lags in _lags(client, arguments).items()}
+        started = time.monotonic()
+        # Ctrl-C ends it.
+        time.sleep(pause)
+        found = _lags(client, arguments)
+        seconds = time.monotonic() - started
+    trends = {
+        name: trends_of(before[name], offsets_of(lags), seconds) for name, lags in found.items()
+    }
+    _show(arguments, found, trends)
+    return 0
+
+
+def _lags(client: Admin, arguments: argparse.Namespace) -> dict[str, list[PartitionLag]]:
+    return {
+        name: client.group_lag(name, isolation_level=arguments.isolation_level)
+        for name in arguments.names
+    }
+
+
+def _show(
+    arguments: argparse.Namespace,
+    found: Mapping[str, list[PartitionLag]],
+    trends: Mapping[str, Trends],
+) -> None:
+    value = [
+        {
+            "group_id": name,
+            "partitions": [_plain(lag, trends.get(name)) for lag in lags],
+        }
+        for name, lags in found.items()
+    ]
+    tables = [_table(name, lags, trends.get(name)) for name, lags in found.items()]
+    show(arguments, value, tables)
+
+
+def _plain(lag: PartitionLag, trends: Trends | None) -> dict[str, object]:
+    value: dict[str, object] = plain(lag)
+    if trends is None:
+        return value
+    return value | {"trend": plain(trends.get((lag.topic, lag.partition)))}
+
+
+def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table:
+    rows = []
+    for lag in lags:
+        cells = [
+            f"{lag.topic}-{lag.partition}",
+            text(lag.committed),
+            str(lag.end),
+            text(lag.lag),
+            "" if lag.lag_ms is None else duration(lag.lag_ms / 1000),
+        ]
+        if trends is not None:
+            cells += _rates(trends.get((lag.topic, lag.partition)))
+        rows.append([*cells, _owner(lag)])
+    header = ["partition", "committed", "end", "lag", "behind"]
+    header += ["read/s", "written/s", "cleared in"] if trends is not None else []
+    known = [lag.lag for lag in lags if lag.lag is not None]
+    oldest = max((lag.lag_ms for lag in lags if lag.lag_ms is not None), default=0)
+    lines = [f"lag {sum(known)} in {counted(len(lags), 'partition')}"]
+    if oldest:
+        lines[0] += f"; the oldest unread record is {duration(oldest / 1000)} old"
+    without = len(lags) - len(known)
+    if without:
+        lines.append(f"{counted(without, 'partition')} without a committed offset")
+    return Table(group, [*header, "member"], rows, lines)
+
+
+def _rates(trend: Trend | None) -> list[str]:
+    if trend is None:
+        return ["", "", ""]
+    clear = "never" if trend.seconds_to_clear is None else duration(trend.seconds_to_clear)
+    return [f"{trend.read:.0f}", f"{trend.written:.0f}", clear]
+
+
+def _owner(lag: PartitionLag) -> str:
+    if lag.member_id is None:
+        return ""
+    return f"{lag.client_id} at {(lag.host or '').lstrip('/')}"

@@ -1,0 +1,98 @@
+"""``ottla groups offsets`` and ``delete-offsets``: the committed offsets of groups."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.admin import CommittedOffset, Plan, PlannedChange
+from ottla.cli.parsing import parse_partition
+from ottla.cli.resources import (
+    Subcommands,
+    add_subcommand,
+    admin,
+    confirm,
+    place,
+    report,
+    show,
+    text,
+)
+from ottla.cli.tables import Table
+from ottla.errors import ConfigError
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommands."""
+    parser = add_subcommand(
+        subcommands, "offsets", run, "list the committed offsets of groups", has_json=True
+    )
+    parser.add_argument("names", nargs="+", metavar="GROUP", help="the id of a group")
+    parser = add_subcommand(
+        subcommands,
+        "delete-offsets",
+        run_delete,
+        "delete committed offsets of topics that no member reads",
+        confirmed=True,
+    )
+    parser.add_argument("name", metavar="GROUP", help="the id of the group")
+    parser.add_argument(
+        "partitions", nargs="+", metavar="TOPIC[:PARTITION]", help="a topic, or one partition of it"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List offsets; return the exit code."""
+    with admin(arguments) as client:
+        listed = client.list_group_offsets(arguments.names)
+    value = [
+        {
+            "group_id": group,
+            "offsets": [
+                {
+                    "topic": topic,
+                    "partition": partition,
+                    "offset": each.offset,
+                    "leader_epoch": each.leader_epoch,
+                    "metadata": each.metadata,
+                }
+                for (topic, partition), each in sorted(offsets.items())
+            ],
+        }
+        for group, offsets in listed.items()
+    ]
+    show(arguments, value, [_table(group, offsets) for group, offsets in listed.items()])
+    return 0
+
+
+def _table(group: str, offsets: dict[tuple[str, int], CommittedOffset]) -> Table:
+    rows = [
+        [place(where), str(each.offset), text(each.leader_epoch), each.metadata]
+        for where, each in sorted(offsets.items())
+    ]
+    header = ["partition", "offset", "leader epoch", "metadata"]
+    return Table(group, header, rows, [] if rows else ["no committed offsets"])
+
+
+def run_delete(arguments: argparse.Namespace) -> int:
+    """Delete offsets; return the exit code."""
+    given = [parse_partition(each) for each in arguments.partitions]
+    topics = {each for each in given if isinstance(each, str)}
+    with admin(arguments) as client:
+        committed = client.list_group_offsets([arguments.name])[arguments.name]
+        # A topic that was deleted has committed offsets still.
+        chosen = [each for each in sorted(committed) if each in given or each[0] in topics]
+        if not chosen:
+            raise ConfigError(
+                f"group {arguments.name} has committed none of these: nothing changed"
+            )
+        changes = [
+            PlannedChange(
+                "delete",
+                f"offset of group {arguments.name}",
+                f"{place(each)} at {committed[each].offset}",
+            )
+            for each in chosen
+        ]
+        if not confirm(arguments, Plan(changes)):
+            return 1
+        deleted = client.delete_group_offsets(arguments.name, chosen, errors="return")
+    return report(deleted, "deleted the offset of", place)

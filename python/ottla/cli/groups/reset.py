@@ -1,0 +1,119 @@
+"""``ottla groups reset``: set the committed offsets of a group without members."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from ottla import Admin
+from ottla.admin import Plan, PlannedChange, ResetTarget, Shift
+from ottla.cli.offset_specs import parse_spec
+from ottla.cli.parsing import parse_duration, parse_partition
+from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, place, report
+from ottla.errors import ConfigError
+
+_SHIFT = re.compile(r"[+-]\d+")
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands,
+        "reset",
+        run,
+        "set the committed offsets of a group without members",
+        details="An offset that a partition lacks becomes its first or last one.",
+        confirmed=True,
+    )
+    parser.add_argument("name", metavar="GROUP", help="the id of the group")
+    to = parser.add_mutually_exclusive_group(required=True)
+    to.add_argument(
+        "--to",
+        metavar="TARGET",
+        help="earliest, latest, current, an offset, a time (2026-11-24T10:00:00Z), how long ago "
+        "(12h), or +N or -N from the committed offset (--to=-N)",
+    )
+    to.add_argument(
+        "--from-file",
+        type=Path,
+        metavar="FILE",
+        help="the offsets that `ottla groups offsets --json` has written",
+    )
+    parser.add_argument(
+        "-t",
+        "--topic",
+        action="append",
+        metavar="TOPIC[:PARTITION]",
+        help="only these; may be repeated (all that the group has committed)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reset offsets; return the exit code."""
+    topics = arguments.topic and [parse_partition(each) for each in arguments.topic]
+    with admin(arguments) as client:
+        if arguments.from_file is not None:
+            return _import(client, arguments)
+        target = parse_target(arguments.to)
+        plan = client.reset_group_offsets(arguments.name, target, topics, dry_run=True)
+        if not confirm(arguments, plan):
+            return 1 if plan else 0
+        for change in client.reset_group_offsets(arguments.name, target, topics):
+            print(change)
+    return 0
+
+
+def parse_target(text: str) -> ResetTarget:
+    """Parse where to reset to."""
+    if text == "current":
+        return "current"
+    if _SHIFT.fullmatch(text):
+        return Shift(int(text))
+    if text.isdecimal():
+        return int(text)
+    try:
+        return parse_duration(text)
+    except ConfigError:
+        return parse_spec(text)  # type: ignore[return-value]  # a name or a time
+
+
+def _import(client: Admin, arguments: argparse.Namespace) -> int:
+    wanted = _read(arguments.from_file, arguments.name)
+    if arguments.topic:
+        raise ConfigError("-t and --from-file exclude each other: the file names the partitions")
+    found = client.list_group_offsets([arguments.name])[arguments.name]
+    before = {each: found[each].offset if each in found else None for each in wanted}
+    changed = {each: offset for each, offset in wanted.items() if before[each] != offset}
+    changes = [
+        PlannedChange(
+            "reset",
+            f"group {arguments.name}",
+            place(each),
+            None if before[each] is None else str(before[each]),
+            str(offset),
+        )
+        for each, offset in changed.items()
+    ]
+    if not confirm(arguments, Plan(changes)):
+        return 1 if changes else 0
+    altered = client.alter_group_offsets(arguments.name, changed, errors="return")
+    return report(altered, "reset", place)
+
+
+def _read(path: Path, group: str) -> dict[tuple[str, int], int]:
+    try:
+        value: Any = json.loads(path.read_text(encoding="utf-8"))
+        [offsets] = [each["offsets"] for each in value if each["group_id"] == group]
+        return {
+            (str(each["topic"]), int(each["partition"])): int(each["offset"]) for each in offsets
+        }
+    except OSError as error:
+        raise ConfigError(f"--from-file {path}: {error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"--from-file {path}: expected what `ottla groups offsets {group} --json` writes: "
+            f"{error}"
+        ) from error

@@ -1,0 +1,50 @@
+"""How the lag of a group changes between two measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ottla.admin import PartitionLag
+
+Offsets: TypeAlias = dict[tuple[str, int], tuple[int, int]]
+"""The committed and the end offset of partitions."""
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How the lag of a partition changes.
+
+    Attributes:
+        read: offsets per second that the group commits.
+        written: offsets per second that are written.
+        seconds_to_clear: until nothing is left at these rates; None if that is never.
+    """
+
+    read: float
+    written: float
+    seconds_to_clear: float | None
+
+
+def offsets_of(lags: Iterable[PartitionLag]) -> Offsets:
+    """Return the offsets of partitions that have a committed one."""
+    return {
+        (lag.topic, lag.partition): (lag.committed, lag.end)
+        for lag in lags
+        if lag.committed is not None
+    }
+
+
+def trends_of(before: Offsets, after: Offsets, seconds: float) -> dict[tuple[str, int], Trend]:
+    """Return the trends of the partitions that both measurements have."""
+    trends = {}
+    for place, (committed, end) in after.items():
+        if place in before:
+            committed_before, end_before = before[place]
+            read = (committed - committed_before) / seconds
+            written = (end - end_before) / seconds
+            lag = max(0, end - committed)
+            clear = 0.0 if lag == 0 else lag / (read - written) if read > written else None
+            trends[place] = Trend(read, written, clear)
+    return trends

@@ -1,0 +1,61 @@
+"""Offsets as arguments: ``earliest``, ``latest``, a number, a time, or a duration ago.
+
+Invariant: a number is taken as it is; that a partition lacks it is the broker's error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timezone
+
+from ottla import Admin
+from ottla.admin import OffsetSpec
+from ottla.cli.parsing import parse_duration, parse_partition, parse_time
+from ottla.doctor.text import counted
+from ottla.errors import ConfigError, UnknownTopicError
+
+SPEC_HELP = "earliest, latest, an offset, a time (2026-11-24T10:00:00Z), or how long ago (12h)"
+
+
+def partitions_of(client: Admin, texts: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the partitions that ``TOPIC`` and ``TOPIC:PARTITION`` name, sorted."""
+    given = [parse_partition(each) for each in texts]
+    topics = dict.fromkeys(each if isinstance(each, str) else each[0] for each in given)
+    described = client.describe_topics(topics)
+    places: set[tuple[str, int]] = set()
+    for each in given:
+        if isinstance(each, str):
+            places |= {(each, known.partition) for known in described[each].partitions}
+        else:
+            known = {found.partition for found in described[each[0]].partitions}
+            if each[1] not in known:
+                raise UnknownTopicError(
+                    f"partition {each[1]} of topic {each[0]} does not exist: the topic has "
+                    f"{counted(len(known), 'partition')}"
+                )
+            places.add(each)
+    return sorted(places)
+
+
+def parse_spec(text: str) -> OffsetSpec:
+    """Parse an argument that names an offset by time or place; numbers are offsets, not times."""
+    if text in {"earliest", "latest"}:
+        return text  # type: ignore[return-value]  # the literals of OffsetSpec
+    with suppress(ConfigError):
+        return datetime.now(timezone.utc) - parse_duration(text)
+    with suppress(ConfigError):
+        return parse_time(text)
+    raise ConfigError(f"{text!r} is no offset: expected {SPEC_HELP}")
+
+
+def offsets_at(
+    client: Admin, places: Sequence[tuple[str, int]], text: str
+) -> dict[tuple[str, int], int]:
+    """Return the offsets that an argument means; of a time, the end if no record is as late."""
+    if text.isdecimal():
+        return dict.fromkeys(places, int(text))
+    found = client.list_offsets(dict.fromkeys(places, parse_spec(text)))
+    late = [each for each in places if found[each].offset is None]
+    found |= client.list_offsets(dict.fromkeys(late, "latest")) if late else {}
+    return {each: found[each].offset or 0 for each in places}

@@ -1,0 +1,85 @@
+"""Arguments that several commands parse: times, durations, partitions, and pairs of names.
+
+Invariant: what cannot be parsed is an error that says what was expected.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta, timezone
+
+from ottla.errors import ConfigError
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+TIME_HELP = "2026-11-24T10:00:00Z, or a number of ms since 1970"
+DURATION_HELP = "such as 90s, 30m, 12h or 7d"
+
+
+def parse_duration(text: str) -> timedelta:
+    """Parse a duration, such as ``90s`` or ``1d12h``."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ConfigError(f"{text!r} is not a duration: expected one {DURATION_HELP}")
+    return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+
+
+def parse_time(text: str) -> datetime:
+    """Parse a time; without a time zone, it is this machine's local time."""
+    try:
+        if text.isdecimal():
+            return datetime.fromtimestamp(int(text) / 1000, timezone.utc)
+        # Python 3.10 does not know Z.
+        parsed = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
+    except (ValueError, OverflowError, OSError):
+        raise ConfigError(f"{text!r} is not a time: expected {TIME_HELP}") from None
+    return parsed.astimezone() if parsed.tzinfo is None else parsed
+
+
+def parse_partition(text: str) -> str | tuple[str, int]:
+    """Parse ``topic`` or ``topic:partition``."""
+    topic, separator, number = text.rpartition(":")
+    if not separator:
+        return text
+    if not topic or not number.isdecimal():
+        raise ConfigError(f"{text!r} names no partition: expected TOPIC or TOPIC:PARTITION")
+    return topic, int(number)
+
+
+def parse_pairs(texts: Iterable[str], what: str = "KEY=VALUE") -> dict[str, str]:
+    """Parse pairs such as ``retention.ms=1000``.
+
+    Raises:
+        ConfigError: a pair has no ``=``, or a name comes twice.
+    """
+    found: dict[str, str] = {}
+    for each in texts:
+        name, separator, value = each.partition("=")
+        if not separator or not name:
+            raise ConfigError(f"{each!r}: expected {what}")
+        if name in found:
+            raise ConfigError(f"{name} is given twice")
+        found[name] = value
+    return found
+
+
+def add_match(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the argument ``--match``, for ``matching``."""
+    parser.add_argument(
+        "--match", metavar="REGEX", help=f"only {what} that this regular expression finds"
+    )
+
+
+def matching(arguments: argparse.Namespace) -> Callable[[str], bool]:
+    """Return whether names match ``--match``; without it, all do."""
+    if arguments.match is None:
+        return lambda _: True
+    try:
+        pattern = re.compile(arguments.match)
+    except re.error as error:
+        raise ConfigError(
+            f"--match {arguments.match!r} is no regular expression: {error}"
+        ) from None
+    return lambda name: pattern.search(name) is not None

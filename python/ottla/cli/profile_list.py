@@ -1,0 +1,42 @@
+"""``ottla profiles``: the profiles of the file, without their secrets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from ottla._core import config_row_of
+from ottla.cli.profiles import path, read_profiles
+from ottla.cli.resources import Subcommands
+from ottla.cli.tables import Table, print_tables, require_rich
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "profiles",
+        help="list the profiles",
+        description="List the profiles of the file, with the addresses of their clusters.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the profiles; return the exit code."""
+    found = {
+        name: next(
+            (value for key, value in keys.items() if config_row_of(key) == "bootstrap.servers"), ""
+        )
+        for name, keys in read_profiles().items()
+    }
+    if arguments.json:
+        json.dump([{"name": name, "bootstrap": each} for name, each in found.items()], sys.stdout)
+        print()
+        return 0
+    require_rich()
+    rows = [[name, servers] for name, servers in sorted(found.items())]
+    lines = [str(path())] if rows else [f"no profiles: {path()} is missing or empty"]
+    print_tables([Table("", ["profile", "servers"], rows, lines)])
+    return 0

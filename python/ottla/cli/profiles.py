@@ -1,0 +1,99 @@
+"""Profiles: named configurations in one file, as in ``ottla --profile prod topics list``.
+
+The file is ``~/.config/ottla/profiles.ini`` (below ``$XDG_CONFIG_HOME`` if that is set), or the one
+that ``$OTTLA_PROFILES`` names. Each section is a profile with configuration keys::
+
+    [prod]
+    bootstrap.servers = kafka1:9092,kafka2:9092
+    security.protocol = SASL_SSL
+
+``$OTTLA_PROFILE`` names the profile of commands that name none; without it, that is ``default``, if
+the file has it. Invariant: credentials are never sent to another cluster: such a profile is not
+used if the command line names a cluster.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import stat
+import sys
+from pathlib import Path
+
+from ottla._core import config_row_of, config_rows
+from ottla.errors import ConfigError
+
+_DEFAULT = "default"
+
+
+def path() -> Path:
+    """Return the path of the file, which may not exist."""
+    if named := os.environ.get("OTTLA_PROFILES"):
+        return Path(named)
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "ottla" / "profiles.ini"
+
+
+def read_profiles() -> dict[str, dict[str, str]]:
+    """Return the configurations by name; empty if there is no file.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    file = path()
+    parser = configparser.ConfigParser(
+        delimiters=("=",), interpolation=None, default_section="", empty_lines_in_values=False
+    )
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # keys of aliases have case
+    try:
+        with file.open(encoding="utf-8") as stream:
+            parser.read_file(stream)
+            mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+    except FileNotFoundError:
+        return {}
+    except configparser.Error as error:
+        # Its message has the line, which may be a secret.
+        where = getattr(error, "lineno", None) or _line_of(error)
+        raise ConfigError(
+            f"profiles in {file}: {type(error).__name__}{f' in line {where}' if where else ''}: "
+            "expected [profile] and KEY = VALUE"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"profiles in {file}: {error}") from error
+    profiles = {name: dict(parser[name]) for name in parser.sections()}
+    if mode & (stat.S_IRGRP | stat.S_IROTH) and _has_secrets(profiles):
+        print(f"ottla: {file} has secrets and others can read it: chmod 600", file=sys.stderr)
+    return profiles
+
+
+def _line_of(error: configparser.Error) -> int | None:
+    errors = getattr(error, "errors", None)
+    return errors[0][0] if errors else None
+
+
+def _has_secrets(profiles: dict[str, dict[str, str]]) -> bool:
+    secrets = {name for name, kind, *_ in config_rows() if kind == "password"}
+    return any(config_row_of(key) in secrets for keys in profiles.values() for key in keys)
+
+
+def profile(name: str | None, *, has_cluster: bool) -> dict[str, str]:
+    """Return the configuration of a profile.
+
+    Args:
+        name: its name; None for the one that ``$OTTLA_PROFILE`` names, or ``default``.
+        has_cluster: whether the command line names a cluster: then, a profile that it does not
+            name is not used.
+
+    Raises:
+        ConfigError: the file cannot be read, or has no such profile.
+    """
+    if name is None and has_cluster:
+        return {}
+    wanted = name or os.environ.get("OTTLA_PROFILE")
+    profiles = read_profiles()
+    if wanted is None:
+        return profiles.get(_DEFAULT, {})
+    if wanted not in profiles:
+        known = ", ".join(sorted(profiles)) or "none"
+        raise ConfigError(f"profile {wanted} does not exist: {path()} has {known}")
+    return profiles[wanted]

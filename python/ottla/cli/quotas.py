@@ -1,0 +1,116 @@
+"""``ottla quotas``: list, set and remove client quotas (KIP-546)."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.admin import QuotaEntity
+from ottla.admin.quotas import plain_number
+from ottla.cli.parsing import parse_pairs
+from ottla.cli.resources import (
+    Subcommands,
+    add_resource,
+    add_subcommand,
+    admin,
+    print_plan,
+    show,
+)
+from ottla.cli.tables import Table
+from ottla.errors import ConfigError
+
+_QUOTAS = (
+    "producer_byte_rate and consumer_byte_rate (bytes per second), request_percentage, "
+    "controller_mutation_rate, connection_creation_rate"
+)
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command and its subcommands."""
+    add_resource(
+        commands, "quotas", "list, set and remove client quotas", [_add_list, _add_set, _add_unset]
+    )
+
+
+def _add_entity(parser: argparse.ArgumentParser) -> None:
+    default = "; `default` for all without one of their own"
+    parser.add_argument("--user", help=f"a user{default}")
+    parser.add_argument("--client-id", help=f"a client.id{default}")
+    parser.add_argument("--ip", help=f"an address{default}")
+
+
+def _add_list(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands, "list", run_list, "list quotas", positional=True, has_json=True
+    )
+    _add_entity(parser)
+
+
+def _add_set(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands, "set", run_set, "set quotas", details=f"Quotas: {_QUOTAS}."
+    )
+    _add_entity(parser)
+    parser.add_argument("quotas", nargs="+", metavar="QUOTA=NUMBER", help="a quota and its value")
+    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+
+
+def _add_unset(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands, "unset", run_unset, "remove quotas", details=f"Quotas: {_QUOTAS}."
+    )
+    _add_entity(parser)
+    parser.add_argument("quotas", nargs="+", metavar="QUOTA", help="the name of a quota")
+    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+
+
+def _entity(arguments: argparse.Namespace) -> QuotaEntity | None:
+    named = [arguments.user, arguments.client_id, arguments.ip]
+    if not any(named):
+        return None
+    return QuotaEntity(*("" if name == "default" else name for name in named))
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """List quotas; return the exit code."""
+    with admin(arguments) as client:
+        found = client.describe_client_quotas(_entity(arguments))
+    value = [
+        {"user": each.user, "client_id": each.client_id, "ip": each.ip, "quotas": quotas}
+        for each, quotas in found.items()
+    ]
+    rows = [
+        [str(entity), quota, plain_number(number)]
+        for entity, quotas in sorted(found.items(), key=lambda item: str(item[0]))
+        for quota, number in sorted(quotas.items())
+    ]
+    lines = [] if rows else ["no quotas"]
+    show(arguments, value, [Table("", ["for", "quota", "limit"], rows, lines)])
+    return 0
+
+
+def run_set(arguments: argparse.Namespace) -> int:
+    """Set quotas; return the exit code."""
+    values: dict[str, float | None] = {}
+    for name, number in parse_pairs(arguments.quotas, "QUOTA=NUMBER").items():
+        try:
+            values[name] = float(number)
+        except ValueError:
+            raise ConfigError(f"{name}={number}: expected a number") from None
+    return _alter(arguments, values)
+
+
+def run_unset(arguments: argparse.Namespace) -> int:
+    """Remove quotas; return the exit code."""
+    return _alter(arguments, dict.fromkeys(arguments.quotas))
+
+
+def _alter(arguments: argparse.Namespace, values: dict[str, float | None]) -> int:
+    entity = _entity(arguments)
+    if entity is None:
+        raise ConfigError("say whose quota it is: --user, --client-id, both, or --ip")
+    with admin(arguments) as client:
+        plan = client.alter_client_quotas({entity: values}, dry_run=True)
+        if not arguments.dry_run:
+            client.alter_client_quotas({entity: values})
+    print_plan(plan)
+    return 0

@@ -1,0 +1,182 @@
+"""What the commands about a cluster's resources share: parsers, results, and confirmation.
+
+Invariant: what deletes or replaces something shows a plan and changes nothing, unless ``--yes`` is
+given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from ottla import Admin
+from ottla.admin import Plan
+from ottla.cli.options import add_cluster, connect
+from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.cli.waiting import obstacles, report_waiting
+from ottla.doctor.tree import clean
+from ottla.errors import KafkaError
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+K = TypeVar("K", bound=Hashable)
+
+Subcommands: TypeAlias = "_SubParsersAction[argparse.ArgumentParser]"
+"""Where subcommands are added."""
+
+
+def add_resource(
+    commands: Subcommands,
+    name: str,
+    description: str,
+    subcommands: Sequence[Callable[[Subcommands], None]],
+) -> None:
+    """Add a command that has subcommands."""
+    parser = commands.add_parser(name, help=description, description=_sentence(description))
+    added = parser.add_subparsers(required=True, metavar="SUBCOMMAND")
+    for add in subcommands:
+        add(added)
+
+
+def add_subcommand(
+    subcommands: Subcommands,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    description: str,
+    *,
+    details: str = "",
+    positional: bool = False,
+    confirmed: bool = False,
+    has_json: bool = False,
+) -> argparse.ArgumentParser:
+    """Add a subcommand, with the arguments for the cluster.
+
+    Args:
+        subcommands: the subcommands of a resource.
+        name: its name.
+        run: runs it, and returns the exit code.
+        description: what it does, in a line without a full stop.
+        details: more sentences for ``--help``.
+        positional: whether the address may be given without an option.
+        confirmed: whether it needs ``--yes``.
+        has_json: whether it prints a result, for people or as JSON.
+    """
+    text = f"{_sentence(description)} {details}".strip()
+    parser = subcommands.add_parser(name, help=description, description=text)
+    add_cluster(parser, positional=positional)
+    if confirmed:
+        parser.add_argument("--yes", action="store_true", help="do it; otherwise, only show what")
+    if has_json:
+        parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+@contextmanager
+def admin(
+    arguments: argparse.Namespace, waiting_for: str = "a response of the cluster"
+) -> Iterator[Admin]:
+    """Yield an ``Admin`` of the cluster that the arguments name; long waits are reported."""
+    if getattr(arguments, "json", True) is False:
+        # Missing packages are an error before anything is asked for or changed.
+        require_rich()
+    with (
+        connect(arguments) as client,
+        report_waiting(lambda: obstacles(client.connections()) or waiting_for),
+    ):
+        yield Admin(client)
+
+
+def show(arguments: argparse.Namespace, value: Any, tables: Sequence[Table]) -> None:
+    """Print a result: as JSON, or as tables."""
+    if arguments.json:
+        json.dump(plain(value), sys.stdout, indent=2)
+        print()
+    else:
+        print_tables(tables)
+
+
+def plain(value: Any) -> Any:
+    """Return a value in JSON's types: dataclasses become objects, as partitions do."""
+    match value:
+        case (str() as topic, int() as partition):
+            return {"topic": topic, "partition": partition}
+        case list() | tuple() | set():
+            return [plain(each) for each in value]
+        case Mapping():
+            return {str(key): plain(each) for key, each in value.items()}
+        case KafkaError():
+            return {"error": value.name, "message": str(value)}
+        case _ if dataclasses.is_dataclass(value):
+            fields = dataclasses.fields(value)
+            return {each.name: plain(getattr(value, each.name)) for each in fields}
+        case _:
+            return value
+
+
+def confirm(arguments: argparse.Namespace, plan: Plan) -> bool:
+    """Return whether to carry out a plan; show it if not."""
+    if arguments.yes and plan:
+        return True
+    print_plan(plan)
+    if plan:
+        print("ottla: nothing was changed; repeat with --yes", file=sys.stderr)
+    return False
+
+
+def print_plan(plan: Plan) -> None:
+    """Print a line for each change."""
+    for line in map(str, plan):
+        print(clean(line))
+    if not plan:
+        print("nothing to change")
+
+
+def report(
+    results: Mapping[K, object], done: str, name: Callable[[K], str] = str, of: str = ""
+) -> int:
+    """Print a line for each item that was changed, and the errors of the others.
+
+    Args:
+        results: the results by item, of a call with ``errors="return"``.
+        done: what was done, such as ``created topic``.
+        name: returns the name of an item.
+        of: added after the name.
+
+    Returns:
+        The exit code: 1 if an item failed.
+    """
+    code = 0
+    for item, result in results.items():
+        if isinstance(result, KafkaError):
+            code = 1
+            doubt = "; it may be done nevertheless" if result.maybe_done else ""
+            print(f"ottla: {result}{doubt}", file=sys.stderr)
+        else:
+            print(clean(f"{done} {name(item)}{of}"))
+    return code
+
+
+def place(partition: tuple[str, int]) -> str:
+    """Return a partition as ``orders-0``."""
+    return f"{partition[0]}-{partition[1]}"
+
+
+def joined(values: Sequence[object]) -> str:
+    """Return values with commas between them."""
+    return ",".join(map(str, values))
+
+
+def text(value: object) -> str:
+    """Return a value as the text of a cell; an unknown one is empty."""
+    return "" if value is None else str(value)

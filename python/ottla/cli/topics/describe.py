@@ -1,0 +1,137 @@
+"""``ottla topics describe``: the partitions of topics, their offsets, and what is configured."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ottla import Admin
+from ottla.admin import ConfigEntry, ConfigResource, PartitionDescription, TopicDescription
+from ottla.cli.resources import Subcommands, add_subcommand, admin, joined, show, text
+from ottla.cli.tables import Table
+from ottla.doctor.text import counted
+from ottla.errors import KafkaError
+
+
+@dataclass(frozen=True)
+class PartitionRow:
+    """A partition, and the offsets of its first record and after its last one."""
+
+    description: PartitionDescription
+    earliest: int | None
+    end: int | None
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands,
+        "describe",
+        run,
+        "describe topics: partitions, offsets, configuration",
+        has_json=True,
+    )
+    parser.add_argument("names", nargs="+", metavar="TOPIC", help="the name of a topic")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Describe topics; return the exit code."""
+    with admin(arguments) as client:
+        described = client.describe_topics(arguments.names)
+        rows = _rows(client, described)
+        resources = [ConfigResource("topic", name) for name in described]
+        configs = {
+            resource.name: {} if isinstance(found, KafkaError) else _altered(found)
+            for resource, found in client.describe_configs(resources, errors="return").items()
+        }
+    value = [_plain(topic, rows[name], configs[name]) for name, topic in described.items()]
+    tables = [_table(topic, rows[name], configs[name]) for name, topic in described.items()]
+    show(arguments, value, tables)
+    return 0
+
+
+def _rows(
+    client: Admin, described: Mapping[str, TopicDescription]
+) -> dict[str, list[PartitionRow]]:
+    places = [(name, each.partition) for name in described for each in described[name].partitions]
+    led = [
+        (name, each.partition)
+        for name in described
+        for each in described[name].partitions
+        if each.leader is not None
+    ]
+    offsets: dict[str, dict[tuple[str, int], int | None]] = {}
+    for spec in ("earliest", "latest"):
+        found = client.list_offsets(dict.fromkeys(led, spec), errors="return")
+        offsets[spec] = {
+            place: None if isinstance(each, KafkaError) else each.offset
+            for place, each in found.items()
+        }
+    by_place = {
+        (name, each.partition): each for name in described for each in described[name].partitions
+    }
+    rows: dict[str, list[PartitionRow]] = {name: [] for name in described}
+    for place in places:
+        row = PartitionRow(
+            by_place[place], offsets["earliest"].get(place), offsets["latest"].get(place)
+        )
+        rows[place[0]].append(row)
+    return rows
+
+
+def _altered(entries: Mapping[str, ConfigEntry]) -> dict[str, str | None]:
+    """Return what is set for the topic itself."""
+    return {
+        name: entry.value
+        for name, entry in entries.items()
+        if entry.source == "DYNAMIC_TOPIC_CONFIG"
+    }
+
+
+def _plain(
+    topic: TopicDescription, rows: list[PartitionRow], configs: Mapping[str, str | None]
+) -> dict[str, object]:
+    partitions = [
+        dataclasses.asdict(row.description) | {"earliest": row.earliest, "end": row.end}
+        for row in rows
+    ]
+    return {
+        "name": topic.name,
+        "topic_id": topic.topic_id,
+        "is_internal": topic.is_internal,
+        "configs": configs,
+        "partitions": partitions,
+    }
+
+
+def _table(
+    topic: TopicDescription, rows: list[PartitionRow], configs: Mapping[str, str | None]
+) -> Table:
+    cells = [
+        [
+            str(each.partition),
+            "none" if each.leader is None else str(each.leader),
+            joined(each.replicas),
+            joined(each.isr),
+            text(row.earliest),
+            text(row.end),
+            _health(each),
+        ]
+        for row in rows
+        for each in [row.description]
+    ]
+    title = f"{topic.name}: {counted(len(rows), 'partition')}"
+    if topic.topic_id:
+        title += f", id {topic.topic_id}"
+    header = ["partition", "leader", "replicas", "in sync", "first", "end", ""]
+    lines = [f"{name}={'(secret)' if value is None else value}" for name, value in configs.items()]
+    return Table(title, header, cells, lines)
+
+
+def _health(partition: PartitionDescription) -> str:
+    if partition.leader is None:
+        return "offline"
+    missing = [each for each in partition.replicas if each not in partition.isr]
+    return f"not in sync: {joined(missing)}" if missing else ""

@@ -1,0 +1,56 @@
+"""``ottla topics list``: the topics, and which of them have unhealthy partitions."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.admin import TopicListing
+from ottla.cli.parsing import add_match, matching
+from ottla.cli.resources import Subcommands, add_subcommand, admin, show
+from ottla.cli.tables import Table
+from ottla.doctor.text import counted
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands, "list", run, "list the topics", positional=True, has_json=True
+    )
+    parser.add_argument("--internal", action="store_true", help="list Kafka's own topics too")
+    add_match(parser, "topics")
+    parser.add_argument(
+        "--unhealthy",
+        action="store_true",
+        help="only topics with partitions that lack a leader or in-sync replicas",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the topics; return the exit code."""
+    is_match = matching(arguments)
+    with admin(arguments) as client:
+        listed = client.list_topics(internal=arguments.internal)
+    found = [
+        each
+        for each in listed
+        if is_match(each.name)
+        and (not arguments.unhealthy or each.without_leader or each.under_replicated)
+    ]
+    show(arguments, found, [_table(found)])
+    return 0
+
+
+def _table(found: list[TopicListing]) -> Table:
+    rows = [[each.name, str(each.partitions), str(each.replicas), _health(each)] for each in found]
+    partitions = sum(each.partitions for each in found)
+    lines = [f"{counted(len(found), 'topic')}, {counted(partitions, 'partition')}"]
+    return Table("", ["topic", "partitions", "replicas", ""], rows, lines)
+
+
+def _health(topic: TopicListing) -> str:
+    problems = []
+    if topic.without_leader:
+        problems.append(f"{topic.without_leader} without leader")
+    if topic.under_replicated:
+        problems.append(f"{topic.under_replicated} under-replicated")
+    return ", ".join(problems)

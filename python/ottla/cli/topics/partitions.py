@@ -1,0 +1,34 @@
+"""``ottla topics add-partitions``: raise the number of partitions of topics."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.cli.resources import Subcommands, add_subcommand, admin, print_plan, report
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands,
+        "add-partitions",
+        run,
+        "raise the number of partitions of topics",
+        details="Afterwards, keys are assigned to other partitions than before.",
+    )
+    parser.add_argument("names", nargs="+", metavar="TOPIC", help="the name of a topic")
+    parser.add_argument(
+        "--total", type=int, required=True, help="how many partitions each shall have"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Add partitions; return the exit code."""
+    counts = dict.fromkeys(arguments.names, arguments.total)
+    with admin(arguments) as client:
+        if arguments.dry_run:
+            print_plan(client.create_partitions(counts, dry_run=True))
+            return 0
+        changed = client.create_partitions(counts, errors="return")
+    return report(changed, "added partitions: topic", of=f" has {arguments.total}")

@@ -1,0 +1,145 @@
+"""``ottla users``: the SCRAM credentials of users (KIP-554).
+
+Invariant: a password is never an argument, since other users of the machine could see it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from pathlib import Path
+
+from ottla.admin import DeletePassword, Plan, PlannedChange, ScramCredential, SetPassword
+from ottla.cli.resources import (
+    Subcommands,
+    add_resource,
+    add_subcommand,
+    admin,
+    confirm,
+    report,
+    show,
+)
+from ottla.cli.tables import Table
+from ottla.doctor.text import counted
+from ottla.errors import ConfigError
+
+_MECHANISMS = ["SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command and its subcommands."""
+    description = "list users, set and delete their SCRAM passwords"
+    add_resource(commands, "users", description, [_add_list, _add_set, _add_delete])
+
+
+def _add_list(subcommands: Subcommands) -> None:
+    add_subcommand(
+        subcommands,
+        "list",
+        run_list,
+        "list the users with SCRAM passwords",
+        positional=True,
+        has_json=True,
+    )
+
+
+def _add_set(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands,
+        "set-password",
+        run_set,
+        "set the password of a user",
+        details="The password is asked for, or read from the first line of a file.",
+    )
+    parser.add_argument("name", metavar="USER", help="the name of the user")
+    parser.add_argument(
+        "--password-file", type=Path, metavar="FILE", help="a file with the password; - for stdin"
+    )
+    parser.add_argument(
+        "--mechanism", choices=_MECHANISMS, default=_MECHANISMS[1], help="(SCRAM-SHA-512)"
+    )
+    parser.add_argument(
+        "--iterations", type=int, default=4096, help="how often it is hashed (4096)"
+    )
+
+
+def _add_delete(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands,
+        "delete-password",
+        run_delete,
+        "delete passwords, so that the user cannot log in with them",
+        confirmed=True,
+    )
+    parser.add_argument("name", metavar="USER", help="the name of the user")
+    parser.add_argument("--mechanism", choices=_MECHANISMS, help="only this one (all)")
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """List the users; return the exit code."""
+    with admin(arguments) as client:
+        found = client.describe_user_scram_credentials()
+    value = [{"user": user, "credentials": each} for user, each in sorted(found.items())]
+    show(arguments, value, [_table(found)])
+    return 0
+
+
+def _table(found: dict[str, list[ScramCredential]]) -> Table:
+    rows = [
+        [user, each.mechanism, str(each.iterations)]
+        for user, credentials in sorted(found.items())
+        for each in credentials
+    ]
+    header = ["user", "mechanism", "iterations"]
+    return Table("", header, rows, [counted(len(found), "user")])
+
+
+def run_set(arguments: argparse.Namespace) -> int:
+    """Set a password; return the exit code."""
+    password = _password(arguments)
+    secret = SetPassword(password, arguments.mechanism, arguments.iterations)
+    with admin(arguments) as client:
+        changed = client.alter_user_scram_credentials({arguments.name: [secret]}, errors="return")
+    return report(changed, "set the password of", of=f" ({arguments.mechanism})")
+
+
+def _password(arguments: argparse.Namespace) -> str:
+    file: Path | None = arguments.password_file
+    if file is None:
+        if not sys.stdin.isatty():
+            raise ConfigError(
+                "no terminal to ask for the password: give --password-file (- is stdin)"
+            )
+        password = getpass.getpass(f"New password of {arguments.name}: ")
+        if getpass.getpass("The same again: ") != password:
+            raise ConfigError("the passwords differ: nothing was changed")
+    elif str(file) == "-":
+        password = sys.stdin.readline().rstrip("\r\n")
+    else:
+        try:
+            password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"--password-file {file}: {error}") from None
+    if not password:
+        raise ConfigError("the password is empty: nothing was changed")
+    return password
+
+
+def run_delete(arguments: argparse.Namespace) -> int:
+    """Delete passwords; return the exit code."""
+    with admin(arguments) as client:
+        found = client.describe_user_scram_credentials([arguments.name])[arguments.name]
+        mechanisms = [
+            each.mechanism for each in found if arguments.mechanism in {None, each.mechanism}
+        ]
+        if not mechanisms:
+            raise ConfigError(f"user {arguments.name} has no {arguments.mechanism} password")
+        changes = [
+            PlannedChange("delete", f"password of {arguments.name}", each) for each in mechanisms
+        ]
+        if not confirm(arguments, Plan(changes)):
+            return 1
+        deletions = [DeletePassword(each) for each in mechanisms]
+        changed = client.alter_user_scram_credentials({arguments.name: deletions}, errors="return")
+    return report(changed, "deleted:", of=f" ({', '.join(mechanisms)})")

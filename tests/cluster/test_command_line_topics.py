@@ -1,0 +1,171 @@
+"""``ottla topics``, ``configs``, ``offsets`` and ``brokers``: on the mock and on Kafka."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+
+import pytest
+
+import ottla
+from tests.cluster.conftest import Brokers
+from tests.support.command import CommandResult, ottla_here
+from tests.support.kafka_admin import wait_until
+
+
+def new_name() -> str:
+    return f"cli-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def topic(brokers: Brokers) -> str:
+    """A topic with 10 records in partition 0, and none in partition 1."""
+    name = brokers.create_topic(partitions=2)
+    with ottla.Producer(brokers.bootstrap) as producer:
+        for number in range(10):
+            producer.send(name, str(number), partition=0, timestamp=1_700_000_000_000 + number)
+    return name
+
+
+def run(brokers: Brokers, *arguments: str) -> CommandResult:
+    done = ottla_here(*arguments, "-b", brokers.bootstrap)
+    # A busy machine makes a command report what it waits for.
+    done.err = re.sub(r"^ottla: waiting for .*\n", "", done.err, flags=re.MULTILINE)
+    return done
+
+
+def run_well(brokers: Brokers, *arguments: str) -> str:
+    done = run(brokers, *arguments)
+    assert (done.code, done.err) == (0, "")
+    return done.text
+
+
+def lines(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def names(brokers: Brokers) -> set[str]:
+    listed = json.loads(run_well(brokers, "topics", "list", "--json"))
+    return {each["name"] for each in listed}
+
+
+def test_topics_are_created_listed_described_and_deleted(brokers: Brokers) -> None:
+    first, second = new_name(), new_name()
+    options = ("-p", "3", "-r", "2", "-c", "retention.ms=3600000")
+    planned = run_well(brokers, "topics", "create", first, *options, "--dry-run")
+    assert planned == f"create topic {first}: 3 partitions, 2 replicas\n"
+    assert first not in names(brokers)
+    created = run_well(brokers, "topics", "create", first, second, *options)
+    assert created == f"created topic {first}\ncreated topic {second}\n"
+    again = run(brokers, "topics", "create", first)
+    assert again.code == 1
+    assert again.err.startswith("ottla: ")
+    assert first in again.err
+    assert "TOPIC_ALREADY_EXISTS" in again.err
+    assert run_well(brokers, "topics", "create", first, "--if-not-exists").startswith("exists:")
+
+    wait_until(lambda: {first, second} <= names(brokers), lambda: "the topics are listed")
+    table = lines(run_well(brokers, "topics", "list", "--match", f"^({first}|{second})$"))
+    assert [first, "3", "2"] in table
+    assert ["2", "topics,", "6", "partitions"] in table
+
+    described = run_well(brokers, "topics", "describe", first)
+    assert described.startswith(f"{first}: 3 partitions, id ")
+    assert "retention.ms=3600000" in described
+    [plain] = json.loads(run_well(brokers, "topics", "describe", first, "--json"))
+    assert plain["configs"]["retention.ms"] == "3600000"
+    assert [(each["partition"], each["end"]) for each in plain["partitions"]] == [
+        (0, 0),
+        (1, 0),
+        (2, 0),
+    ]
+
+    shown = run(brokers, "topics", "delete", first)
+    assert (shown.code, shown.err) == (1, "ottla: nothing was changed; repeat with --yes\n")
+    assert shown.text.startswith(f"delete topic {first}: 3 partitions\n")
+    assert first in names(brokers)
+    assert run_well(brokers, "topics", "delete", first, "--yes") == f"deleted topic {first}\n"
+    [plain] = json.loads(run_well(brokers, "topics", "describe", second, "--json"))
+    run_well(brokers, "topics", "delete", "--id", plain["topic_id"], "--yes")
+    wait_until(lambda: not {first, second} & names(brokers), lambda: "the topics are gone")
+
+
+def test_partitions_are_added(brokers: Brokers, topic: str) -> None:
+    planned = run_well(brokers, "topics", "add-partitions", topic, "--total", "5", "--dry-run")
+    assert planned == f"alter topic {topic}: partitions (2 -> 5)\n"
+    run_well(brokers, "topics", "add-partitions", topic, "--total", "5")
+    wait_until(
+        lambda: "partition 4" not in run(brokers, "offsets", f"{topic}:4").err,
+        lambda: "the topic has 5 partitions",
+    )
+    done = run(brokers, "topics", "add-partitions", topic, "--total", "3")
+    assert (done.code, done.out) == (1, b"")
+    assert "INVALID_PARTITIONS" in done.err
+
+
+def test_offsets_and_deleted_records(brokers: Brokers, topic: str) -> None:
+    table = lines(run_well(brokers, "offsets", topic, "--at", "1700000000004"))
+    # A number is an offset; times are written as times.
+    assert [f"{topic}-0", "0", "10", "10", "1700000000004"] in table
+    at = "2023-11-14T22:13:20.004Z"
+    found = json.loads(run_well(brokers, "offsets", topic, "--at", at, "--json"))
+    assert [each["at"] for each in found] == [4, 0]
+    assert [each["end"] for each in found] == [10, 0]
+
+    before = ("topics", "delete-records", topic, "--before", at)
+    shown = run(brokers, *before)
+    assert (shown.code, shown.text) == (1, f"delete {topic}-0: 4 offsets (0 -> 4)\n")
+    assert run_well(brokers, *before, "--yes") == f"deleted records: {topic}-0 before 4\n"
+    found = json.loads(run_well(brokers, "offsets", f"{topic}:0", "--json"))
+    assert [each["earliest"] for each in found] == [4]
+    assert run_well(brokers, *before, "--yes") == "nothing to change\n"
+    done = run(brokers, "topics", "delete-records", f"{topic}:0", "--before", "99", "--yes")
+    assert (done.code, done.out) == (1, b"")
+    assert "OFFSET_OUT_OF_RANGE" in done.err
+    done = run(brokers, "offsets", f"{topic}:7")
+    assert (done.code, done.out) == (1, b"")
+    assert f"partition 7 of topic {topic} does not exist: the topic has 2 partitions" in done.err
+
+
+def test_brokers_with_their_disks(brokers: Brokers, topic: str) -> None:
+    text = run_well(brokers, "brokers")
+    assert re.search(r"^3 brokers, \d+( to \d+)? leaders each", text, re.MULTILINE)
+    loads = json.loads(run_well(brokers, "brokers", "--json"))
+    assert [each["broker"]["rack"] for each in loads] == ["rack-a", "rack-b", "rack-c"]
+    assert sum(each["leads"] for each in loads) >= 2
+    for each in loads:
+        [log_dir] = each["log_dirs"]
+        assert log_dir["path"] in text
+        assert {replica["topic"] for replica in log_dir["replicas"]} >= {topic}
+
+
+def test_configs(brokers: Brokers, topic: str) -> None:
+    where = ("topic", topic)
+    planned = run_well(brokers, "configs", "set", *where, "max.message.bytes=1000", "--dry-run")
+    assert planned.startswith(f"alter topic {topic}: max.message.bytes (")
+    assert "max.message.bytes" not in run_well(brokers, "configs", "describe", *where)
+    run_well(brokers, "configs", "set", *where, "max.message.bytes=1000", "cleanup.policy+=compact")
+    shown = run_well(brokers, "configs", "describe", *where)
+    assert ["max.message.bytes", "1000", "dynamic", "topic"] in lines(shown)
+    assert ["cleanup.policy", "delete,compact", "dynamic", "topic"] in lines(shown)
+    run_well(brokers, "configs", "unset", *where, "max.message.bytes")
+    run_well(brokers, "configs", "set", *where, "cleanup.policy-=compact")
+    [entry] = json.loads(
+        run_well(brokers, "configs", "describe", *where, "max.message.bytes", "--json")
+    )
+    assert entry["source"] == "DEFAULT_CONFIG"
+    everything = run_well(brokers, "configs", "describe", *where, "--all")
+    assert ["cleanup.policy", "delete", "dynamic", "topic"] in lines(everything)
+    assert len(everything.splitlines()) > 20
+    assert "min.insync.replicas" in run_well(brokers, "configs", "describe", "broker", "default")
+    for arguments, message in (
+        (("set", *where, "retention.ms=soon"), "retention.ms"),
+        (("set", *where, "no.such.key=1"), "no.such.key"),
+        (("describe", *where, "no.such.key"), "no.such.key"),
+        (("describe", "topic", "no-such-topic"), "no-such-topic"),
+        (("set", "broker", "first", "x=1"), "expected the id of a broker"),
+    ):
+        done = run(brokers, "configs", *arguments)
+        assert done.code in {1, 2}
+        assert message in done.err
