@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ __all__ = ["authorizing_kafka"]
 
 
 @pytest.fixture
-def brokers(authorizing_kafka: KafkaCluster) -> Iterator[Brokers]:
+def brokers(authorizing_kafka: KafkaCluster) -> Brokers:
     return Brokers(authorizing_kafka)
 
 
