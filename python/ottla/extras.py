@@ -10,7 +10,7 @@ import importlib.util
 
 PACKAGES = {
     "arrow": ("pyarrow",),
-    "cli": ("rich",),
+    "cli": ("rich", "shtab"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The packages of each extra in pyproject.toml."""

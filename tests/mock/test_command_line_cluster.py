@@ -57,16 +57,33 @@ def test_topology_as_json(mock_cluster: MockCluster, topic: str) -> None:
     assert (decoded["under_replicated_count"], decoded["offline_count"]) == (0, 0)
 
 
-def test_tables_without_rich_name_the_extra_to_install(
+def test_the_live_view_without_rich_names_the_extra_to_install(
     mock_cluster: MockCluster, tmp_path: Path
 ) -> None:
-    (tmp_path / "rich.py").write_text("raise ImportError('not here')")
-    without = {"PYTHONPATH": str(tmp_path)}
-    done = ottla("topology", mock_cluster.bootstrap, env=without)
-    assert (done.code, done.out) == (2, b"")
-    assert "pip install 'ottla[cli]'" in done.err
-    assert ottla("topology", mock_cluster.bootstrap, "--json", env=without).code == 0
-    assert ottla("doctor", mock_cluster.bootstrap, env=without).code == 0
+    """Tables and events need no other package."""
+    program = (
+        "import sys\n"
+        "sys.modules['rich'] = None\n"
+        "from ottla.cli import main\n"
+        "sys.stdout.isatty = lambda: sys.argv[1] == 'watch'\n"
+        "sys.exit(main())\n"
+    )
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments, mock_cluster.bootstrap],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=150,
+        )
+
+    done = run("watch")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'ottla[cli]'" in done.stderr
+    assert run("watch", "--json", "--for", "0.1").returncode == 0
+    assert run("topology").returncode == 0
+    assert run("doctor").returncode == 0
 
 
 def test_doctor(mock_cluster: MockCluster, topic: str) -> None:

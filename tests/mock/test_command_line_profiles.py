@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -132,17 +131,3 @@ def test_bash_completes_subcommands_and_options(tmp_path: Path) -> None:
     assert "topics" in completed("top")
     assert {"delete", "describe", "delete-records"} <= completed("topics", "de")
     assert "--if-not-exists" in completed("topics", "create", "--if")
-
-
-def test_completion_without_shtab(tmp_path: Path) -> None:
-    (tmp_path / "shtab.py").write_text("raise ImportError('not here')")
-    done = subprocess.run(
-        [sys.executable, "-m", "ottla", "completion", "bash"],
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert "pip install 'ottla[cli]'" in done.stderr

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import ottla
+from ottla.admin import SetPassword
 from ottla.cli import build_parser
 from ottla.cli.options import configuration
 from ottla.testing import MockCluster
@@ -43,13 +44,23 @@ def arguments_of(line: str) -> argparse.Namespace:
     return build_parser().parse_args(words[1 : ends[0] if ends else None])
 
 
+def command_of(line: str) -> str:
+    """The name of the line's command, which may stand behind a profile."""
+    return re.sub(r"--profile \S+ ", "", line).split()[1]
+
+
 def ends_by_itself(line: str) -> bool:
     """Whether the command ends within seconds on a cluster that is well."""
     arguments = arguments_of(line)
-    command = line.split()[1]
+    command = command_of(line)
     if command == "consume":
-        return arguments.exit or arguments.count is not None
+        return arguments.exit or arguments.count is not None or arguments.last is not None
     return command != "watch"
+
+
+def may_print_nothing(line: str) -> bool:
+    """Whether the command writes elsewhere, or only what a filter keeps."""
+    return bool(re.search(r"\| jq| produce | > |--key |--where ", line))
 
 
 def is_secured(line: str) -> bool:
@@ -57,17 +68,28 @@ def is_secured(line: str) -> bool:
     return "security.protocol" in line
 
 
+@pytest.fixture(autouse=True)
+def profiles(tmp_path: Path, mock_cluster: MockCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profiles `default` and `prod`, for lines without an address."""
+    file = tmp_path / "profiles.ini"
+    servers = f"bootstrap.servers = {mock_cluster.bootstrap}"
+    file.write_text(f"[default]\n{servers}\n[prod]\n{servers}\n", encoding="utf-8")
+    monkeypatch.setenv("OTTLA_PROFILES", str(file))
+
+
 @pytest.fixture
 def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
     """Where the lines run: the files that they name, and an `ottla` on the path.
 
-    In the topic, a transaction of billing-1 is open, and another one hangs.
+    In the topic, a transaction of billing-1 is open, and another one hangs. The group billing has
+    committed offsets, and alice has a password.
     """
     files = {
         "lines.txt": "a:1\nb:2\n",
         "a.png": "image a",
         "b.png": "image b",
         "client.properties": f"bootstrap.servers={mock_cluster.bootstrap}\n",
+        "password.txt": "a password\n",
         "bin/ottla": f'#!/bin/sh\nexec "{sys.executable}" -m ottla "$@"\n',
     }
     for name, text in files.items():
@@ -79,6 +101,9 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
     for partition in range(3):
         mock_cluster.append("orders", partition, [b"%d" % n for n in range(100)])
     mock_cluster.append_in_transaction("orders", 2, 99, [b"hanging"])
+    with ottla.Admin(mock_cluster.bootstrap) as admin:
+        admin.alter_group_offsets("billing", {("orders", 0): 5, ("orders", 2): 7})
+        admin.alter_user_scram_credentials({"alice": [SetPassword("a password")]})
     producer = ottla.Producer(mock_cluster.bootstrap, transactional_id="billing-1")
     producer.init_transactions()
     producer.begin_transaction()
@@ -89,13 +114,13 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
         producer.close()
 
 
-@pytest.mark.parametrize("line", [line for _, line in COMMANDS], ids=lambda line: line.split()[1])
+@pytest.mark.parametrize("line", [line for _, line in COMMANDS], ids=command_of)
 def test_a_command_is_as_its_parser_wants_it(line: str, tmp_path: Path) -> None:
     arguments = arguments_of(line)
-    command = line.split()[1].replace("-", "_")
+    command = command_of(line).replace("-", "_").replace("profiles", "profile_list")
     # A command with subcommands is a package.
     assert command in arguments.run.__module__.removeprefix("ottla.cli.").split(".")
-    if arguments.config is None and hasattr(arguments, "settings"):
+    if hasattr(arguments, "settings") and arguments.config is None:
         config = {key: value for key, value in configuration(arguments).items() if "." in key}
         # The file that it names is not there.
         assert config.pop("ssl.truststore.location", None) in (None, "ca.pem")
@@ -106,7 +131,7 @@ def test_a_command_is_as_its_parser_wants_it(line: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("snippet", "line"),
     [(s, line) for s, line in COMMANDS if ends_by_itself(line) and not is_secured(line)],
-    ids=lambda value: value.id if isinstance(value, Snippet) else value.split()[1],
+    ids=lambda value: value.id if isinstance(value, Snippet) else command_of(value),
 )
 def test_a_command_runs_as_printed(
     snippet: Snippet, line: str, mock_cluster: MockCluster, directory: Path
@@ -126,9 +151,21 @@ def test_a_command_runs_as_printed(
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    if "| jq" not in line and " produce " not in line:
+    if not may_print_nothing(line):
         assert done.stdout
     assert b"Traceback" not in done.stderr
+
+
+def test_files_of_profiles_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [snippet] = snippets("ini")
+    file = tmp_path / "as-printed.ini"
+    file.write_text(snippet.text, encoding="utf-8")
+    file.chmod(0o600)
+    monkeypatch.setenv("OTTLA_PROFILES", str(file))
+    for profile in ("default", "prod"):
+        arguments = build_parser().parse_args(["--profile", profile, "topics", "list"])
+        with ottla.Client(config=configuration(arguments), connect=False):
+            pass
 
 
 def test_other_lines_are_targets_of_make() -> None:

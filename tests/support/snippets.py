@@ -16,6 +16,7 @@ from tests.support.jars import REPOSITORY
 LANGUAGES = {
     "python": "run on the mock cluster, or in Spark's session",
     "sh": "parsed, and run on the mock cluster where the command ends",
+    "ini": "a file of profiles, which the command line reads",
     "text": "nothing to run",
     "mermaid": "a diagram, drawn by the site",
 }

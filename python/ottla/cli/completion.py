@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from ottla.cli.packages import require
 from ottla.cli.resources import Subcommands
-from ottla.errors import ConfigError
 
 _SHELLS = ["bash", "zsh", "fish", "tcsh"]
 
@@ -24,11 +24,8 @@ def add(commands: Subcommands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the script; return the exit code."""
-    try:
-        import shtab
-    except ImportError as error:
-        raise ConfigError(
-            "completion needs shtab, which is not installed: pip install 'ottla[cli]'"
-        ) from error
+    require("completion", "shtab")
+    import shtab
+
     print(shtab.complete(arguments.root, arguments.shell))
     return 0

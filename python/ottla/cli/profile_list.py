@@ -9,7 +9,7 @@ import sys
 from ottla._core import config_row_of
 from ottla.cli.profiles import path, read_profiles
 from ottla.cli.resources import Subcommands
-from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.cli.tables import Table, print_tables
 
 
 def add(commands: Subcommands) -> None:
@@ -35,7 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump([{"name": name, "bootstrap": each} for name, each in found.items()], sys.stdout)
         print()
         return 0
-    require_rich()
     rows = [[name, servers] for name, servers in sorted(found.items())]
     lines = [str(path())] if rows else [f"no profiles: {path()} is missing or empty"]
     print_tables([Table("", ["profile", "servers"], rows, lines)])

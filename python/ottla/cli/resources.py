@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from ottla import Admin
 from ottla.admin import Plan
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.cli.tables import Table, print_tables
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.doctor.tree import clean
 from ottla.errors import KafkaError
@@ -87,9 +87,6 @@ def admin(
     arguments: argparse.Namespace, waiting_for: str = "a response of the cluster"
 ) -> Iterator[Admin]:
     """Yield an ``Admin`` of the cluster that the arguments name; long waits are reported."""
-    if getattr(arguments, "json", True) is False:
-        # Missing packages are an error before anything is asked for or changed.
-        require_rich()
     with (
         connect(arguments) as client,
         report_waiting(lambda: obstacles(client.connections()) or waiting_for),

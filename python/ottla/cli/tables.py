@@ -1,25 +1,21 @@
-"""Tables, drawn by rich; plain text if the output is not a terminal."""
+"""Tables as text, with colours on terminals only.
+
+Invariant: a cell is never cut; a line that is wider than the terminal wraps.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import TYPE_CHECKING
 
 from ottla.cli.options import style
-from ottla.doctor.tree import clean
-from ottla.errors import ConfigError
-
-if TYPE_CHECKING:
-    from rich.console import Console, Group
+from ottla.doctor.tree import Style, clean
 
 # Cells of a column that is aligned to the right; empty ones do not matter.
 _NUMBER = re.compile(r"([-+]?\d[\d.,]*( ?(%|[KMGTP]?i?B))?|none)?")
-# Wider than any table, so that nothing is cut if the output is not a terminal.
-_WIDE = 10_000
+_GAP = "  "
 
 
 @dataclass(frozen=True)
@@ -39,58 +35,35 @@ class Table:
     warn: bool = False
 
 
-def require_rich() -> ModuleType:
-    """Return rich.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
-    try:
-        import rich
-    except ImportError as error:
-        raise ConfigError(
-            "tables need rich, which is not installed: pip install 'ottla[cli]' (--json works "
-            "without it)"
-        ) from error
-    return rich
-
-
-def console() -> Console:
-    """Return a console that uses colours on terminals only."""
-    require_rich()
-    from rich.console import Console
-
-    if sys.stdout.isatty():
-        return Console(no_color=not style().color, highlight=False, emoji=False, markup=False)
-    return Console(width=_WIDE, color_system=None, highlight=False, emoji=False, markup=False)
-
-
 def print_tables(tables: Sequence[Table]) -> None:
     """Print tables below each other."""
-    console().print(render(tables), soft_wrap=False)
+    sys.stdout.write(as_text(tables, style()))
 
 
-def render(tables: Sequence[Table]) -> Group:
-    """Convert tables to rich's."""
-    require_rich()
-    from rich.console import Group
-    from rich.table import Table as RichTable
-    from rich.text import Text
+def as_text(tables: Sequence[Table], style: Style) -> str:
+    """Return tables below each other, with an empty line between them."""
+    texts = ["".join(f"{line}\n" for line in _lines(table, style)) for table in tables]
+    return "\n".join(text for text in texts if text)
 
-    parts: list[RichTable | Text] = []
-    for table in tables:
-        if parts:
-            parts.append(Text(""))
-        if table.title:
-            parts.append(Text(clean(table.title), style="bold"))
-        if table.header:
-            drawn = RichTable(box=None, pad_edge=False, header_style="dim")
-            for index, name in enumerate(table.header):
-                is_number = all(_NUMBER.fullmatch(row[index]) for row in table.rows)
-                drawn.add_column(name, no_wrap=True, justify="right" if is_number else "left")
-            for row in table.rows:
-                drawn.add_row(*(Text(clean(cell)) for cell in row))
-            parts.append(drawn)
-        color = "red" if table.bad else "yellow" if table.warn else ""
-        parts += [Text(clean(line), style=color) for line in table.lines]
-    return Group(*parts)
+
+def _lines(table: Table, style: Style) -> Iterator[str]:
+    if table.title:
+        yield style.paint("bold", clean(table.title))
+    if table.header:
+        rows = [[clean(cell) for cell in row] for row in table.rows]
+        columns = list(zip(table.header, *rows, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        numbers = [all(map(_NUMBER.fullmatch, column[1:])) for column in columns]
+
+        def aligned(row: Sequence[str]) -> str:
+            cells = (
+                cell.rjust(width) if is_number else cell.ljust(width)
+                for cell, width, is_number in zip(row, widths, numbers, strict=True)
+            )
+            return _GAP.join(cells).rstrip()
+
+        yield style.paint("faint", aligned(table.header))
+        yield from map(aligned, rows)
+    color = "bad" if table.bad else "warning" if table.warn else None
+    for line in map(clean, table.lines):
+        yield style.paint(color, line) if color else line

@@ -12,7 +12,7 @@ from typing import Any
 
 from ottla import Cluster, Partition
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.cli.tables import Table, print_tables
 from ottla.doctor.text import counted
 
 
@@ -141,8 +141,6 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fetch the metadata and print it."""
-    if not arguments.json:
-        require_rich()
     with connect(arguments, arguments.timeout) as client:
         names = arguments.topic or client.list_topics(timeout=arguments.timeout)
         cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)

@@ -16,8 +16,9 @@ from datetime import datetime
 from typing import Any
 
 from ottla import Client, Event
-from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, console, render, require_rich
+from ottla.cli.options import add_cluster, connect, style
+from ottla.cli.packages import require
+from ottla.cli.tables import Table, as_text
 from ottla.cli.topology import Overview, overview, tables
 from ottla.doctor.tree import clean
 from ottla.errors import KafkaError
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Watch until Ctrl-C, or for the given time."""
     live = sys.stdout.isatty() and not arguments.json
     if live:
-        require_rich()
+        require("the live view (unless --json is given)", "rich")
     with connect(arguments) as client:
         watch = Watch(client, arguments.topic, arguments.interval, arguments.seconds)
         if live:
@@ -114,13 +115,16 @@ def _as_json(event: Event) -> str:
 
 
 def _draw(watch: Watch) -> None:
+    from rich.console import Console
     from rich.live import Live
+    from rich.text import Text
 
     events: deque[str] = deque(maxlen=_EVENTS)
-    with Live(console=console(), screen=True, auto_refresh=False) as live:
+    with Live(console=Console(highlight=False), screen=True, auto_refresh=False) as live:
 
         def redraw() -> None:
-            live.update(render(view(watch, events)), refresh=True)
+            text = Text.from_ansi(as_text(view(watch, events), style()), no_wrap=True)
+            live.update(text, refresh=True)
 
         redraw()
         watch.run(lambda event: events.append(_as_line(event)), redraw)

@@ -9,7 +9,7 @@ import time
 
 from ottla import Admin, OpenTransaction, TransactionDescription
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.cli.tables import Table, print_tables
 from ottla.doctor.text import counted, duration
 
 
@@ -33,8 +33,6 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe transactions; return the exit code."""
-    if not arguments.json:
-        require_rich()
     with connect(arguments) as client:
         admin = Admin(client)
         if arguments.topic is None:

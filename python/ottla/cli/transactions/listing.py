@@ -8,7 +8,7 @@ import sys
 
 from ottla import Admin, TransactionListing
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.tables import Table, print_tables, require_rich
+from ottla.cli.tables import Table, print_tables
 from ottla.doctor.text import counted
 
 
@@ -41,8 +41,6 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(arguments: argparse.Namespace) -> int:
     """List the transactional ids; return the exit code."""
-    if not arguments.json:
-        require_rich()
     with connect(arguments) as client:
         listed = Admin(client).list_transactions(
             states=arguments.state,

@@ -1,0 +1,18 @@
+"""The packages of the extra ``cli``, which few commands need."""
+
+from __future__ import annotations
+
+from ottla import extras
+from ottla.errors import ConfigError
+
+
+def require(what: str, package: str) -> None:
+    """Check that a package is installed.
+
+    Raises:
+        ConfigError: it is not; the message names the extra.
+    """
+    try:
+        extras.require(what, "cli", package)
+    except extras.MissingExtraError as error:
+        raise ConfigError(str(error)) from None
