@@ -14,6 +14,7 @@ Ctrl-C; 141 if the reader of the output has exited. ``doctor`` has further codes
 from __future__ import annotations
 
 import argparse
+import importlib
 import logging
 import os
 import signal
@@ -21,70 +22,67 @@ import sys
 from collections.abc import Sequence
 
 import ottla
-from ottla.cli import (
-    acls,
-    brokers,
-    completion,
-    configs,
-    consume,
-    doctor,
-    groups,
-    offsets,
-    produce,
-    profile_list,
-    quotas,
-    topics,
-    topology,
-    transactions,
-    users,
-    watch,
-)
 from ottla.cli.options import add_profile
-from ottla.cli.system_tests import transactional_copier, verifiable_consumer, verifiable_producer
 from ottla.errors import ConfigError, KafkaError
 from ottla.stderr_log import show_warnings
 
-_COMMANDS = (
-    topology,
-    doctor,
-    produce,
-    consume,
-    watch,
-    topics,
-    groups,
-    offsets,
-    configs,
-    brokers,
-    acls,
-    users,
-    quotas,
-    transactions,
-    profile_list,
-    completion,
-    verifiable_producer,
-    verifiable_consumer,
-    transactional_copier,
-)
+_COMMANDS = {
+    "topology": "topology",
+    "doctor": "doctor",
+    "produce": "produce",
+    "consume": "consume",
+    "watch": "watch",
+    "topics": "topics",
+    "groups": "groups",
+    "offsets": "offsets",
+    "configs": "configs",
+    "brokers": "brokers",
+    "acls": "acls",
+    "users": "users",
+    "quotas": "quotas",
+    "transactions": "transactions",
+    "profiles": "profile_list",
+    "completion": "completion",
+    "verifiable-producer": "system_tests.verifiable_producer",
+    "verifiable-consumer": "system_tests.verifiable_consumer",
+    "transactional-copier": "system_tests.transactional_copier",
+}
+"""The module of each command."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; its result has the command's ``run``."""
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser; its result has the command's ``run``.
+
+    Args:
+        only: the command whose arguments are wanted: importing the others takes longer than most
+            commands do. Default: all, for help and errors.
+    """
     parser = argparse.ArgumentParser(
         prog="ottla", description="Inspect and manage a Kafka cluster, read and write its topics."
     )
     parser.add_argument("--version", action="version", version=f"ottla {ottla.__version__}")
     add_profile(parser)
-    # For ``completion``.
-    parser.set_defaults(root=parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add(commands)
+    for name in [only] if only in _COMMANDS else _COMMANDS:
+        importlib.import_module(f"ottla.cli.{_COMMANDS[name]}").add(commands)
     return parser
+
+
+def _command_of(argv: Sequence[str]) -> str | None:
+    """Return the first argument that is neither an option nor its value."""
+    words = iter(argv)
+    for word in words:
+        if word == "--profile":
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    arguments = build_parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = build_parser(_command_of(argv)).parse_args(argv)
     # For example, about skipped records: without it, the output would look complete.
     show_warnings(logging.Formatter("ottla: %(message)s"))
     try:

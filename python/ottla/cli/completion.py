@@ -27,5 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     require("completion", "shtab")
     import shtab
 
-    print(shtab.complete(arguments.root, arguments.shell))
+    from ottla.cli import build_parser
+
+    print(shtab.complete(build_parser(), arguments.shell))
     return 0
