@@ -168,6 +168,12 @@ MUTATIONS = [
         "*version == u64::MAX,",
     ),
     Mutation(
+        "overtaken-batches-count-as-written",
+        "rust/client/src/producer/idempotence.rs",
+        "none if none.is_empty() => first..end,",
+        "none if none.is_empty() => 0..end,",
+    ),
+    Mutation(
         "fetch-sessions-are-not-reset",
         f"{_CONSUMER}/fetch/fetch_session.rs",
         "        self.epoch = INITIAL;\n",

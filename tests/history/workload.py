@@ -83,6 +83,9 @@ class TransactionalWriter(threading.Thread):
                 sends.append((partition, value, None))
                 delivery = producer.send(self._topic, value, partition=partition)
                 sends[-1] = (partition, value, delivery)
+            if self._random.random() < 0.5:
+                # Otherwise, an abort mostly finds records that were not sent yet.
+                producer.flush()
             outcome, can_continue = _end(producer, commit=not fails), True
         except KafkaError as error:
             if not error.fatal:

@@ -9,6 +9,8 @@
 //! only while no batch is in flight and no queued batch can be in the log; until then, batches
 //! without sequence numbers wait. In transactions, the coordinator assigns the epochs (`transaction/`).
 
+use std::ops::Range;
+
 use ottla_protocol::records::ProducerState;
 
 /// A producer id assigned by the cluster, and its epoch.
@@ -66,8 +68,10 @@ pub(super) struct SequenceState {
     can_pipeline: bool,
     /// The last sequence number of a gap: those up to it may never be written.
     gap_end: Option<u64>,
-    /// All sequence numbers before this one are in the log, because the broker accepted a later one.
-    acknowledged_end: u64,
+    /// The sequence numbers that are certainly in the log: from the first to the last acknowledged one. A broker
+    /// that knows the producer accepts no gap between them. One that does not know it accepts any sequence
+    /// number first, so nothing is certain about those before.
+    acknowledged: Range<u64>,
 }
 
 /// Whether a batch can get sequence numbers now.
@@ -84,8 +88,8 @@ pub(super) enum SequenceAvailability {
 impl SequenceState {
     /// The partition takes part in a transaction under this id and epoch. No batch may be in flight.
     ///
-    /// Batches are pipelined from the first one on: if a broker that does not know the producer accepted a
-    /// later one first, it would reject the first, and the transaction would abort.
+    /// Batches are pipelined from the first one on: if a broker that does not know the producer accepts a
+    /// later one first, it rejects the first, and the transaction aborts.
     pub(super) fn begin_transaction(&mut self, producer: ProducerIdAndEpoch) {
         self.transactional = true;
         if self.producer != Some(producer) {
@@ -148,19 +152,23 @@ impl SequenceState {
         Some(sequence)
     }
 
-    /// A batch was written, and therefore everything before it.
+    /// A batch was written, and therefore everything between it and the first that was acknowledged.
     pub(super) fn acknowledge(&mut self, sequence: BatchSequence, count: usize) {
         if self.is_current(sequence) {
             self.can_pipeline = true;
-            self.acknowledged_end = self.acknowledged_end.max(sequence.first + count as u64);
-            self.gap_end = self.gap_end.filter(|gap_end| *gap_end >= self.acknowledged_end);
+            let (first, end) = (sequence.first, sequence.first + count as u64);
+            self.acknowledged = match &self.acknowledged {
+                none if none.is_empty() => first..end,
+                known => known.start.min(first)..known.end.max(end),
+            };
+            self.gap_end = self.gap_end.filter(|gap_end| !self.acknowledged.contains(gap_end));
         }
     }
 
-    /// Whether a batch was certainly written, whatever the broker reports, because a later one was. A
-    /// new leader may know only the last batch of a producer and reject earlier ones as out of order.
+    /// Whether a batch was certainly written, whatever the broker reports, because an earlier and a later one
+    /// were. A new leader may know only the last batch of a producer and reject earlier ones as out of order.
     pub(super) fn is_acknowledged(&self, sequence: BatchSequence) -> bool {
-        self.is_current(sequence) && sequence.first < self.acknowledged_end
+        self.is_current(sequence) && self.acknowledged.contains(&sequence.first)
     }
 
     /// A batch is sent again with its sequence numbers.
@@ -201,7 +209,7 @@ impl SequenceState {
         if self.producer.is_none() {
             self.invalidated_id = old.map(|old| old.id).or(self.invalidated_id);
         }
-        (self.next_sequence, self.gap_end, self.acknowledged_end, self.can_pipeline) = (0, None, 0, false);
+        (self.next_sequence, self.gap_end, self.acknowledged, self.can_pipeline) = (0, None, 0..0, false);
     }
 
     fn is_current(&self, sequence: BatchSequence) -> bool {

@@ -232,8 +232,8 @@ impl QueueState {
         self.ready.drain(sequenced..).chain(self.open.take()).collect()
     }
 
-    /// A batch was written. Returns earlier ones whose result was unknown: they were written too, or
-    /// it would have been rejected.
+    /// A batch was written. Returns earlier ones whose result was unknown and that were written too, or it
+    /// would have been rejected.
     pub(super) fn acknowledge(&mut self, batch: &Batch) -> Vec<Batch> {
         let (Some(sequences), Some(sequence)) = (&mut self.sequences, batch.sequence) else {
             return Vec::new();
@@ -252,7 +252,8 @@ impl QueueState {
         written
     }
 
-    /// Whether a batch was certainly written although the broker rejects it, because a later one was.
+    /// Whether a batch was certainly written although the broker rejects it, because an earlier and a later one
+    /// were.
     pub(super) fn is_acknowledged(&self, batch: &Batch) -> bool {
         let (Some(sequences), Some(sequence)) = (&self.sequences, batch.sequence) else { return false };
         sequences.is_acknowledged(sequence)

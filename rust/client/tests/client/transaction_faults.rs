@@ -106,6 +106,34 @@ async fn a_failed_record_stops_the_commit_and_the_next_transaction_works() {
     }
 }
 
+/// Both batches are in flight when the first is refused, and the broker, which does not know the producer yet,
+/// accepts the second. Then it takes the first for out of order: this one is lost, not written.
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_was_overtaken_by_a_later_one_aborts_the_transaction() {
+    for level in LEVELS {
+        let cluster = cluster_at(level).await;
+        let producer = initialized(&cluster, &[("batch.size", "1"), ("linger.ms", "0")]).await;
+        // The delay lets the second batch follow.
+        cluster.inject(once(ApiKey::Produce, Reaction::Delay(ms(100))));
+        cluster.inject(once(ApiKey::Produce, Reaction::Error(ErrorCode::NotEnoughReplicas)));
+        producer.begin_transaction().expect("begun");
+        for value in ["a", "b"] {
+            send(&producer, 0, value).await;
+        }
+        match commit(&producer).await {
+            Ok(()) => assert_eq!(visible_values(&cluster).await, ["a", "b"], "level {level}"),
+            Err(error) => {
+                assert_eq!(error.kind(), Kind::TransactionAbortable, "level {level}: {error}");
+                abort(&producer).await.expect("aborted");
+                assert!(visible_values(&cluster).await.is_empty(), "level {level}");
+            }
+        }
+        begin(&producer, &["c"]).await;
+        commit(&producer).await.expect("the next transaction works");
+        assert_eq!(visible_values(&cluster).await.last().map(String::as_str), Some("c"));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_transaction_whose_records_all_failed_aborts_without_hanging() {
     for level in LEVELS {

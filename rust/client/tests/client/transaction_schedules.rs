@@ -48,6 +48,12 @@ fn disturb(cluster: &MockCluster, random: &mut fastrand::Rng) {
     for _ in 0..random.usize(..3) {
         cluster.inject(fault(random));
     }
+    if random.u8(..4) == 0 {
+        // Later batches are in flight when the broker refuses one.
+        cluster.inject(Fault::once(Match::api(ApiKey::Produce), Reaction::Delay(ms(50))));
+        cluster
+            .inject(Fault::once(Match::api(ApiKey::Produce), Reaction::Error(ErrorCode::NotEnoughReplicas)));
+    }
     if random.u8(..6) == 0 {
         cluster.move_coordinator(ID, random.i32(1..4)).expect("moved");
     }
@@ -86,9 +92,15 @@ async fn schedule(seed: u64) {
         ..in_memory()
     })
     .await;
-    let times =
-        [("request.timeout.ms", "400"), ("delivery.timeout.ms", "20000"), ("metadata.max.age.ms", "2000")];
-    let producer = initialized(&cluster, &times).await;
+    // Batches of one record, or of all that wait.
+    let batch_size = if random.bool() { "1" } else { "16384" };
+    let config = [
+        ("request.timeout.ms", "400"),
+        ("delivery.timeout.ms", "20000"),
+        ("metadata.max.age.ms", "2000"),
+        ("batch.size", batch_size),
+    ];
+    let producer = initialized(&cluster, &config).await;
     let mut expected = vec![Vec::new(); usize::try_from(PARTITIONS).expect("a number")];
     for transaction in 0..TRANSACTIONS {
         disturb(&cluster, &mut random);

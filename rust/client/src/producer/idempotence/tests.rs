@@ -86,12 +86,26 @@ fn a_gap_bumps_the_epoch_once_nothing_is_in_flight() {
 #[test]
 fn a_later_acknowledgement_closes_the_gap() {
     let mut sequences = SequenceState::default();
+    let first = next_batch(&mut sequences, Some(PRODUCER), 1);
+    sequences.acknowledge(first, 1);
     let lost = next_batch(&mut sequences, Some(PRODUCER), 2);
     let after = next_batch(&mut sequences, Some(PRODUCER), 3);
     sequences.abandon(lost, 2, false, true);
-    // A broker accepts only consecutive numbers: the first batch is in its log too.
+    // A broker that knows the producer accepts only consecutive numbers: the lost batch is in its log too.
     sequences.acknowledge(after, 3);
-    assert_eq!(fields(next_batch(&mut sequences, Some(PRODUCER), 1)), (7, 0, 5));
+    assert_eq!(fields(next_batch(&mut sequences, Some(PRODUCER), 1)), (7, 0, 6));
+}
+
+#[test]
+fn an_acknowledgement_says_nothing_about_what_came_before_the_first_one() {
+    let mut sequences = SequenceState::default();
+    let lost = next_batch(&mut sequences, Some(PRODUCER), 2);
+    let after = next_batch(&mut sequences, Some(PRODUCER), 3);
+    sequences.abandon(lost, 2, false, true);
+    // A broker that does not know the producer accepts any number.
+    sequences.acknowledge(after, 3);
+    assert!(!sequences.is_acknowledged(lost));
+    assert_eq!(fields(next_batch(&mut sequences, Some(PRODUCER), 1)), (7, 1, 0), "the gap is still there");
 }
 
 #[test]

@@ -64,3 +64,30 @@ fn batches_of_a_transaction_are_in_flight_together_from_the_first_on() {
     let stamps: Vec<_> = (0..3).map_while(|_| take(&mut state, now)).map(|batch| stamp(&batch)).collect();
     assert_eq!(stamps, [(4, 0, true), (4, 1, true), (4, 2, true)]);
 }
+
+#[test]
+fn a_batch_that_another_one_overtook_is_not_taken_for_written() {
+    let now = Instant::now();
+    let queue = begun(0..3, now);
+    let mut state = queue.state.lock();
+    let mut batches: Vec<_> = (0..3).map_while(|_| take(&mut state, now)).collect();
+    let third = batches.pop().expect("three");
+    // The broker did not know the producer: it began with the third batch, and refuses the others.
+    assert!(written(&mut state, &third).is_empty());
+    for overtaken in batches {
+        assert!(!state.is_acknowledged(&overtaken));
+        rejected(&mut state, overtaken, true);
+    }
+    assert_eq!(state.next(None, MAX_IN_FLIGHT, now), NextBatch::Rejected);
+}
+
+#[test]
+fn a_batch_between_two_that_were_acknowledged_is_written() {
+    let now = Instant::now();
+    let queue = begun(0..3, now);
+    let mut state = queue.state.lock();
+    let batches: Vec<_> = (0..3).map_while(|_| take(&mut state, now)).collect();
+    assert!(written(&mut state, &batches[2]).is_empty());
+    assert!(written(&mut state, &batches[0]).is_empty());
+    assert!(state.is_acknowledged(&batches[1]), "the broker would have refused the third one");
+}
