@@ -118,11 +118,14 @@ def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table
             text(lag.lag),
             "" if lag.lag_ms is None else duration(lag.lag_ms / 1000),
         ]
-        if trends is not None:
+        if trends is None:
+            cells.append(_owner(lag))
+        else:
+            # No more columns than a terminal of 80 has.
             cells += _rates(trends.get((lag.topic, lag.partition)))
-        rows.append([*cells, _owner(lag)])
+        rows.append(cells)
     header = ["partition", "committed", "end", "lag", "behind"]
-    header += ["read/s", "written/s", "cleared in"] if trends is not None else []
+    header += ["member"] if trends is None else ["read/s", "written/s", "cleared in"]
     known = [lag.lag for lag in lags if lag.lag is not None]
     oldest = max((lag.lag_ms for lag in lags if lag.lag_ms is not None), default=0)
     lines = [f"lag {sum(known)} in {counted(len(lags), 'partition')}"]
@@ -131,7 +134,7 @@ def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table
     without = len(lags) - len(known)
     if without:
         lines.append(f"{counted(without, 'partition')} without a committed offset")
-    return Table(group, [*header, "member"], rows, lines)
+    return Table(group, header, rows, lines)
 
 
 def _rates(trend: Trend | None) -> list[str]:

@@ -12,7 +12,15 @@ from ottla import Admin
 from ottla.admin import Plan, PlannedChange, ResetTarget, Shift
 from ottla.cli.offset_specs import parse_spec
 from ottla.cli.parsing import parse_duration, parse_partition
-from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, place, report
+from ottla.cli.resources import (
+    Subcommands,
+    add_subcommand,
+    admin,
+    confirm,
+    place,
+    print_plan,
+    report,
+)
 from ottla.errors import ConfigError
 
 _SHIFT = re.compile(r"[+-]\d+")
@@ -58,11 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.from_file is not None:
             return _import(client, arguments)
         target = parse_target(arguments.to)
-        plan = client.reset_group_offsets(arguments.name, target, topics, dry_run=True)
-        if not confirm(arguments, plan):
-            return 1 if plan else 0
-        for change in client.reset_group_offsets(arguments.name, target, topics):
-            print(change)
+        plan = client.reset_group_offsets(arguments.name, target, topics, dry_run=not arguments.yes)
+    if not confirm(arguments, plan):
+        return 1 if plan else 0
+    print_plan(plan)
     return 0
 
 
