@@ -46,7 +46,7 @@ fn heartbeat(
     context.enter_group(&request.group_id).map_err(plain)?;
     let topics = context.state.topic_sizes();
     let groups = &mut context.state.groups;
-    let config = groups.config.clone();
+    let config = groups.config_of(&request.group_id).clone();
     let not_found = || (ErrorCode::GroupIdNotFound, format!("Group {} not found.", request.group_id));
     let group = if heartbeat.epoch == JOIN_GROUP_MEMBER_EPOCH {
         groups.get_or_create(&request.group_id).become_consumer()

@@ -12,11 +12,7 @@ use ottla_protocol::wire::Uuid;
 
 use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
-use crate::state::{ApiError, ClusterState, NewTopic, TopicConfig, known_configs};
-
-/// The source of a configuration value: the topic itself, or the default.
-const DYNAMIC_TOPIC: i8 = 1;
-const DEFAULT: i8 = 5;
+use crate::state::{ApiError, ClusterState, ConfigEntry, NewTopic, TopicConfig};
 
 impl RequestHandler for CreateTopicsRequest {
     fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
@@ -73,13 +69,14 @@ fn create(
         context.changed = true;
         context.check_fault_after_handling(&topic.name, None).map_err(plain)?;
     }
+    let configs = context.state.describe_topic_config(&config, context.broker);
     let replication = plan.first().map_or(0, Vec::len);
     Ok(CreatableTopicResult {
         name: topic.name.clone(),
         topic_id: id,
         num_partitions: i32::try_from(plan.len()).unwrap_or(i32::MAX),
         replication_factor: i16::try_from(replication).unwrap_or(i16::MAX),
-        configs: Some(known_configs().iter().map(|(key, default)| shown(&config, key, default)).collect()),
+        configs: Some(configs.into_iter().map(shown).collect()),
         ..CreatableTopicResult::default()
     })
 }
@@ -101,12 +98,12 @@ fn assignments(topic: &CreatableTopic) -> Result<Option<Vec<Vec<i32>>>, ApiError
     Ok(Some(by_index.into_values().collect()))
 }
 
-fn shown(config: &TopicConfig, key: &str, default: &str) -> CreatableTopicConfigs {
+fn shown(entry: ConfigEntry) -> CreatableTopicConfigs {
     CreatableTopicConfigs {
-        name: key.to_owned(),
-        value: Some(config.get(key).unwrap_or(default).to_owned()),
-        read_only: false,
-        config_source: if config.get(key).is_some() { DYNAMIC_TOPIC } else { DEFAULT },
-        is_sensitive: false,
+        name: entry.name,
+        value: entry.value,
+        read_only: entry.is_read_only,
+        config_source: entry.source as i8,
+        is_sensitive: entry.is_sensitive,
     }
 }

@@ -45,7 +45,9 @@ fn delete(
     requested: &DeleteRecordsPartition,
 ) -> Result<i64, ErrorCode> {
     context.check_fault(topic, Some(requested.partition_index))?;
-    if context.state.topic(topic).is_some_and(|topic| !topic.config.may_delete()) {
+    let state = &*context.state;
+    let settings = state.topic(topic).map(|topic| state.topic_settings(&topic.config, context.broker));
+    if settings.is_some_and(|settings| !settings.may_delete) {
         return Err(ErrorCode::PolicyViolation);
     }
     let partition = context.state.partition_mut(topic, requested.partition_index)?;

@@ -1,45 +1,48 @@
-//! DescribeConfigs (32), versions 1–4: the configuration of topics, and `broker.id` of this broker.
-//! A broker rejects requests that describe another broker.
+//! DescribeConfigs (32), versions 1–4: the configuration of topics, brokers, groups, client metrics subscriptions, and
+//! log levels. A broker describes only itself.
+//!
+//! Synonyms from version 1, types from version 3. Documentation is null: the mock has none. As in Kafka, a resource
+//! of an unknown type rejects the whole request.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult, DescribeConfigsResponse,
-    DescribeConfigsResult,
+    DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
+use super::config_resources::{self, BROKER, CLIENT_METRICS, GROUP, LOGGERS, TOPIC};
 use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
-use crate::state::{ClusterState, TopicConfig, known_configs};
-
-const TOPIC: i8 = 2;
-const BROKER: i8 = 4;
-const DYNAMIC_TOPIC: i8 = 1;
-const STATIC_BROKER: i8 = 4;
-const DEFAULT: i8 = 5;
-const BROKER_ID: &str = "broker.id";
+use crate::state::{ApiError, ClusterState, ConfigEntry, ConfigResource, Synonym, validate_topic_name};
 
 impl RequestHandler for DescribeConfigsRequest {
     fn targets(&self, _version: i16, _state: &ClusterState) -> Vec<FaultTarget> {
-        let topics = self.resources.iter().filter(|resource| resource.resource_type == TOPIC);
-        topics.map(|r| FaultTarget { topic: r.resource_name.clone(), partition: None }).collect()
+        let resources = self.resources.iter();
+        resources.filter_map(|r| config_resources::topic_of(r.resource_type, &r.resource_name)).collect()
     }
 
     fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DescribeConfigsResponse> {
+        let known = [TOPIC, BROKER, LOGGERS, CLIENT_METRICS, GROUP];
+        let all_known = self.resources.iter().all(|resource| known.contains(&resource.resource_type));
         let results = self.resources.iter().map(|resource| {
-            let outcome = describe(context, resource);
-            let code = outcome.as_ref().map_or_else(|code| *code, |_| ErrorCode::None);
+            let outcome = if all_known {
+                describe(context, resource)
+            } else {
+                Err(ApiError::new(ErrorCode::InvalidRequest, super::MALFORMED))
+            };
+            let (error_code, message, entries) = match outcome {
+                Ok(entries) => (0, String::new(), entries),
+                Err(error) => (error.code.code(), error.message, Vec::new()),
+            };
             DescribeConfigsResult {
-                error_code: code.code(),
-                error_message: (code != ErrorCode::None).then(|| code.meaning().to_owned()),
+                error_code,
+                error_message: Some(message),
                 resource_type: resource.resource_type,
                 resource_name: resource.resource_name.clone(),
-                configs: outcome.unwrap_or_default(),
+                configs: entries.into_iter().map(|entry| shown(entry, self.include_synonyms)).collect(),
             }
         });
-        HandlerResult::Response(DescribeConfigsResponse {
-            results: results.collect(),
-            ..DescribeConfigsResponse::default()
-        })
+        HandlerResult::Response(DescribeConfigsResponse { results: results.collect(), ..Default::default() })
     }
 
     fn throttle_time(response: &mut DescribeConfigsResponse) -> Option<&mut i32> {
@@ -49,52 +52,44 @@ impl RequestHandler for DescribeConfigsRequest {
 
 fn describe(
     context: &RequestContext<'_>,
-    resource: &DescribeConfigsResource,
-) -> Result<Vec<DescribeConfigsResourceResult>, ErrorCode> {
-    context.check_fault(&resource.resource_name, None)?;
-    match resource.resource_type {
-        TOPIC => {
-            let topic =
-                context.state.topic(&resource.resource_name).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-            let requested = |key: &str| {
-                resource.configuration_keys.as_ref().is_none_or(|keys| keys.iter().any(|k| k == key))
-            };
-            let rows = known_configs().iter().filter(|(key, _)| requested(key));
-            Ok(rows.map(|(key, default)| shown(&topic.config, key, default)).collect())
+    requested: &DescribeConfigsResource,
+) -> Result<Vec<ConfigEntry>, ApiError> {
+    // Kafka gives these codes no message.
+    let plain = |code: ErrorCode| ApiError::new(code, "");
+    context.check_fault(&requested.resource_name, None).map_err(plain)?;
+    let (state, broker) = (&*context.state, context.broker);
+    let name = &requested.resource_name;
+    let mut entries = match config_resources::described(requested.resource_type, name, broker)? {
+        ConfigResource::Topic(name) => {
+            validate_topic_name(name)?;
+            let topic = state.topic(name).ok_or_else(|| plain(ErrorCode::UnknownTopicOrPartition))?;
+            state.describe_topic_config(&topic.config, broker)
         }
-        BROKER => describe_broker(context.broker, resource),
-        _ => Err(ErrorCode::InvalidRequest),
+        ConfigResource::Broker(id) => state.describe_broker_config(id),
+        ConfigResource::AllBrokers => state.describe_all_brokers_config(),
+        ConfigResource::Loggers(id) => state.describe_loggers(id),
+        ConfigResource::ClientMetrics(name) => state.describe_client_metrics(name),
+        ConfigResource::Group(name) => state.describe_group_config(name, broker),
+    };
+    // An empty list asks for all keys, too.
+    if let Some(keys) = requested.configuration_keys.as_ref().filter(|keys| !keys.is_empty()) {
+        entries.retain(|entry| keys.contains(&entry.name));
     }
+    Ok(entries)
 }
 
-fn describe_broker(
-    broker: i32,
-    resource: &DescribeConfigsResource,
-) -> Result<Vec<DescribeConfigsResourceResult>, ErrorCode> {
-    match resource.resource_name.parse::<i32>() {
-        Ok(id) if id == broker => {
-            let keys = resource.configuration_keys.as_ref();
-            let id = DescribeConfigsResourceResult {
-                name: BROKER_ID.to_owned(),
-                value: Some(broker.to_string()),
-                read_only: true,
-                config_source: STATIC_BROKER,
-                ..DescribeConfigsResourceResult::default()
-            };
-            let includes_id = keys.is_none_or(|keys| keys.iter().any(|key| key == BROKER_ID));
-            Ok(if includes_id { vec![id] } else { Vec::new() })
-        }
-        // An empty name asks for the cluster-wide default.
-        Err(_) if resource.resource_name.is_empty() => Ok(Vec::new()),
-        _ => Err(ErrorCode::InvalidRequest),
-    }
-}
-
-fn shown(config: &TopicConfig, key: &str, default: &str) -> DescribeConfigsResourceResult {
+fn shown(entry: ConfigEntry, include_synonyms: bool) -> DescribeConfigsResourceResult {
+    let synonyms = if include_synonyms { entry.synonyms } else { Vec::new() };
+    let synonym =
+        |Synonym { name, value, source }| DescribeConfigsSynonym { name, value, source: source as i8 };
     DescribeConfigsResourceResult {
-        name: key.to_owned(),
-        value: Some(config.get(key).unwrap_or(default).to_owned()),
-        config_source: if config.get(key).is_some() { DYNAMIC_TOPIC } else { DEFAULT },
-        ..DescribeConfigsResourceResult::default()
+        name: entry.name,
+        value: entry.value,
+        read_only: entry.is_read_only,
+        config_source: entry.source as i8,
+        is_sensitive: entry.is_sensitive,
+        synonyms: synonyms.into_iter().map(synonym).collect(),
+        config_type: entry.kind.map_or(0, |kind| kind as i8),
+        documentation: None,
     }
 }

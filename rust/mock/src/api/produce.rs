@@ -100,20 +100,20 @@ fn append(
         return Err(plain(ErrorCode::InvalidRequiredAcks));
     }
     let checked = checked.as_ref().map_err(|rejected| *rejected)?;
-    let cluster_max = context.state.config.max_message_bytes;
-    let Some(config) = context.state.topic(topic).map(|topic| &topic.config) else {
+    let state = &*context.state;
+    let Some(settings) = state.topic(topic).map(|topic| state.topic_settings(&topic.config, context.broker))
+    else {
         return Err(plain(ErrorCode::UnknownTopicOrPartition));
     };
     let mut rules = AppendRules {
-        max_message_bytes: config.max_message_bytes(cluster_max),
+        max_message_bytes: settings.max_message_bytes,
         leader_epoch: -1,
-        requires_keys: config.is_compacted(),
-        append_time: config.log_append_time().then_some(context.now),
+        requires_keys: settings.is_compacted,
+        append_time: settings.log_append_time.then_some(context.now),
     };
-    let min_insync = config.min_insync();
     let partition = context.state.partition_mut(topic, index).map_err(plain)?;
     partition.check_leader(context.broker, -1).map_err(plain)?;
-    if acks == -1 && partition.isr.len() < min_insync {
+    if acks == -1 && partition.isr.len() < settings.min_insync {
         return Err(plain(ErrorCode::NotEnoughReplicas));
     }
     rules.leader_epoch = partition.leader_epoch;

@@ -49,6 +49,8 @@ pub(crate) struct MemberIdentity<'a> {
 #[derive(Debug)]
 pub(crate) struct Groups {
     pub(crate) config: GroupConfig,
+    /// The configurations of groups that have their own.
+    overrides: BTreeMap<String, GroupConfig>,
     groups: BTreeMap<String, Group>,
 }
 
@@ -196,7 +198,7 @@ impl Group {
 
 impl Groups {
     pub(crate) fn new(config: GroupConfig) -> Self {
-        Self { config, groups: BTreeMap::new() }
+        Self { config, overrides: BTreeMap::new(), groups: BTreeMap::new() }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Group)> {
@@ -209,6 +211,20 @@ impl Groups {
 
     pub(crate) fn get_mut(&mut self, id: &str) -> Option<&mut Group> {
         self.groups.get_mut(id)
+    }
+
+    /// The configuration of a group's coordinator, as it holds for the group.
+    pub(crate) fn config_of(&self, id: &str) -> &GroupConfig {
+        self.overrides.get(id).unwrap_or(&self.config)
+    }
+
+    /// Sets the configuration that holds for a group, whether or not the group exists.
+    pub(crate) fn set_config(&mut self, id: &str, config: GroupConfig) {
+        if config == self.config {
+            self.overrides.remove(id);
+        } else {
+            self.overrides.insert(id.to_owned(), config);
+        }
     }
 
     /// Fails if the metadata of an offset is too long.
@@ -252,9 +268,10 @@ impl Groups {
 
     /// Reloads a group on a new coordinator: what the old one had not persisted is lost.
     pub(crate) fn reload(&mut self, id: &str, now: Instant) {
+        let config = self.overrides.get(id).unwrap_or(&self.config);
         match self.groups.get_mut(id).map(|group| &mut group.kind) {
             Some(Kind::Classic(group)) => group.reload(now),
-            Some(Kind::Consumer(group)) => group.reload(&self.config, now),
+            Some(Kind::Consumer(group)) => group.reload(config, now),
             None => {}
         }
     }

@@ -18,7 +18,10 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
-pub(crate) use configs::{TopicConfig, known_configs};
+use configs::Configs;
+pub(crate) use configs::{
+    Alteration, Alterations, ConfigEntry, ConfigResource, Operation, Synonym, TopicConfig,
+};
 use coordinators::Coordinators;
 use fetch_sessions::FetchSessions;
 pub(crate) use fetch_sessions::{RequestedPartition, SessionLimits};
@@ -66,6 +69,7 @@ pub(crate) struct ClusterState {
     pub(crate) users: BTreeMap<String, String>,
     pub(crate) groups: Groups,
     pub(crate) fetch_sessions: FetchSessions,
+    configs: Configs,
     coordinators: Coordinators,
     pub(crate) transactions: TransactionRegistry,
     /// The level of the feature `transaction.version`; `None` if the cluster does not know it.
@@ -91,6 +95,7 @@ impl ClusterState {
         Self {
             groups: Groups::new(config.groups.clone()),
             fetch_sessions: FetchSessions::default(),
+            configs: Configs::default(),
             coordinators: Coordinators::default(),
             transactions: TransactionRegistry::default(),
             transaction_version: config.transaction_version,

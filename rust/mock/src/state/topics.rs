@@ -38,16 +38,20 @@ pub(crate) struct NewTopic<'a> {
 /// Checks a topic name by Kafka's rules.
 pub(crate) fn validate_topic_name(name: &str) -> Result<(), ApiError> {
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if name.is_empty()
-        || name == "."
-        || name == ".."
-        || name.len() > MAX_NAME_LENGTH
-        || !name.chars().all(legal)
-    {
-        let text = format!("Topic name is invalid: {name:?}");
-        return Err(ApiError::new(ErrorCode::InvalidTopicException, text));
-    }
-    Ok(())
+    let reason = match name {
+        "" => "the empty string is not allowed".to_owned(),
+        "." | ".." => format!("'{name}' is not allowed"),
+        _ if name.len() > MAX_NAME_LENGTH => {
+            format!("the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}")
+        }
+        _ if !name.chars().all(legal) => {
+            format!(
+                "'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+            )
+        }
+        _ => return Ok(()),
+    };
+    Err(ApiError::new(ErrorCode::InvalidTopicException, format!("Topic name is invalid: {reason}")))
 }
 
 impl ClusterState {

@@ -1,6 +1,7 @@
 //! A minimal client for these tests: one connection, one request at a time, raw protocol messages.
 
 pub(crate) mod classic_member;
+pub(crate) mod configs;
 pub(crate) mod consumer_member;
 
 use std::time::Duration;

@@ -1,0 +1,72 @@
+//! The configuration of groups (KIP-848): the values set for a group, and those that the mock acts on.
+//!
+//! Invariant: a value that the mock acts on is within the broker's limits.
+
+use std::time::Duration;
+
+use ottla_protocol::ErrorCode;
+
+use super::alteration::Values;
+use super::broker::default_of;
+use super::group_keys::GROUP_KEYS;
+use super::key::ConfigKey;
+use crate::config::GroupConfig;
+use crate::state::ApiError;
+
+pub(super) fn find(name: &str) -> Option<&'static ConfigKey> {
+    GROUP_KEYS.iter().find(|key| key.name == name)
+}
+
+/// Validates the values of a group.
+pub(super) fn validate(group: &str, values: &Values) -> Result<(), ApiError> {
+    if group.is_empty() {
+        return Err(ApiError::new(ErrorCode::InvalidRequest, "Default group resources are not allowed."));
+    }
+    for (key, value) in values {
+        let Some(known) = find(key) else {
+            return Err(invalid(format!("Unknown group config name: {key}")));
+        };
+        known.parse(value).map_err(invalid)?;
+    }
+    values.iter().try_for_each(|(key, value)| check_limits(key, value))
+}
+
+/// A key `consumer.x` may have the limits `group.consumer.min.x` and `group.consumer.max.x`.
+fn check_limits(key: &str, value: &str) -> Result<(), ApiError> {
+    let (Ok(value), Some((kind, rest))) = (value.trim().parse::<i64>(), key.split_once('.')) else {
+        return Ok(());
+    };
+    let rest = rest.strip_prefix("num.").unwrap_or(rest);
+    let limit = |side: &str| {
+        let name = format!("group.{kind}.{side}.{rest}");
+        let limit = default_of(&name).and_then(|limit| limit.parse::<i64>().ok());
+        limit.map(|limit| (name, limit))
+    };
+    if let Some((name, _)) = limit("min").filter(|(_, min)| value < *min) {
+        return Err(invalid(format!("{key} must be greater than or equal to {name}")));
+    }
+    if let Some((name, _)) = limit("max").filter(|(_, max)| value > *max) {
+        return Err(invalid(format!("{key} must be less than or equal to {name}")));
+    }
+    Ok(())
+}
+
+fn invalid(message: impl Into<String>) -> ApiError {
+    ApiError::new(ErrorCode::InvalidConfig, message)
+}
+
+/// The coordinator's configuration with a group's own values.
+pub(super) fn overridden(config: &GroupConfig, values: &Values) -> GroupConfig {
+    let mut config = config.clone();
+    let millis = |key: &str| {
+        let value = values.get(key)?.trim().parse().ok()?;
+        Some(Duration::from_millis(value))
+    };
+    if let Some(timeout) = millis("consumer.session.timeout.ms") {
+        config.consumer_session_timeout = timeout;
+    }
+    if let Some(interval) = millis("consumer.heartbeat.interval.ms") {
+        config.consumer_heartbeat_interval = interval;
+    }
+    config
+}
