@@ -153,6 +153,8 @@ fn changes_state(api: ApiKey) -> bool {
             | ApiKey::DeleteRecords
             | ApiKey::DeleteGroups
             | ApiKey::OffsetDelete
+            | ApiKey::CreateAcls
+            | ApiKey::DeleteAcls
             | ApiKey::AlterConfigs
             | ApiKey::IncrementalAlterConfigs
     )

@@ -4,6 +4,7 @@
 //! Invariant: `ids` names exactly the topics in `topics`; a partition's leader is alive and in sync, or the
 //! partition has no leader.
 
+mod acls;
 mod configs;
 mod coordinators;
 mod fetch_sessions;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
+use acls::Acls;
+pub(crate) use acls::{Acl, AclFilter};
 use configs::Configs;
 pub(crate) use configs::{
     Alteration, Alterations, ConfigEntry, ConfigResource, Operation, Synonym, TopicConfig,
@@ -69,6 +72,7 @@ pub(crate) struct ClusterState {
     pub(crate) users: BTreeMap<String, String>,
     pub(crate) groups: Groups,
     pub(crate) fetch_sessions: FetchSessions,
+    pub(crate) acls: Acls,
     configs: Configs,
     coordinators: Coordinators,
     pub(crate) transactions: TransactionRegistry,
@@ -95,6 +99,7 @@ impl ClusterState {
         Self {
             groups: Groups::new(config.groups.clone()),
             fetch_sessions: FetchSessions::default(),
+            acls: Acls::default(),
             configs: Configs::default(),
             coordinators: Coordinators::default(),
             transactions: TransactionRegistry::default(),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
+mod acls;
 mod admin;
 mod brokers;
 mod classic_group_members;
