@@ -5,6 +5,7 @@
 
 mod add_offsets_to_txn;
 mod add_partitions_to_txn;
+mod alter_client_quotas;
 mod alter_configs;
 pub(crate) mod api_versions;
 mod config_resources;
@@ -19,6 +20,7 @@ mod delete_groups;
 mod delete_records;
 mod delete_topics;
 mod describe_acls;
+mod describe_client_quotas;
 mod describe_cluster;
 mod describe_configs;
 mod describe_groups;
@@ -178,6 +180,8 @@ supported_apis! {
     DeleteGroups: delete_groups::DeleteGroupsRequest;
     OffsetDelete: offset_delete::OffsetDeleteRequest;
     DescribeLogDirs: describe_log_dirs::DescribeLogDirsRequest;
+    DescribeClientQuotas: describe_client_quotas::DescribeClientQuotasRequest;
+    AlterClientQuotas: alter_client_quotas::AlterClientQuotasRequest;
     DescribeQuorum: describe_quorum::DescribeQuorumRequest;
     DescribeCluster: describe_cluster::DescribeClusterRequest;
     ConsumerGroupHeartbeat: consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;

@@ -153,6 +153,7 @@ fn changes_state(api: ApiKey) -> bool {
             | ApiKey::DeleteRecords
             | ApiKey::DeleteGroups
             | ApiKey::OffsetDelete
+            | ApiKey::AlterClientQuotas
             | ApiKey::CreateAcls
             | ApiKey::DeleteAcls
             | ApiKey::AlterConfigs

@@ -5,6 +5,7 @@
 //! partition has no leader.
 
 mod acls;
+mod client_quotas;
 mod configs;
 mod coordinators;
 mod fetch_sessions;
@@ -21,6 +22,8 @@ use ottla_protocol::wire::Uuid;
 
 use acls::Acls;
 pub(crate) use acls::{Acl, AclFilter};
+use client_quotas::ClientQuotas;
+pub(crate) use client_quotas::{QuotaAlteration, QuotaMatch, validate_filter_types};
 use configs::Configs;
 pub(crate) use configs::{
     Alteration, Alterations, ConfigEntry, ConfigResource, Operation, Synonym, TopicConfig,
@@ -73,6 +76,7 @@ pub(crate) struct ClusterState {
     pub(crate) groups: Groups,
     pub(crate) fetch_sessions: FetchSessions,
     pub(crate) acls: Acls,
+    pub(crate) client_quotas: ClientQuotas,
     configs: Configs,
     coordinators: Coordinators,
     pub(crate) transactions: TransactionRegistry,
@@ -100,6 +104,7 @@ impl ClusterState {
             groups: Groups::new(config.groups.clone()),
             fetch_sessions: FetchSessions::default(),
             acls: Acls::default(),
+            client_quotas: ClientQuotas::default(),
             configs: Configs::default(),
             coordinators: Coordinators::default(),
             transactions: TransactionRegistry::default(),

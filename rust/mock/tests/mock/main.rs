@@ -7,6 +7,7 @@ mod admin;
 mod brokers;
 mod classic_group_members;
 mod classic_groups;
+mod client_quotas;
 mod configs;
 mod consumer_group_requests;
 mod consumer_groups;
