@@ -10,14 +10,17 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Instant;
 
 use crate::config::{SaslConfig, SaslMechanism};
-use crate::scram;
-use crate::state::ClusterState;
+use crate::scram::{self, ClientFirst, ScramMechanism};
+use crate::shared::now_ms;
+use crate::state::{ClusterState, Principal};
 
 /// One connection's session.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     state: State,
-    user: Option<String>,
+    principal: Option<Principal>,
+    /// Whether a delegation token authenticated the user.
+    has_token: bool,
     expires: Option<Instant>,
 }
 
@@ -26,9 +29,17 @@ enum State {
     #[default]
     New,
     HandshakeDone(SaslMechanism),
-    ScramStarted(Box<scram::Server>),
+    ScramStarted(Box<ScramExchange>),
     TokenRefused,
     Authenticated,
+}
+
+/// A SCRAM exchange, and the user that it authenticates.
+#[derive(Debug)]
+struct ScramExchange {
+    server: scram::Server,
+    principal: Principal,
+    is_token: bool,
 }
 
 /// The result of one SaslAuthenticate, or an error message.
@@ -41,7 +52,20 @@ pub(crate) struct SaslStep {
     pub(crate) lifetime: Duration,
 }
 
+/// The user of connections that are not authenticated.
+pub(crate) const ANONYMOUS: &str = "ANONYMOUS";
+
 impl Session {
+    /// The authenticated user.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
+    /// The user that may request delegation tokens: one that no token has authenticated.
+    pub(crate) fn token_user(&self) -> Option<&Principal> {
+        self.principal.as_ref().filter(|_| !self.has_token)
+    }
+
     /// Whether a request is allowed now.
     pub(crate) fn allows(&self, sasl: Option<&SaslConfig>, api: ApiKey) -> bool {
         if sasl.is_none() {
@@ -67,19 +91,13 @@ impl Session {
 
     /// Handles SaslAuthenticate. After a failure, the connection accepts nothing more.
     pub(crate) fn authenticate(&mut self, state: &ClusterState, message: &[u8]) -> SaslResult {
-        let failed = |mechanism: SaslMechanism| {
-            format!(
-                "Authentication failed during authentication due to invalid credentials with SASL mechanism {}",
-                mechanism.name()
-            )
-        };
-        let (user, auth_bytes) = match std::mem::take(&mut self.state) {
+        let mut has_token = false;
+        let (principal, auth_bytes) = match std::mem::take(&mut self.state) {
             State::HandshakeDone(SaslMechanism::Plain) => {
-                let user = plain(state, message);
-                (user.ok_or_else(|| failed(SaslMechanism::Plain))?, Bytes::new())
+                (Principal::user(plain(state, message).ok_or_else(|| failed("PLAIN"))?), Bytes::new())
             }
             State::HandshakeDone(SaslMechanism::OAuthBearer) => match bearer(state, message) {
-                Some(user) => (user, Bytes::new()),
+                Some(user) => (Principal::user(user), Bytes::new()),
                 None => {
                     self.state = State::TokenRefused;
                     let auth_bytes = Bytes::from_static(INVALID_TOKEN.as_bytes());
@@ -87,28 +105,53 @@ impl Session {
                 }
             },
             State::TokenRefused => return Err(INVALID_TOKEN.to_owned()),
-            State::HandshakeDone(mechanism) => {
-                let password = |user: &str| state.users.get(user).cloned();
-                let started = scram::Server::start(mechanism, message, password);
-                let (server, first) = started.ok_or_else(|| failed(mechanism))?;
-                self.state = State::ScramStarted(Box::new(server));
-                return Ok(SaslStep { auth_bytes: first.into(), lifetime: Duration::ZERO });
+            State::HandshakeDone(SaslMechanism::ScramSha256) => {
+                return self.start_scram(state, ScramMechanism::Sha256, message);
             }
-            State::ScramStarted(server) => {
-                let last = server.finish(message).ok_or_else(|| failed(server.mechanism))?;
-                (server.user, last.into())
+            State::HandshakeDone(SaslMechanism::ScramSha512) => {
+                return self.start_scram(state, ScramMechanism::Sha512, message);
+            }
+            State::ScramStarted(exchange) => {
+                let last = exchange.server.finish(message);
+                let last = last.ok_or_else(|| failed(exchange.server.mechanism.name()))?;
+                has_token = exchange.is_token;
+                (exchange.principal, last.into())
             }
             State::New | State::Authenticated => return Err("Unexpected SaslAuthenticate request".to_owned()),
         };
-        if self.user.as_ref().is_some_and(|before| *before != user) {
+        if self.principal.as_ref().is_some_and(|before| *before != principal) {
             return Err("Cannot change principals during re-authentication".to_owned());
         }
-        self.user = Some(user);
+        self.principal = Some(principal);
+        self.has_token = has_token;
         self.state = State::Authenticated;
         let lifetime = state.config.sasl.as_ref().and_then(|sasl| sasl.session_lifetime);
         self.expires = lifetime.map(|lifetime| Instant::now() + lifetime);
         Ok(SaslStep { auth_bytes, lifetime: lifetime.unwrap_or_default() })
     }
+
+    fn start_scram(&mut self, state: &ClusterState, mechanism: ScramMechanism, first: &[u8]) -> SaslResult {
+        let start = || {
+            let first = ClientFirst::parse(first)?;
+            let (principal, credential) = if first.is_token {
+                let (owner, credential) = state.tokens.login(&first.user, mechanism, now_ms())?;
+                (owner.clone(), credential)
+            } else {
+                (Principal::user(&first.user), state.users.credential(&first.user, mechanism)?)
+            };
+            let (server, response) = scram::Server::start(mechanism, &first, credential)?;
+            Some((ScramExchange { server, principal, is_token: first.is_token }, response))
+        };
+        let (exchange, response) = start().ok_or_else(|| failed(mechanism.name()))?;
+        self.state = State::ScramStarted(Box::new(exchange));
+        Ok(SaslStep { auth_bytes: response.into(), lifetime: Duration::ZERO })
+    }
+}
+
+fn failed(mechanism: &str) -> String {
+    format!(
+        "Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}"
+    )
 }
 
 /// RFC 7628, section 3.2.2.
@@ -118,7 +161,7 @@ const INVALID_TOKEN: &str = r#"{"status":"invalid_token"}"#;
 fn bearer(state: &ClusterState, message: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(message).ok()?.strip_prefix("n,,\u{1}auth=Bearer ")?;
     let token = text.strip_suffix("\u{1}\u{1}")?.split('\u{1}').next()?;
-    state.users.iter().find(|(_, password)| *password == token).map(|(user, _)| user.clone())
+    state.users.with_token(token).map(str::to_owned)
 }
 
 /// The user of a PLAIN message: `[authorization id] NUL user NUL password`.
@@ -126,6 +169,6 @@ fn plain(state: &ClusterState, message: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(message).ok()?;
     let mut parts = text.split('\0');
     let (id, user, password) = (parts.next()?, parts.next()?, parts.next()?);
-    let known = state.users.get(user).is_some_and(|known| known == password);
+    let known = state.users.password(user) == Some(password);
     (known && (id.is_empty() || id == user) && parts.next().is_none()).then(|| user.to_owned())
 }

@@ -10,7 +10,7 @@ use crate::fault::Match;
 use crate::group::Group;
 use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
-use crate::state::ClusterState;
+use crate::state::{ClusterState, Principal};
 
 /// How long a request waits for a group that has no deadline.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -82,6 +82,11 @@ impl RequestContext<'_> {
         self.state.check_coordinator(group, self.broker, self.clock)?;
         self.changed |= self.state.groups.advance(group, self.clock);
         Ok(())
+    }
+
+    /// The user of the connection, if it may request delegation tokens.
+    pub(crate) fn token_user(&self) -> Result<Principal, ErrorCode> {
+        self.session.token_user().cloned().ok_or(ErrorCode::DelegationTokenRequestNotAllowed)
     }
 
     /// The time at which a request that waits for a group is handled again.

@@ -7,12 +7,14 @@ mod add_offsets_to_txn;
 mod add_partitions_to_txn;
 mod alter_client_quotas;
 mod alter_configs;
+mod alter_user_scram_credentials;
 pub(crate) mod api_versions;
 mod config_resources;
 mod consumer_group_describe;
 mod consumer_group_heartbeat;
 mod context;
 mod create_acls;
+mod create_delegation_token;
 mod create_partitions;
 mod create_topics;
 mod delete_acls;
@@ -23,12 +25,15 @@ mod describe_acls;
 mod describe_client_quotas;
 mod describe_cluster;
 mod describe_configs;
+mod describe_delegation_token;
 mod describe_groups;
 mod describe_log_dirs;
 mod describe_producers;
 mod describe_quorum;
 mod describe_transactions;
+mod describe_user_scram_credentials;
 mod end_txn;
+mod expire_delegation_token;
 mod fetch;
 mod find_coordinator;
 mod heartbeat;
@@ -47,6 +52,7 @@ mod offset_delete;
 mod offset_fetch;
 mod offset_for_leader_epoch;
 mod produce;
+mod renew_delegation_token;
 mod sasl_authenticate;
 mod sasl_handshake;
 mod sync_group;
@@ -89,6 +95,16 @@ pub(crate) enum Pending {
     Fetch(Box<FetchContext>),
     Join(Receiver<JoinGroupResult>),
     Sync(Receiver<SyncGroupResult>),
+}
+
+/// The error code and the time of a response about a token's expiry. As in Kafka, the time is -1 only for a connection
+/// that may not request tokens.
+fn token_expiry(outcome: Result<i64, ErrorCode>) -> (i16, i64) {
+    match outcome {
+        Ok(expires) => (0, expires),
+        Err(code) if code == ErrorCode::DelegationTokenRequestNotAllowed => (code.code(), -1),
+        Err(code) => (code.code(), 0),
+    }
 }
 
 /// PRODUCER_FENCED, under the name that versions before `first` of an API know.
@@ -182,6 +198,12 @@ supported_apis! {
     DescribeLogDirs: describe_log_dirs::DescribeLogDirsRequest;
     DescribeClientQuotas: describe_client_quotas::DescribeClientQuotasRequest;
     AlterClientQuotas: alter_client_quotas::AlterClientQuotasRequest;
+    DescribeUserScramCredentials: describe_user_scram_credentials::DescribeUserScramCredentialsRequest;
+    AlterUserScramCredentials: alter_user_scram_credentials::AlterUserScramCredentialsRequest;
+    CreateDelegationToken: create_delegation_token::CreateDelegationTokenRequest;
+    RenewDelegationToken: renew_delegation_token::RenewDelegationTokenRequest;
+    ExpireDelegationToken: expire_delegation_token::ExpireDelegationTokenRequest;
+    DescribeDelegationToken: describe_delegation_token::DescribeDelegationTokenRequest;
     DescribeQuorum: describe_quorum::DescribeQuorumRequest;
     DescribeCluster: describe_cluster::DescribeClusterRequest;
     ConsumerGroupHeartbeat: consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;

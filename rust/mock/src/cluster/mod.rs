@@ -123,13 +123,9 @@ impl MockCluster {
         self.shared.change(|state| state.elect_controller(broker))
     }
 
-    /// Sets a user's password; `None` removes the user. Open sessions continue.
+    /// Sets a user's password for every mechanism; `None` removes the user. Open sessions continue.
     pub fn set_user(&self, user: &str, password: Option<&str>) {
-        let mut state = self.shared.state.lock();
-        match password {
-            Some(password) => state.users.insert(user.to_owned(), password.to_owned()),
-            None => state.users.remove(user),
-        };
+        self.shared.state.lock().users.set(user, password);
     }
 
     /// Changes the address that metadata advertises for a broker, as wrong `advertised.listeners` do. The

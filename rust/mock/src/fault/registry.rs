@@ -153,7 +153,11 @@ fn changes_state(api: ApiKey) -> bool {
             | ApiKey::DeleteRecords
             | ApiKey::DeleteGroups
             | ApiKey::OffsetDelete
+            | ApiKey::AlterUserScramCredentials
             | ApiKey::AlterClientQuotas
+            | ApiKey::CreateDelegationToken
+            | ApiKey::RenewDelegationToken
+            | ApiKey::ExpireDelegationToken
             | ApiKey::CreateAcls
             | ApiKey::DeleteAcls
             | ApiKey::AlterConfigs

@@ -8,11 +8,13 @@ mod acls;
 mod client_quotas;
 mod configs;
 mod coordinators;
+mod delegation_tokens;
 mod fetch_sessions;
 mod leaders;
 mod partition;
 mod topics;
 mod transactions;
+mod users;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -29,10 +31,14 @@ pub(crate) use configs::{
     Alteration, Alterations, ConfigEntry, ConfigResource, Operation, Synonym, TopicConfig,
 };
 use coordinators::Coordinators;
+use delegation_tokens::DelegationTokens;
+pub(crate) use delegation_tokens::{DelegationToken, NewToken, Principal};
 use fetch_sessions::FetchSessions;
 pub(crate) use fetch_sessions::{RequestedPartition, SessionLimits};
 pub(crate) use partition::{NO_LEADER, Partition};
 pub(crate) use topics::{NewTopic, Topic, validate_topic_name};
+pub(crate) use users::Upsertion;
+use users::Users;
 
 use crate::config::MockConfig;
 use crate::group::Groups;
@@ -71,8 +77,8 @@ pub(crate) struct ClusterState {
     pub(crate) cluster_id: String,
     pub(crate) controller: i32,
     pub(crate) brokers: BTreeMap<i32, Node>,
-    /// The passwords of SASL users, by name.
-    pub(crate) users: BTreeMap<String, String>,
+    pub(crate) users: Users,
+    pub(crate) tokens: DelegationTokens,
     pub(crate) groups: Groups,
     pub(crate) fetch_sessions: FetchSessions,
     pub(crate) acls: Acls,
@@ -99,7 +105,7 @@ pub(crate) struct ClusterState {
 
 impl ClusterState {
     pub(crate) fn new(config: Arc<MockConfig>, brokers: BTreeMap<i32, Node>, seed: u64) -> Self {
-        let users = config.sasl.as_ref().map(|sasl| sasl.users.clone()).unwrap_or_default();
+        let users = config.sasl.as_ref().map(|sasl| Users::new(&sasl.users)).unwrap_or_default();
         Self {
             groups: Groups::new(config.groups.clone()),
             fetch_sessions: FetchSessions::default(),
@@ -112,6 +118,7 @@ impl ClusterState {
             features_epoch: 1,
             config,
             users,
+            tokens: DelegationTokens::default(),
             cluster_id: make_id(seed, 0).to_string(),
             controller: brokers.keys().next().copied().unwrap_or(NO_LEADER),
             brokers,
