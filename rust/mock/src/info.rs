@@ -41,6 +41,15 @@ pub struct PartitionInfo {
     pub isr: Vec<i32>,
 }
 
+/// A reassignment of replicas that is in progress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReassignmentInfo {
+    /// The broker ids of the replicas that it adds.
+    pub adding: Vec<i32>,
+    /// The broker ids of the replicas that it removes.
+    pub removing: Vec<i32>,
+}
+
 /// The content of a partition's log.
 #[derive(Debug, Clone)]
 pub struct LogInfo {

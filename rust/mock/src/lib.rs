@@ -33,7 +33,9 @@ pub use cluster::MockCluster;
 pub use config::{ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, TopicSpec, Transport};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use group::CommittedOffset;
-pub use info::{BrokerInfo, GroupInfo, LogInfo, MemberInfo, PartitionInfo, TopicInfo, TransactionInfo};
+pub use info::{
+    BrokerInfo, GroupInfo, LogInfo, MemberInfo, PartitionInfo, ReassignmentInfo, TopicInfo, TransactionInfo,
+};
 pub use log::StoredBatch;
 pub use request_log::RecordedRequest;
 pub use state::ApiError;

@@ -1,4 +1,4 @@
-//! DescribeLogDirs (35), versions 1–5: one log directory per broker, with its replicas.
+//! DescribeLogDirs (35), versions 1–5: the log directories of this broker, with their replicas.
 //!
 //! The mock writes nothing to disk: the reported volume holds the broker's logs and a fixed free space.
 
@@ -9,9 +9,8 @@ use ottla_protocol::messages::describe_log_dirs::{
 };
 
 use super::{HandlerResult, RequestContext, RequestHandler};
-use crate::state::Partition;
+use crate::state::{LOG_DIRECTORIES, Partition};
 
-const PATH: &str = "/var/lib/kafka";
 /// 64 GiB.
 const FREE_BYTES: i64 = 64 << 30;
 
@@ -21,19 +20,18 @@ impl RequestHandler for DescribeLogDirsRequest {
             let response = DescribeLogDirsResponse { error_code: code.code(), ..Default::default() };
             return HandlerResult::Response(response);
         }
-        let topics = replicas(context, self.topics.as_deref());
-        let all = replicas(context, None);
-        let used: i64 =
-            all.iter().flat_map(|topic| &topic.partitions).map(|replica| replica.partition_size).sum();
-        let directory = DescribeLogDirsResult {
+        let sizes = (0..LOG_DIRECTORIES.len()).flat_map(|directory| replicas(context, directory, None));
+        let used: i64 = sizes.flat_map(|topic| topic.partitions).map(|replica| replica.partition_size).sum();
+        let describe = |(directory, path): (usize, &&str)| DescribeLogDirsResult {
             error_code: ErrorCode::None.code(),
-            log_dir: PATH.to_owned(),
-            topics,
+            log_dir: (*path).to_owned(),
+            topics: replicas(context, directory, self.topics.as_deref()),
             total_bytes: used + FREE_BYTES,
             usable_bytes: FREE_BYTES,
             ..Default::default()
         };
-        HandlerResult::Response(DescribeLogDirsResponse { results: vec![directory], ..Default::default() })
+        let results = LOG_DIRECTORIES.iter().enumerate().map(describe).collect();
+        HandlerResult::Response(DescribeLogDirsResponse { results, ..Default::default() })
     }
 
     fn throttle_time(response: &mut DescribeLogDirsResponse) -> Option<&mut i32> {
@@ -41,9 +39,10 @@ impl RequestHandler for DescribeLogDirsRequest {
     }
 }
 
-/// The replicas on this broker, of the requested partitions or of all.
+/// The replicas in a directory of this broker, of the requested partitions or of all.
 fn replicas(
     context: &RequestContext<'_>,
+    directory: usize,
     requested: Option<&[DescribableLogDirTopic]>,
 ) -> Vec<DescribeLogDirsTopic> {
     let is_wanted = |name: &str, index: i32| {
@@ -51,7 +50,9 @@ fn replicas(
     };
     let of = |(name, partitions): (&str, &[Partition])| {
         let hosted = partitions.iter().zip(0..).filter(|(partition, index)| {
-            partition.replicas.contains(&context.broker) && is_wanted(name, *index)
+            partition.replicas.contains(&context.broker)
+                && partition.directory(context.broker) == directory
+                && is_wanted(name, *index)
         });
         let partitions: Vec<_> = hosted.map(|(partition, index)| size(partition, index)).collect();
         (!partitions.is_empty()).then(|| DescribeLogDirsTopic { name: name.to_owned(), partitions })

@@ -14,9 +14,9 @@ use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
 use crate::state::{ClusterState, NO_LEADER, NewTopic, Topic, TopicConfig, validate_topic_name};
 
-/// All operations on a topic and on the cluster, as bits: the mock has no authorizer.
+/// All operations on a topic and on the cluster, as bits: the mock enforces no access control lists.
 const TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
-const CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
+pub(super) const CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 
 impl RequestHandler for MetadataRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {

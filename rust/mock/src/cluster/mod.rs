@@ -4,6 +4,7 @@
 
 mod groups;
 mod logs;
+mod reassignments;
 mod transactions;
 
 use std::collections::{BTreeMap, HashMap};
@@ -64,7 +65,7 @@ impl MockCluster {
                 Transport::Tcp => host.clone(),
                 Transport::Memory(_) => port.address.ip().to_string(),
             };
-            let node = Node { id, host, port: port.address.port(), rack, alive: true };
+            let node = Node { id, host, port: port.address.port(), rack, alive: true, registered: true };
             nodes.insert(id, node);
             reserved.push((id, port));
         }

@@ -158,9 +158,13 @@ fn changes_state(api: ApiKey) -> bool {
             | ApiKey::CreateDelegationToken
             | ApiKey::RenewDelegationToken
             | ApiKey::ExpireDelegationToken
+            | ApiKey::AlterPartitionReassignments
+            | ApiKey::ElectLeaders
+            | ApiKey::UnregisterBroker
             | ApiKey::CreateAcls
             | ApiKey::DeleteAcls
             | ApiKey::AlterConfigs
+            | ApiKey::AlterReplicaLogDirs
             | ApiKey::IncrementalAlterConfigs
     )
 }

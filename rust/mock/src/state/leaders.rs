@@ -12,7 +12,7 @@ impl ClusterState {
         self.fetch_sessions.close_all(id);
         if self.controller == id {
             let next = self.alive().map(|node| node.id).next();
-            self.controller = next.unwrap_or(NO_LEADER);
+            self.set_controller(next.unwrap_or(NO_LEADER));
         }
         for partition in self.partitions_mut() {
             if partition.isr.len() > 1 {
@@ -29,24 +29,41 @@ impl ClusterState {
     /// Marks a broker as running: it rejoins the ISR of its partitions, and leads those without a leader for
     /// which it is in sync.
     pub(crate) fn broker_up(&mut self, id: i32) -> Result<(), ApiError> {
-        self.node_mut(id)?.alive = true;
+        let node = self.node_mut(id)?;
+        (node.alive, node.registered) = (true, true);
         if self.controller == NO_LEADER {
-            self.controller = id;
+            self.set_controller(id);
         }
         for partition in self.partitions_mut().filter(|partition| partition.replicas.contains(&id)) {
             if partition.leader == NO_LEADER && partition.isr.contains(&id) {
                 partition.set_leader(id);
-            } else if partition.leader != NO_LEADER && !partition.isr.contains(&id) {
+            } else if partition.leader != NO_LEADER
+                && !partition.isr.contains(&id)
+                && !partition.adding.contains(&id)
+            {
                 partition.isr.push(id);
             }
         }
         // Live replicas of the partitions that it leads rejoin the ISR, too.
         let alive: Vec<i32> = self.alive().map(|node| node.id).collect();
         for partition in self.partitions_mut().filter(|partition| partition.leader == id) {
-            let returning = |r: &&i32| alive.contains(r) && !partition.isr.contains(r);
+            let returning =
+                |r: &&i32| alive.contains(r) && !partition.isr.contains(r) && !partition.adding.contains(r);
             let returning: Vec<i32> = partition.replicas.iter().filter(returning).copied().collect();
             partition.isr.extend(returning);
         }
+        self.advance_reassignments();
+        Ok(())
+    }
+
+    /// Removes a broker from the cluster, as if it had stopped for good. It registers again when it starts.
+    pub(crate) fn unregister_broker(&mut self, id: i32) -> Result<(), ApiError> {
+        if !self.brokers.get(&id).is_some_and(|node| node.registered) {
+            let text = format!("Broker ID {id} is not currently registered");
+            return Err(ApiError::new(ErrorCode::BrokerIdNotRegistered, text));
+        }
+        self.broker_down(id)?;
+        self.node_mut(id)?.registered = false;
         Ok(())
     }
 
@@ -69,8 +86,13 @@ impl ClusterState {
         if !self.node_mut(id)?.alive {
             return Err(ApiError::new(ErrorCode::BrokerNotAvailable, format!("Broker {id} is down.")));
         }
-        self.controller = id;
+        self.set_controller(id);
         Ok(())
+    }
+
+    fn set_controller(&mut self, id: i32) {
+        self.controller = id;
+        self.controller_epoch += 1;
     }
 
     /// Advertises an address at which the broker does not listen.

@@ -9,9 +9,12 @@ mod client_quotas;
 mod configs;
 mod coordinators;
 mod delegation_tokens;
+mod elections;
 mod fetch_sessions;
 mod leaders;
+mod log_directories;
 mod partition;
+mod reassignments;
 mod topics;
 mod transactions;
 mod users;
@@ -33,8 +36,10 @@ pub(crate) use configs::{
 use coordinators::Coordinators;
 use delegation_tokens::DelegationTokens;
 pub(crate) use delegation_tokens::{DelegationToken, NewToken, Principal};
+pub(crate) use elections::Election;
 use fetch_sessions::FetchSessions;
 pub(crate) use fetch_sessions::{RequestedPartition, SessionLimits};
+pub(crate) use log_directories::LOG_DIRECTORIES;
 pub(crate) use partition::{NO_LEADER, Partition};
 pub(crate) use topics::{NewTopic, Topic, validate_topic_name};
 pub(crate) use users::Upsertion;
@@ -68,6 +73,8 @@ pub(crate) struct Node {
     pub(crate) port: u16,
     pub(crate) rack: Option<String>,
     pub(crate) alive: bool,
+    /// Whether the controller knows the broker, running or not.
+    pub(crate) registered: bool,
 }
 
 /// The state of the whole cluster.
@@ -76,6 +83,8 @@ pub(crate) struct ClusterState {
     pub(crate) config: Arc<MockConfig>,
     pub(crate) cluster_id: String,
     pub(crate) controller: i32,
+    /// The number of elections of a controller.
+    pub(crate) controller_epoch: i32,
     pub(crate) brokers: BTreeMap<i32, Node>,
     pub(crate) users: Users,
     pub(crate) tokens: DelegationTokens,
@@ -92,6 +101,8 @@ pub(crate) struct ClusterState {
     pub(crate) features_epoch: i64,
     topics: BTreeMap<String, Topic>,
     ids: HashMap<Uuid, String>,
+    /// Whether replicas that reassignments add do not catch up.
+    holds_reassignments: bool,
     /// Distinguishes the ids of clusters in one process.
     seed: u64,
     /// The number of topics ever created; determines the next topic's id and first leader.
@@ -120,10 +131,12 @@ impl ClusterState {
             users,
             tokens: DelegationTokens::default(),
             cluster_id: make_id(seed, 0).to_string(),
+            controller_epoch: 1,
             controller: brokers.keys().next().copied().unwrap_or(NO_LEADER),
             brokers,
             topics: BTreeMap::new(),
             ids: HashMap::new(),
+            holds_reassignments: false,
             seed,
             created: 0,
             partition_count: 0,

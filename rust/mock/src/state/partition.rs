@@ -1,6 +1,7 @@
 //! A partition: its replicas, leader and log, and the checks of a request that reads or writes it.
 //!
-//! Invariant: each change of leader raises the leader epoch by one and starts that epoch in the log.
+//! Invariant: each change of leader, and each removal of replicas, raises the leader epoch by one and starts that epoch
+//! in the log.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +19,13 @@ pub(crate) struct Partition {
     pub(crate) leader_epoch: i32,
     pub(crate) replicas: Vec<i32>,
     pub(crate) isr: Vec<i32>,
+    /// The replicas that a reassignment adds and removes; `replicas` has both.
+    pub(crate) adding: Vec<i32>,
+    pub(crate) removing: Vec<i32>,
     /// The end offsets of lagging followers.
     lagging: BTreeMap<i32, i64>,
+    /// The log directories of replicas that are not in the first one, by broker.
+    directories: BTreeMap<i32, usize>,
     pub(crate) log: PartitionLog,
 }
 
@@ -29,18 +35,49 @@ impl Partition {
         let leader = isr.first().copied().unwrap_or(NO_LEADER);
         let mut log = PartitionLog::default();
         log.begin_epoch(0);
-        Self { leader, leader_epoch: 0, replicas, isr, lagging: BTreeMap::new(), log }
+        Self {
+            leader,
+            leader_epoch: 0,
+            replicas,
+            isr,
+            adding: Vec::new(),
+            removing: Vec::new(),
+            lagging: BTreeMap::new(),
+            directories: BTreeMap::new(),
+            log,
+        }
     }
 
     pub(super) fn set_leader(&mut self, leader: i32) {
         if self.leader != leader {
             self.leader = leader;
             self.lagging.remove(&leader);
-            self.leader_epoch += 1;
-            if leader != NO_LEADER {
-                self.log.begin_epoch(self.leader_epoch);
-            }
+            self.begin_epoch();
         }
+    }
+
+    /// Raises the leader epoch.
+    pub(super) fn begin_epoch(&mut self) {
+        self.leader_epoch += 1;
+        if self.leader != NO_LEADER {
+            self.log.begin_epoch(self.leader_epoch);
+        }
+    }
+
+    /// Drops what is known of replicas that are gone.
+    pub(super) fn drop_removed_replicas(&mut self) {
+        let Self { replicas, lagging, directories, .. } = self;
+        lagging.retain(|broker, _| replicas.contains(broker));
+        directories.retain(|broker, _| replicas.contains(broker));
+    }
+
+    /// The number of the log directory that a broker's replica is in.
+    pub(crate) fn directory(&self, broker: i32) -> usize {
+        self.directories.get(&broker).copied().unwrap_or(0)
+    }
+
+    pub(super) fn set_directory(&mut self, broker: i32, directory: usize) {
+        self.directories.insert(broker, directory);
     }
 
     /// Fails unless `broker` leads this partition and `epoch` is the leader epoch, or -1.

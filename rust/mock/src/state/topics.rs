@@ -153,12 +153,22 @@ impl ClusterState {
         (0..count).map(|partition| replicas(partition).copied().collect()).collect()
     }
 
-    fn check_assignment(&self, replicas: &[i32]) -> Result<(), ApiError> {
-        let known = replicas.iter().all(|id| self.brokers.contains_key(id));
-        let distinct = replicas.iter().collect::<BTreeSet<_>>().len() == replicas.len();
-        if replicas.is_empty() || !known || !distinct {
-            let text = format!("Invalid replica assignment {replicas:?}");
-            return Err(ApiError::new(ErrorCode::InvalidReplicaAssignment, text));
+    pub(super) fn check_assignment(&self, replicas: &[i32]) -> Result<(), ApiError> {
+        let invalid = |reason: String| {
+            let text = format!("The manual partition assignment includes {reason}");
+            Err(ApiError::new(ErrorCode::InvalidReplicaAssignment, text))
+        };
+        if replicas.is_empty() {
+            return invalid("an empty replica list.".to_owned());
+        }
+        let mut seen = BTreeSet::new();
+        for id in replicas {
+            if !self.brokers.get(id).is_some_and(|node| node.registered) {
+                return invalid(format!("broker {id}, but no such broker is registered."));
+            }
+            if !seen.insert(id) {
+                return invalid(format!("the broker {id} more than once."));
+            }
         }
         Ok(())
     }

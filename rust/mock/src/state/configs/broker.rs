@@ -10,7 +10,7 @@ use super::broker_keys::{DYNAMIC_KEYS, is_per_broker, is_per_listener};
 use super::key::ConfigKey;
 use super::static_broker_keys::STATIC_KEYS;
 use crate::config::MockConfig;
-use crate::state::{ApiError, ClusterState};
+use crate::state::{ApiError, ClusterState, LOG_DIRECTORIES};
 
 /// The listener of every broker of the mock.
 const LISTENER: &str = "PLAINTEXT";
@@ -100,7 +100,7 @@ impl ClusterState {
             "inter.broker.listener.name" => Some(listener.to_owned()),
             "controller.listener.names" => Some("CONTROLLER".to_owned()),
             "process.roles" => Some("broker,controller".to_owned()),
-            "log.dirs" => Some("/var/lib/kafka".to_owned()),
+            "log.dirs" => Some(LOG_DIRECTORIES.join(",")),
             "authorizer.class.name" => {
                 Some("org.apache.kafka.metadata.authorizer.StandardAuthorizer".to_owned())
             }

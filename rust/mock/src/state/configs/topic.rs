@@ -101,6 +101,12 @@ impl ClusterState {
         }
     }
 
+    /// Whether a topic may elect a leader that is not in sync.
+    pub(crate) fn allows_unclean_leaders(&self, topic: &TopicConfig) -> bool {
+        let key = find("unclean.leader.election.enable");
+        key.and_then(|key| self.topic_value(topic, self.controller, key)).as_deref() == Some("true")
+    }
+
     /// The value in effect, as Kafka shows it.
     pub(super) fn topic_value(&self, topic: &TopicConfig, broker: i32, key: &ConfigKey) -> Option<String> {
         let own = topic.values.get(key.name).cloned();
