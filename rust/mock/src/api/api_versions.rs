@@ -12,8 +12,8 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use super::{HandlerResult, RequestContext, RequestHandler, SUPPORTED_APIS, supported_versions};
 use crate::config::MockConfig;
 
-/// The `metadata.version` of a Kafka 4.x cluster, as an example of a finalized feature.
-const METADATA_VERSION: i16 = 27;
+/// The first version whose supported features may start at level 0.
+const WITH_LEVEL_0: i16 = 4;
 
 impl RequestHandler for ApiVersionsRequest {
     fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<ApiVersionsResponse> {
@@ -24,34 +24,24 @@ impl RequestHandler for ApiVersionsRequest {
         }
         let config = &context.state.config;
         response.api_keys = SUPPORTED_APIS.iter().filter_map(|api| advertised(config, *api)).collect();
-        response.finalized_features_epoch = context.state.features_epoch;
-        response.supported_features.push(SupportedFeatureKey {
-            name: "metadata.version".to_owned(),
-            min_version: 7,
-            max_version: METADATA_VERSION,
+        let features = &context.state.features;
+        response.finalized_features_epoch = features.epoch;
+        // Older clients cannot read a lowest level of 0 (KAFKA-17492).
+        let readable = |min: i16| min > 0 || context.version >= WITH_LEVEL_0;
+        let supported = features.supported().iter().filter(|(_, min, _)| readable(*min));
+        response.supported_features = supported
+            .map(|(name, min_version, max_version)| SupportedFeatureKey {
+                name: (*name).to_owned(),
+                min_version: *min_version,
+                max_version: *max_version,
+            })
+            .collect();
+        let finalized = features.finalized().map(|(name, level)| FinalizedFeatureKey {
+            name: name.to_owned(),
+            max_version_level: level,
+            min_version_level: level,
         });
-        response.finalized_features.push(FinalizedFeatureKey {
-            name: "metadata.version".to_owned(),
-            max_version_level: METADATA_VERSION,
-            min_version_level: METADATA_VERSION,
-        });
-        if let Some(level) = context.state.transaction_version {
-            let name = "transaction.version".to_owned();
-            response.supported_features.push(SupportedFeatureKey {
-                name: name.clone(),
-                min_version: 0,
-                max_version: 2,
-            });
-            // Level 0 is the absence of the feature.
-            if level > 0 {
-                let (max_version_level, min_version_level) = (level, level);
-                response.finalized_features.push(FinalizedFeatureKey {
-                    name,
-                    max_version_level,
-                    min_version_level,
-                });
-            }
-        }
+        response.finalized_features = finalized.collect();
         HandlerResult::Response(response)
     }
 

@@ -31,7 +31,8 @@ impl RequestHandler for ConsumerGroupDescribeRequest {
 }
 
 fn describe(context: &mut RequestContext<'_>, group: &str) -> DescribedGroup {
-    let checked = context.check_any_fault().and_then(|()| context.enter_group(group));
+    let checked = context.check_any_fault().and_then(|()| context.check_consumer_groups());
+    let checked = checked.and_then(|()| context.enter_group(group));
     let known = context.state.groups.get(group).and_then(|group| group.consumer());
     let group_id = group.to_owned();
     match (checked, known) {

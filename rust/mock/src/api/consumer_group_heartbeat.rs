@@ -38,6 +38,7 @@ fn heartbeat(
 ) -> Result<ConsumerGroupHeartbeatResponse, HeartbeatError> {
     let plain = |code: ErrorCode| (code, String::new());
     context.check_any_fault().map_err(plain)?;
+    context.check_consumer_groups().map_err(plain)?;
     if request.group_id.is_empty() {
         return Err((ErrorCode::InvalidRequest, "GroupId can't be empty.".to_owned()));
     }

@@ -10,7 +10,7 @@ use crate::fault::Match;
 use crate::group::Group;
 use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
-use crate::state::{ClusterState, Principal};
+use crate::state::{ClusterState, GROUP_VERSION, Principal};
 
 /// How long a request waits for a group that has no deadline.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -82,6 +82,12 @@ impl RequestContext<'_> {
         self.state.check_coordinator(group, self.broker, self.clock)?;
         self.changed |= self.state.groups.advance(group, self.clock);
         Ok(())
+    }
+
+    /// Fails unless the cluster has finalized KIP-848 groups.
+    pub(crate) fn check_consumer_groups(&self) -> Result<(), ErrorCode> {
+        let is_enabled = self.state.features.level(GROUP_VERSION) > 0;
+        if is_enabled { Ok(()) } else { Err(ErrorCode::UnsupportedVersion) }
     }
 
     /// The user of the connection, if it may request delegation tokens.

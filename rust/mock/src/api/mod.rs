@@ -62,6 +62,7 @@ mod sasl_handshake;
 mod sync_group;
 mod txn_offset_commit;
 mod unregister_broker;
+mod update_features;
 mod write_txn_markers;
 
 use ottla_protocol::{ApiKey, ErrorCode, Request};
@@ -213,6 +214,7 @@ supported_apis! {
     ElectLeaders: elect_leaders::ElectLeadersRequest;
     AlterPartitionReassignments: alter_partition_reassignments::AlterPartitionReassignmentsRequest;
     ListPartitionReassignments: list_partition_reassignments::ListPartitionReassignmentsRequest;
+    UpdateFeatures: update_features::UpdateFeaturesRequest;
     UnregisterBroker: unregister_broker::UnregisterBrokerRequest;
     DescribeQuorum: describe_quorum::DescribeQuorumRequest;
     DescribeCluster: describe_cluster::DescribeClusterRequest;

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use crate::MockCluster;
 use crate::info::TransactionInfo;
-use crate::state::ApiError;
+use crate::state::{ApiError, TRANSACTION_VERSION};
 
 impl MockCluster {
     /// The transactional ids and their states.
@@ -57,8 +57,7 @@ impl MockCluster {
     /// learn it when they next ask a broker for its versions.
     pub fn set_transaction_version(&self, level: i16) {
         self.shared.change(|state| {
-            state.transaction_version = Some(level);
-            state.features_epoch += 1;
+            state.features.finalize(TRANSACTION_VERSION, level);
         });
     }
 }

@@ -160,6 +160,7 @@ fn changes_state(api: ApiKey) -> bool {
             | ApiKey::ExpireDelegationToken
             | ApiKey::AlterPartitionReassignments
             | ApiKey::ElectLeaders
+            | ApiKey::UpdateFeatures
             | ApiKey::UnregisterBroker
             | ApiKey::CreateAcls
             | ApiKey::DeleteAcls

@@ -10,6 +10,7 @@ mod configs;
 mod coordinators;
 mod delegation_tokens;
 mod elections;
+mod features;
 mod fetch_sessions;
 mod leaders;
 mod log_directories;
@@ -37,6 +38,8 @@ use coordinators::Coordinators;
 use delegation_tokens::DelegationTokens;
 pub(crate) use delegation_tokens::{DelegationToken, NewToken, Principal};
 pub(crate) use elections::Election;
+use features::Features;
+pub(crate) use features::{GROUP_VERSION, TRANSACTION_VERSION, UpgradeType};
 use fetch_sessions::FetchSessions;
 pub(crate) use fetch_sessions::{RequestedPartition, SessionLimits};
 pub(crate) use log_directories::LOG_DIRECTORIES;
@@ -95,10 +98,7 @@ pub(crate) struct ClusterState {
     configs: Configs,
     coordinators: Coordinators,
     pub(crate) transactions: TransactionRegistry,
-    /// The level of the feature `transaction.version`; `None` if the cluster does not know it.
-    pub(crate) transaction_version: Option<i16>,
-    /// The epoch of the finalized features.
-    pub(crate) features_epoch: i64,
+    pub(crate) features: Features,
     topics: BTreeMap<String, Topic>,
     ids: HashMap<Uuid, String>,
     /// Whether replicas that reassignments add do not catch up.
@@ -125,8 +125,7 @@ impl ClusterState {
             configs: Configs::default(),
             coordinators: Coordinators::default(),
             transactions: TransactionRegistry::default(),
-            transaction_version: config.transaction_version,
-            features_epoch: 1,
+            features: Features::new(&config),
             config,
             users,
             tokens: DelegationTokens::default(),

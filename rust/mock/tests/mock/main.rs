@@ -16,6 +16,7 @@ mod delegation_tokens;
 mod discovery;
 mod elections;
 mod faults;
+mod features;
 mod fetch_sessions;
 mod log;
 mod offsets;
