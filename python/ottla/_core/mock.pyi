@@ -30,6 +30,12 @@ class MockCluster:
         """Fence a producer, as a newer one with its transactional id does."""
     def set_transaction_version(self, level: int) -> None:
         """Finalize a level of the feature ``transaction.version``."""
+    def hold_reassignments(self, hold: bool) -> None:
+        """Keep reassignments open, or complete all."""
+    def complete_reassignment(self, topic: str, partition: int) -> None:
+        """Complete a reassignment that is held open."""
+    def reassignment(self, topic: str, partition: int) -> tuple[list[int], list[int]] | None:
+        """Return the brokers that a partition's reassignment adds and removes, or None."""
     def set_user(self, user: str, password: str | None) -> None:
         """Set a user's password, or remove the user."""
     @property

@@ -14,6 +14,7 @@ from __future__ import annotations
 from ottla.testing.fault import Fault
 from ottla.testing.group import Group, GroupMember
 from ottla.testing.mock_cluster import MockCluster
+from ottla.testing.reassignments import Reassignment
 from ottla.testing.transactions import TransactionState
 
-__all__ = ["Fault", "Group", "GroupMember", "MockCluster", "TransactionState"]
+__all__ = ["Fault", "Group", "GroupMember", "MockCluster", "Reassignment", "TransactionState"]

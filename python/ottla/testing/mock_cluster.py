@@ -8,10 +8,11 @@ from types import TracebackType
 from ottla import _core
 from ottla.testing.fault import Fault
 from ottla.testing.group import GroupOperations
+from ottla.testing.reassignments import ReassignmentOperations
 from ottla.testing.transactions import TransactionOperations
 
 
-class MockCluster(GroupOperations, TransactionOperations):
+class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations):
     """A Kafka cluster in this process; its brokers have ids from 1 and listen on loopback.
 
     Use it in a ``with`` block, or ``close()`` it. Methods raise ``ConfigError`` if a topic, a
@@ -104,7 +105,9 @@ class MockCluster(GroupOperations, TransactionOperations):
         self._core.create_topic(name, partitions, replication, dict(configs or {}))
 
     def set_user(self, user: str, password: str | None) -> None:
-        """Set a user's password, or remove the user. Open sessions continue.
+        """Set a user's password for every mechanism, or remove the user.
+
+        Open sessions continue.
 
         Args:
             user: the user's name.

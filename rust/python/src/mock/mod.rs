@@ -1,8 +1,10 @@
 //! `MockCluster`: an in-process Kafka cluster, for `ottla.testing`.
 //!
-//! `faults` parses faults, `transactions` has the methods on transactional ids, `tuples` converts groups and offsets to plain Python values.
+//! `faults` parses faults, `reassignments` and `transactions` have the methods on those, `tuples` converts groups and
+//! offsets to plain Python values.
 
 mod faults;
+mod reassignments;
 mod transactions;
 mod tuples;
 
