@@ -42,6 +42,12 @@ class Brokers:
         else:
             self.cluster.leave_transaction_hanging(topic, partition, producer_id, values)
 
+    def assert_tool_shows(self, expected: Sequence[str], main: str, *arguments: str) -> None:
+        """Assert that the output of a tool of Kafka's contains texts; only of real brokers."""
+        if isinstance(self.cluster, KafkaCluster):
+            shown = self.cluster.run_tool(main, "--bootstrap-server", self.bootstrap, *arguments)
+            assert all(text in shown for text in expected), shown
+
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Delete the records before an offset."""
         self.cluster.delete_records(topic, partition, before)

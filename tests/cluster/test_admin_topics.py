@@ -145,45 +145,97 @@ def test_the_cluster(admin: ottla.Admin, brokers: Brokers) -> None:
     )
 
 
-@pytest.mark.cluster
-@pytest.mark.parametrize("kind", ["sync", "asyncio"])
-def test_configurations_as_kafkas_tool_shows_them(kafka: KafkaCluster, kind: str) -> None:
+def test_configurations(admin: ottla.Admin, brokers: Brokers) -> None:
     topic = new_name()
-    kafka.create_topic(topic, 1, 1)
+    admin.create_topics([NewTopic(topic, 1, 1)])
     resource = ConfigResource("topic", topic)
-    with admin_of_kind(kind, kafka.bootstrap) as admin:
-        changes: dict[str, Alteration] = {
-            "retention.ms": "86400000",
-            "cleanup.policy": Append("compact"),
-        }
-        plan = admin.alter_configs({resource: changes}, dry_run=True)
-        assert len(plan) == 2
-        assert "retention.ms" in str(plan)
-        before = admin.describe_configs([resource], keys=["retention.ms"])[resource]
-        assert before["retention.ms"].is_default
-        admin.alter_configs({resource: changes})
-        shown = of_tool(
-            kafka, CONFIGS, "--describe", "--entity-type", "topics", "--entity-name", topic
-        )
-        assert "retention.ms=86400000" in shown
-        assert "cleanup.policy=delete,compact" in shown
-        after = admin.describe_configs([resource], documentation=True)[resource]
-        assert after["retention.ms"].value == "86400000"
-        assert after["retention.ms"].source == "DYNAMIC_TOPIC_CONFIG"
-        assert after["retention.ms"].type == "LONG"
-        assert after["retention.ms"].documentation
-        admin.alter_configs(
-            {resource: {"retention.ms": None, "cleanup.policy": Subtract("delete")}}
-        )
+    changes: dict[str, Alteration] = {
+        "retention.ms": "86400000",
+        "cleanup.policy": Append("compact"),
+    }
+    plan = admin.alter_configs({resource: changes}, dry_run=True)
+    assert len(plan) == 2
+    assert "retention.ms" in str(plan)
+    before = admin.describe_configs([resource], keys=["retention.ms"])[resource]
+    assert before["retention.ms"].is_default
+    admin.alter_configs({resource: changes})
+    expected = ["retention.ms=86400000", "cleanup.policy=delete,compact"]
+    entity = "--describe", "--entity-type", "topics", "--entity-name", topic
+    brokers.assert_tool_shows(expected, CONFIGS, *entity)
 
-        def is_reset() -> bool:
-            after = admin.describe_configs([resource])[resource]
-            return after["retention.ms"].is_default and after["cleanup.policy"].value == "compact"
+    def is_altered() -> bool:
+        return not admin.describe_configs([resource])[resource]["retention.ms"].is_default
 
-        wait_until(is_reset, lambda: "all brokers know the changes")
-        wrong = {resource: {"retention.ms": "soon"}, ConfigResource("topic", "nowhere"): {"x": "1"}}
-        refused = admin.alter_configs(wrong, errors="return", timeout=5)
-        assert all(isinstance(each, errors.KafkaError) for each in refused.values())
+    wait_until(is_altered, lambda: "all brokers know the changes")
+    after = admin.describe_configs([resource], documentation=True)[resource]
+    assert after["retention.ms"].value == "86400000"
+    assert after["retention.ms"].source == "DYNAMIC_TOPIC_CONFIG"
+    assert after["retention.ms"].type == "LONG"
+    assert bool(after["retention.ms"].documentation) is not brokers.is_mock
+    policy = after["cleanup.policy"].synonyms
+    assert [(each.name, each.value) for each in policy] == [
+        ("cleanup.policy", "delete,compact"),
+        ("log.cleanup.policy", "delete"),
+    ]
+    admin.alter_configs({resource: {"retention.ms": None, "cleanup.policy": Subtract("delete")}})
+
+    def is_reset() -> bool:
+        after = admin.describe_configs([resource])[resource]
+        return after["retention.ms"].is_default and after["cleanup.policy"].value == "compact"
+
+    wait_until(is_reset, lambda: "all brokers know the changes")
+    wrong = {resource: {"retention.ms": "soon"}, ConfigResource("topic", "nowhere"): {"x": "1"}}
+    refused = admin.alter_configs(wrong, errors="return", timeout=5)
+    assert [each.name for each in refused.values() if isinstance(each, errors.KafkaError)] == [
+        "INVALID_CONFIG",
+        "INVALID_CONFIG",
+    ]
+
+
+def test_configurations_of_brokers_groups_and_metrics(admin: ottla.Admin, brokers: Brokers) -> None:
+    broker = ConfigResource("broker", str(admin.describe_cluster().brokers[0].id))
+    all_brokers = ConfigResource("broker", "")
+    group, metrics = ConfigResource("group", new_name()), ConfigResource("client_metrics", "m")
+    loggers = ConfigResource("broker_logger", broker.name)
+    set_values: dict[ConfigResource, dict[str, Alteration]] = {
+        broker: {"log.cleaner.threads": "2"},
+        all_brokers: {"background.threads": "8"},
+        group: {"consumer.session.timeout.ms": "50000"},
+        metrics: {"interval.ms": "1000", "match": "client_id=a.*"},
+        loggers: {"kafka.server.ControllerServer": "DEBUG"},
+    }
+    admin.alter_configs(set_values)
+
+    def described(resource: ConfigResource, key: str) -> tuple[str | None, str]:
+        entry = admin.describe_configs([resource])[resource].get(key)
+        return (entry.value, entry.source) if entry else (None, "")
+
+    expected = {
+        (broker, "log.cleaner.threads"): ("2", "DYNAMIC_BROKER_CONFIG"),
+        (broker, "background.threads"): ("8", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+        (all_brokers, "background.threads"): ("8", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
+        (group, "consumer.session.timeout.ms"): ("50000", "DYNAMIC_GROUP_CONFIG"),
+        (metrics, "interval.ms"): ("1000", "DYNAMIC_CLIENT_METRICS_CONFIG"),
+        (loggers, "kafka.server.ControllerServer"): ("DEBUG", "DYNAMIC_BROKER_LOGGER_CONFIG"),
+    }
+    wait_until(
+        lambda: {each: described(*each) for each in expected} == expected,
+        lambda: str({each: described(*each) for each in expected}),
+    )
+    wrong: dict[ConfigResource, dict[str, Alteration]] = {
+        broker: {"num.partitions": "3"},
+        group: {"consumer.session.timeout.ms": "1"},
+        metrics: {"no.such.key": "1"},
+        loggers: {"kafka.server.ControllerServer": "LOUD"},
+    }
+    refused = admin.alter_configs(wrong, errors="return", timeout=5)
+    names = [each.name for each in refused.values() if isinstance(each, errors.KafkaError)]
+    assert names == ["INVALID_REQUEST", "INVALID_CONFIG", "INVALID_REQUEST", "INVALID_CONFIG"]
+    admin.alter_configs({each: dict.fromkeys(keys) for each, keys in set_values.items()})
+    wait_until(
+        lambda: described(broker, "background.threads") == ("10", "DEFAULT_CONFIG"),
+        lambda: "the defaults are back",
+    )
 
 
 @pytest.mark.cluster

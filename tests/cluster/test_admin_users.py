@@ -1,4 +1,4 @@
-"""Admin's calls about ACLs, users and quotas, on Kafka; its own tools see the same."""
+"""Admin's calls about ACLs, users and quotas: on the mock, and on Kafka with its own tools."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from ottla.admin import (
     ScramCredential,
     SetPassword,
 )
+from tests.cluster.conftest import Brokers
 from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
-
-pytestmark = pytest.mark.cluster
 
 ACLS = "org.apache.kafka.tools.AclCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
@@ -37,17 +36,20 @@ def authorizing_kafka() -> Iterator[KafkaCluster]:
         yield cluster
 
 
+@pytest.fixture(params=["mock", pytest.param("kafka", marks=pytest.mark.cluster)])
+def brokers(request: pytest.FixtureRequest) -> Brokers:
+    """The mock, then a real cluster that checks ACLs."""
+    name = {"mock": "mock_cluster", "kafka": "authorizing_kafka"}
+    return Brokers(request.getfixturevalue(name[request.param]))
+
+
 @pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, authorizing_kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, authorizing_kafka.bootstrap) as admin:
+def admin(request: pytest.FixtureRequest, brokers: Brokers) -> Iterator[ottla.Admin]:
+    with admin_of_kind(request.param, brokers.bootstrap) as admin:
         yield admin
 
 
-def of_tool(kafka: KafkaCluster, main: str, *arguments: str) -> str:
-    return kafka.run_tool(main, "--bootstrap-server", kafka.bootstrap, *arguments)
-
-
-def test_acls(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
+def test_acls(admin: ottla.Admin, brokers: Brokers) -> None:
     read = Acl("topic", "orders", "User:alice", "read")
     prefixed = Acl("group", "team-", "User:bob", "all", "deny", "10.0.0.1", "prefixed")
     assert str(read) in str(admin.create_acls([read, prefixed], dry_run=True))
@@ -61,9 +63,8 @@ def test_acls(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
     assert described(AclFilter(principal="User:bob")) == {prefixed}
     assert described(AclFilter("group", "team-1", pattern_type="match")) == {prefixed}
     assert described(AclFilter("topic", operation="write")) == set()
-    shown = of_tool(authorizing_kafka, ACLS, "--list")
-    assert "(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)" in shown
-    assert "name=team-, patternType=PREFIXED" in shown
+    entry = "(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)"
+    brokers.assert_tool_shows([entry, "name=team-, patternType=PREFIXED"], ACLS, "--list")
 
     everything = AclFilter()
     assert len(admin.delete_acls([everything], dry_run=True)) == 2
@@ -75,7 +76,7 @@ def test_acls(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
         admin.create_acls([Acl("queue", "x", "User:a", "read")])  # type: ignore[arg-type]
 
 
-def test_passwords(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
+def test_passwords(admin: ottla.Admin, brokers: Brokers) -> None:
     secret = SetPassword("a secret", "SCRAM-SHA-256", 8192)
     assert "a secret" not in repr(secret)
     other = SetPassword("another secret")
@@ -87,9 +88,8 @@ def test_passwords(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
 
     both = [ScramCredential("SCRAM-SHA-256", 8192), ScramCredential("SCRAM-SHA-512", 4096)]
     wait_until(lambda: alice() == both, lambda: "both passwords are there")
-    shown = of_tool(authorizing_kafka, CONFIGS, "--describe", "--entity-type", "users")
-    assert "SCRAM-SHA-256=iterations=8192" in shown
-    assert "SCRAM-SHA-512=iterations=4096" in shown
+    expected = ["SCRAM-SHA-256=iterations=8192", "SCRAM-SHA-512=iterations=4096"]
+    brokers.assert_tool_shows(expected, CONFIGS, "--describe", "--entity-type", "users")
     deletions = [DeletePassword("SCRAM-SHA-256"), DeletePassword("SCRAM-SHA-512")]
     admin.alter_user_scram_credentials({"alice": deletions})
     wait_until(lambda: alice() == [], lambda: "both passwords are gone")
@@ -99,7 +99,7 @@ def test_passwords(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
         admin.alter_user_scram_credentials({"alice": [SetPassword("x", iterations=1)]})
 
 
-def test_quotas(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
+def test_quotas(admin: ottla.Admin, brokers: Brokers) -> None:
     alice = QuotaEntity(user="alice", client_id="reports")
     everyone = QuotaEntity(user="")
     limits = {alice: {"consumer_byte_rate": 1e6}, everyone: {"request_percentage": 50.0}}
@@ -107,8 +107,8 @@ def test_quotas(admin: ottla.Admin, authorizing_kafka: KafkaCluster) -> None:
     assert len(plan) == 2
     assert admin.alter_client_quotas(limits) == {alice: None, everyone: None}
     wait_until(lambda: admin.describe_client_quotas() == limits, lambda: "the quotas are there")
-    shown = of_tool(authorizing_kafka, CONFIGS, "--describe", "--entity-type", "users")
-    assert "request_percentage=50.0" in shown
+    expected = ["request_percentage=50.0"]
+    brokers.assert_tool_shows(expected, CONFIGS, "--describe", "--entity-type", "users")
     admin.alter_client_quotas(
         {alice: {"consumer_byte_rate": None}, everyone: {"request_percentage": None}}
     )

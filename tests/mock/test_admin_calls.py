@@ -78,7 +78,6 @@ def test_a_moved_coordinator_is_found(admin: ottla.Admin, mock_cluster: MockClus
 def test_wrong_arguments_are_errors_before_anything_is_sent(
     admin: ottla.Admin, mock_cluster: MockCluster
 ) -> None:
-    topic = ConfigResource("topic", "t")
     for call in (
         lambda: admin.create_topics([NewTopic("t", 0)]),
         lambda: admin.create_topics([NewTopic("t", 3, assignments=[[1]])]),
@@ -96,9 +95,17 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(
     ):
         with pytest.raises(errors.ConfigError):
             call()
-    with pytest.raises(errors.BrokerError, match="IncrementalAlterConfigs"):
-        admin.alter_configs({topic: {"retention.ms": "1"}})
     assert list(admin.list_topics()) == []
+
+
+@pytest.mark.parametrize("kind", ["sync", "asyncio"])
+def test_a_call_that_the_brokers_lack_names_its_api(kind: str) -> None:
+    with (
+        MockCluster(without=["IncrementalAlterConfigs"]) as cluster,
+        admin_of_kind(kind, cluster.bootstrap) as admin,
+        pytest.raises(errors.BrokerError, match="IncrementalAlterConfigs"),
+    ):
+        admin.alter_configs({ConfigResource("topic", "t"): {"retention.ms": "1"}})
 
 
 def test_a_closed_client_says_so(mock_cluster: MockCluster) -> None:
