@@ -15,6 +15,7 @@ import pytest
 
 import ottla
 from ottla import errors
+from ottla.admin import DeletePassword, SetPassword
 from ottla.testing import MockCluster
 
 USER, PASSWORD = "ann", "hunter2-hunter2"
@@ -45,6 +46,19 @@ def bearer(callback: Callable[[], object]) -> dict[str, Any]:
         "sasl_mechanism": "OAUTHBEARER",
         "sasl_oauth_token": callback,
     }
+
+
+def test_a_password_that_an_administrator_sets_is_valid_at_once(secured: MockCluster) -> None:
+    password = SetPassword("a new one", "SCRAM-SHA-512")
+    config = login("SCRAM-SHA-512", sasl_username="bea", sasl_password="a new one")
+    with ottla.Admin(secured.bootstrap, **login()) as admin:
+        admin.alter_user_scram_credentials({"bea": [password]})
+        assert set(admin.describe_user_scram_credentials()) == {USER, "bea"}
+        with ottla.Client(secured.bootstrap, **config) as client:
+            assert len(client.cluster().brokers) == 3
+        admin.alter_user_scram_credentials({"bea": [DeletePassword("SCRAM-SHA-512")]})
+    with pytest.raises(errors.AuthenticationError):
+        ottla.Client(secured.bootstrap, **config)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
