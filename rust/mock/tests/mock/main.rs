@@ -4,6 +4,7 @@
 
 mod acls;
 mod admin;
+mod admin_faults;
 mod brokers;
 mod classic_group_members;
 mod classic_groups;
