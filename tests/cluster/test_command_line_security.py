@@ -1,4 +1,4 @@
-"""``ottla acls``, ``users`` and ``quotas`` on Kafka."""
+"""``ottla acls``, ``users`` and ``quotas``: on the mock and on Kafka."""
 
 from __future__ import annotations
 
@@ -9,19 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.conftest import Brokers
-from tests.cluster.test_admin_users import authorizing_kafka
+from tests.cluster.test_admin_users import authorizing_kafka, brokers
 from tests.cluster.test_command_line_topics import lines, run, run_well
 from tests.support.kafka_admin import wait_until
-from tests.support.kafka_cluster import KafkaCluster
 
-pytestmark = pytest.mark.cluster
-
-__all__ = ["authorizing_kafka"]
-
-
-@pytest.fixture
-def brokers(authorizing_kafka: KafkaCluster) -> Brokers:
-    return Brokers(authorizing_kafka)
+__all__ = ["authorizing_kafka", "brokers"]
 
 
 def test_acls(brokers: Brokers) -> None:

@@ -60,8 +60,10 @@ def results(_cluster: None) -> list[tuple[str, str, CommandResult]]:
 
 def form(line: str) -> str:
     """A line without its numbers, its spaces, and what differs between clusters."""
-    line = re.sub(r"\b(id \S{22}|[\w./-]*/data|kafka\d:9092|127\.0\.0\.1:\d+)", "X", line)
+    line = re.sub(r"(\bid \S{22}|/[\w./-]+|kafka\d:9092|127\.0\.0\.1:\d+)", "X", line)
     line = re.sub(r"\d[\d.,]*%?", "N", line)
+    # Without differences between brokers, there is one number.
+    line = line.replace("N to N leaders", "N leaders")
     line = re.sub(r"\b(N|s|min|never|none)\b", "", line)
     return re.sub(r"[\s-]|[KMGTP]iB|\bB\b", "", line)
 

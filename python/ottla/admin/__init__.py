@@ -18,12 +18,12 @@ from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.groups import GroupListing
 from ottla.admin.lag import PartitionLag
 from ottla.admin.log_dirs import LogDirDescription, ReplicaInLogDir
-from ottla.admin.offsets import IsolationLevel, OffsetSpec, PartitionOffset
+from ottla.admin.offsets import PartitionOffset
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.quorum import QuorumDescription, QuorumReplica, RaftVoterEndpoint
 from ottla.admin.quotas import QuotaEntity
 from ottla.admin.reassignments import PartitionReassignment
-from ottla.admin.resetting import ResetTarget, Shift
+from ottla.admin.resetting import Shift
 from ottla.admin.share_group_offsets import ShareGroupOffset
 from ottla.admin.streams_groups import (
     StreamsMember,
@@ -53,11 +53,9 @@ __all__ = [
     "FeaturesDescription",
     "GroupDescription",
     "GroupListing",
-    "IsolationLevel",
     "LogDirDescription",
     "MemberDescription",
     "NewTopic",
-    "OffsetSpec",
     "PartitionDescription",
     "PartitionLag",
     "PartitionOffset",
@@ -69,7 +67,6 @@ __all__ = [
     "QuotaEntity",
     "RaftVoterEndpoint",
     "ReplicaInLogDir",
-    "ResetTarget",
     "ScramCredential",
     "SetPassword",
     "ShareGroupOffset",

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime, timezone
 
 from ottla import Admin
-from ottla.admin import OffsetSpec
+from ottla.admin.offsets import OffsetSpec
 from ottla.cli.parsing import parse_duration, parse_partition, parse_time
 from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError

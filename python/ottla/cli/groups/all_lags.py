@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ottla import Admin
-from ottla.admin import IsolationLevel
+from ottla.admin.offsets import IsolationLevel
 from ottla.cli.resources import text
 from ottla.cli.tables import Table
 from ottla.doctor.text import counted

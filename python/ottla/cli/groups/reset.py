@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ottla import Admin
-from ottla.admin import Plan, PlannedChange, ResetTarget, Shift
+from ottla.admin import Plan, PlannedChange, Shift
+from ottla.admin.resetting import ResetTarget
 from ottla.cli.offset_specs import parse_spec
 from ottla.cli.parsing import parse_duration, parse_partition
 from ottla.cli.resources import (
