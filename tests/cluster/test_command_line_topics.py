@@ -192,3 +192,51 @@ def test_configs(brokers: Brokers, topic: str) -> None:
         done = run(brokers, "configs", *arguments)
         assert done.code in {1, 2}
         assert message in done.err
+
+
+def test_replicas_are_reassigned_and_leaders_elected(brokers: Brokers, topic: str) -> None:
+    def replicas() -> list[list[int]]:
+        [plain] = json.loads(run_well(brokers, "topics", "describe", topic, "--json"))
+        return [each["replicas"] for each in plain["partitions"]]
+
+    reassign = ("topics", "reassign", topic)
+    shown = run(brokers, *reassign, "--to", "2,3", "-r", "2")
+    assert (shown.code, len(shown.text.splitlines())) == (1, 2)
+    assert len(replicas()[0]) == 3
+    done = run(brokers, *reassign, "--to", "2,3", "-r", "2", "--yes", "--wait")
+    assert (done.code, done.text) == (0, f"reassigned {topic}-0\nreassigned {topic}-1\n")
+    wait_until(lambda: replicas() == [[2, 3], [3, 2]], lambda: "the replicas are moved")
+    assert json.loads(run_well(brokers, "topics", "reassignments", "--json")) == []
+    assert run_well(brokers, "topics", "reassignments").endswith("0 reassignments\n")
+
+    def elect(*arguments: str) -> str:
+        return run_well(brokers, "topics", "elect-leaders", topic, *arguments)
+
+    def preferred_lead() -> bool:
+        return elect("--dry-run") == "nothing to change\n"
+
+    elect()
+    wait_until(preferred_lead, lambda: "the preferred replicas lead")
+    run(brokers, *reassign, "--to", "3,2", "--yes", "--wait")
+    wait_until(lambda: replicas() == [[3, 2], [2, 3]], lambda: "the order is changed")
+    planned = elect("--dry-run")
+    assert [line.split(" (")[0] for line in planned.splitlines()] == [
+        f"elect partition {topic}-0",
+        f"elect partition {topic}-1",
+    ]
+    elected = f"elected the leader of {topic}-0\nelected the leader of {topic}-1\n"
+    assert elect() == elected
+    wait_until(preferred_lead, lambda: "the preferred replicas lead")
+    for arguments, message in (
+        (("--to", "1,1"), "names a broker twice"),
+        (("--to", "one"), "expected ids"),
+        (("--to", "1"), "would have 2 replicas, but --to names 1"),
+    ):
+        done = run(brokers, *reassign, *arguments)
+        assert (done.code, done.out) == (2, b"")
+        assert message in done.err
+    done = run(brokers, *reassign, "--to", "1,99", "--yes")
+    assert (done.code, done.out) == (1, b"")
+    done = run(brokers, *reassign, "--cancel", "--yes")
+    assert (done.code, done.out) == (1, b"")
+    assert "NO_REASSIGNMENT_IN_PROGRESS" in done.err

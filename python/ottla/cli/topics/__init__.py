@@ -1,4 +1,4 @@
-"""``ottla topics``: list, describe, create and delete topics, add partitions, delete records.
+"""``ottla topics``: list, describe, create and delete topics, move replicas, elect leaders.
 
 Each subcommand has a module with ``add`` (its arguments) and ``run``.
 """
@@ -6,11 +6,20 @@ Each subcommand has a module with ``add`` (its arguments) and ``run``.
 from __future__ import annotations
 
 from ottla.cli.resources import Subcommands, add_resource
-from ottla.cli.topics import create, delete, describe, listing, partitions, records
+from ottla.cli.topics import (
+    create,
+    delete,
+    describe,
+    elections,
+    listing,
+    partitions,
+    reassignments,
+    records,
+)
 
 
 def add(commands: Subcommands) -> None:
     """Add the command and its subcommands."""
-    modules = (listing, describe, create, partitions, records, delete)
+    modules = (listing, describe, create, partitions, reassignments, elections, records, delete)
     subcommands = [module.add for module in modules]
     add_resource(commands, "topics", "list, describe, create and delete topics", subcommands)

@@ -1,0 +1,56 @@
+"""``ottla topics elect-leaders``: let the preferred replicas lead, or any that is alive."""
+
+from __future__ import annotations
+
+import argparse
+
+from ottla.cli.offset_specs import partitions_of
+from ottla.cli.resources import (
+    Subcommands,
+    add_subcommand,
+    admin,
+    confirm,
+    place,
+    print_plan,
+    report,
+)
+from ottla.errors import ConfigError
+
+
+def add(subcommands: Subcommands) -> None:
+    """Add the subcommand."""
+    parser = add_subcommand(
+        subcommands,
+        "elect-leaders",
+        run,
+        "let the preferred replicas lead their partitions",
+        details="With --unclean, partitions without a leader get any replica that is alive, and "
+        "lose the records that it lacks: that needs --yes.",
+        confirmed=True,
+    )
+    parser.add_argument(
+        "partitions",
+        nargs="*",
+        metavar="TOPIC[:PARTITION]",
+        help="a topic, or one partition of it (all)",
+    )
+    parser.add_argument("--unclean", action="store_true", help="elect replicas that lack records")
+    parser.add_argument("--dry-run", action="store_true", help="only show the partitions")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Elect leaders; return the exit code."""
+    if arguments.unclean and not arguments.partitions:
+        raise ConfigError("--unclean: name the partitions")
+    unclean = arguments.unclean
+    with admin(arguments) as client:
+        places = partitions_of(client, arguments.partitions) if arguments.partitions else None
+        plan = client.elect_leaders(places, unclean=unclean, dry_run=True)
+        if arguments.dry_run or not plan:
+            print_plan(plan)
+            return 0
+        if unclean and not confirm(arguments, plan):
+            return 1
+        elected = client.elect_leaders(places, unclean=unclean, errors="return")
+    changed = {each: result for each, result in elected.items() if result is not False}
+    return report(changed, "elected the leader of", place)
