@@ -55,7 +55,7 @@ def test_each_broker_moves_its_replicas_or_says_why_not(
     planned = {here: wanted[here], without: wanted[without]}
     plan = admin.alter_replica_log_dirs(planned, dry_run=True)
     name = f"replica {topic}-0 on broker {elsewhere}"
-    assert str(plan) == f"create {name}: once it is assigned (None -> {paths[elsewhere]})"
+    assert str(plan) == f"create {name}: once it is assigned (none -> {paths[elsewhere]})"
     for replica in (wrong, missing):
         with pytest.raises(errors.KafkaError) as raised:
             admin.alter_replica_log_dirs({replica: wanted[replica]}, dry_run=True, timeout=20)

@@ -55,8 +55,8 @@ def test_offsets_without_members(
     wanted = {second: 99, first: 3}
     plan = admin.alter_share_group_offsets(group, wanted, dry_run=True)
     assert str(plan).splitlines() == [
-        f"alter group {group}: {topic}-1 (it has the offsets 0 to 10) (None -> 99)",
-        f"alter group {group}: {topic}-0 (None -> 3)",
+        f"alter group {group}: {topic}-1 (it has the offsets 0 to 10) (none -> 99)",
+        f"alter group {group}: {topic}-0 (none -> 3)",
     ]
     assert admin.list_share_group_offsets([group]) == {group: {}}
     altered = admin.alter_share_group_offsets(group, {missing: 1, **wanted}, errors="return")

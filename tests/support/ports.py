@@ -1,5 +1,6 @@
 """Loopback ports for servers that restart on the same port.
 
+No port is returned twice in a process: a caller may start its server, or restart it, much later.
 The ports are below the ephemeral range, in which an outgoing connection could take the port of a
 stopped server, or even connect to itself.
 """
@@ -12,16 +13,19 @@ from pathlib import Path
 
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
+_returned: set[int] = set()
+
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` distinct free ports."""
+    """Return `count` distinct free ports that no earlier call returned."""
     ceiling = int(_EPHEMERAL.read_text().split()[0]) if _EPHEMERAL.exists() else 49152
     low = min(20000, ceiling // 2)
     found: list[int] = []
     for port in random.SystemRandom().sample(range(low, ceiling), k=min(1000, ceiling - low)):
-        if _is_free(port):
+        if port not in _returned and _is_free(port):
             found.append(port)
         if len(found) == count:
+            _returned.update(found)
             return found
     raise OSError(f"found only {len(found)} of {count} free ports in {low}-{ceiling}")
 
