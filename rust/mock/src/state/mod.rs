@@ -166,9 +166,10 @@ impl ClusterState {
     }
 }
 
-/// An id that looks random but is the same in every run.
+/// An id that looks random but is the same in every run. As in Kafka, its text does not look like an option of a
+/// command: without the highest bit, it does not begin with `-`.
 fn make_id(seed: u64, number: u64) -> Uuid {
-    let high = mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
+    let high = (u64::MAX >> 1) & mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number);
     let low = mix(high ^ number.rotate_left(32));
     Uuid(((u128::from(high) << 64) | u128::from(low)).to_be_bytes())
 }
@@ -179,4 +180,17 @@ fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::make_id;
+
+    #[test]
+    fn no_id_looks_like_an_option() {
+        for number in 0..1_000 {
+            let id = make_id(1, number).to_string();
+            assert!(!id.starts_with('-'), "{id}");
+        }
+    }
 }
