@@ -3,12 +3,11 @@
 //!
 //! A broker alters only itself and the defaults of all brokers; log levels cannot be altered.
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::alter_configs::{
     AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse,
 };
 
-use super::config_resources::{self, LOGGERS};
+use super::config_resources::{self, Altered};
 use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
 use crate::state::{Alterations, ApiError, ClusterState};
@@ -44,22 +43,20 @@ fn alter(
     resource: &AlterConfigsResource,
 ) -> Result<(), ApiError> {
     let AlterConfigsResource { resource_type, resource_name, configs } = resource;
-    let plain = |code: ErrorCode| ApiError::new(code, code.meaning());
-    context.check_fault(resource_name, None).map_err(plain)?;
     let same = |other: &&AlterConfigsResource| {
         other.resource_type == *resource_type && other.resource_name == *resource_name
     };
-    let nulls = configs.iter().filter(|config| config.value.is_none());
-    let nulls: Vec<&str> = nulls.map(|config| config.name.as_str()).collect();
-    let times = request.resources.iter().filter(same).count();
-    config_resources::check_keys(times, configs.iter().map(|config| config.name.as_str()), &nulls)?;
-    if *resource_type == LOGGERS {
-        return Err(config_resources::unknown_type(LOGGERS));
-    }
-    let target = config_resources::altered(*resource_type, resource_name, context.broker)?;
-    let pairs = configs.iter().map(|c| (c.name.clone(), c.value.clone().unwrap_or_default()));
-    let alterations = Alterations::Replacement(pairs.collect());
-    context.state.alter_configs(target, &alterations, request.validate_only)?;
-    context.changed |= !request.validate_only;
-    context.check_fault_after_handling(resource_name, None).map_err(plain)
+    let altered = Altered {
+        kind: *resource_type,
+        name: resource_name,
+        times: request.resources.iter().filter(same).count(),
+        keys: configs.iter().map(|config| config.name.as_str()).collect(),
+        nulls: configs.iter().filter(|c| c.value.is_none()).map(|c| c.name.as_str()).collect(),
+        alters_loggers: false,
+        validate_only: request.validate_only,
+    };
+    altered.alter(context, |_| {
+        let pairs = configs.iter().map(|c| (c.name.clone(), c.value.clone().unwrap_or_default()));
+        Ok(Alterations::Replacement(pairs.collect()))
+    })
 }

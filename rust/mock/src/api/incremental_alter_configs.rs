@@ -9,7 +9,8 @@ use ottla_protocol::messages::incremental_alter_configs::{
     IncrementalAlterConfigsResponse,
 };
 
-use super::{HandlerResult, RequestContext, RequestHandler, config_resources};
+use super::config_resources::{self, Altered};
+use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
 use crate::state::{Alteration, Alterations, ApiError, ClusterState, ConfigResource, Operation};
 
@@ -44,28 +45,29 @@ fn alter(
     resource: &AlterConfigsResource,
 ) -> Result<(), ApiError> {
     let AlterConfigsResource { resource_type, resource_name, configs } = resource;
-    let plain = |code: ErrorCode| ApiError::new(code, code.meaning());
-    context.check_fault(resource_name, None).map_err(plain)?;
     let same = |other: &&AlterConfigsResource| {
         other.resource_type == *resource_type && other.resource_name == *resource_name
     };
     let deletes = |code: i8| Operation::from_code(code) == Some(Operation::Delete);
     let nulls = configs.iter().filter(|config| config.value.is_none() && !deletes(config.config_operation));
-    let nulls: Vec<&str> = nulls.map(|config| config.name.as_str()).collect();
-    let times = request.resources.iter().filter(same).count();
-    config_resources::check_keys(times, configs.iter().map(|config| config.name.as_str()), &nulls)?;
-    let target = config_resources::altered(*resource_type, resource_name, context.broker)?;
-    let mut alterations = Vec::with_capacity(configs.len());
-    for config in configs {
-        let code = config.config_operation;
-        let operation = Operation::from_code(code).ok_or_else(|| unknown_operation(target, code))?;
-        let value = config.value.as_deref().unwrap_or_default();
-        alterations.push(Alteration { key: &config.name, operation, value });
-    }
-    let alterations = Alterations::Incremental(alterations);
-    context.state.alter_configs(target, &alterations, request.validate_only)?;
-    context.changed |= !request.validate_only;
-    context.check_fault_after_handling(resource_name, None).map_err(plain)
+    let altered = Altered {
+        kind: *resource_type,
+        name: resource_name,
+        times: request.resources.iter().filter(same).count(),
+        keys: configs.iter().map(|config| config.name.as_str()).collect(),
+        nulls: nulls.map(|config| config.name.as_str()).collect(),
+        alters_loggers: true,
+        validate_only: request.validate_only,
+    };
+    altered.alter(context, |target| {
+        let alterations = configs.iter().map(|config| {
+            let code = config.config_operation;
+            let operation = Operation::from_code(code).ok_or_else(|| unknown_operation(target, code))?;
+            let value = config.value.as_deref().unwrap_or_default();
+            Ok(Alteration { key: &config.name, operation, value })
+        });
+        Ok(Alterations::Incremental(alterations.collect::<Result<_, _>>()?))
+    })
 }
 
 /// Only brokers check the operation; the controller fails.
