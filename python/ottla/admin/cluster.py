@@ -11,7 +11,7 @@ from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.call import Body, Call, Request
 from ottla.admin.destinations import ask_controller, metadata
-from ottla.admin.items import error_of
+from ottla.admin.items import error_of, known
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError
@@ -82,10 +82,9 @@ async def describe_cluster(
     if error_of_cluster := error_of(found) if found.get("error_code") else None:
         raise error_of_cluster
     brokers = sorted(map(_broker, found["brokers"]), key=lambda each: each.id)
-    controller = found["controller_id"]
     return ClusterDescription(
         found["cluster_id"],
-        controller if controller >= 0 else None,
+        known(found["controller_id"]),
         Table(BrokerDescription, brokers),
         operations_of(found.get("cluster_authorized_operations")),
     )

@@ -104,17 +104,17 @@ async def create_delegation_token(
 async def renew_delegation_token(call: Call, hmac: bytes, period: timedelta | None) -> int:
     """Renew a token; return when it expires."""
     body = {"hmac": hmac, "renew_period_ms": _milliseconds(period, "period", _DEFAULT)}
-    request = Request("RenewDelegationToken", body)
-    # The controller, too, learns of a token a moment after it has created it.
-    response = await ask_controller(call, request, authoritative=False)
-    expiry: int = response["expiry_timestamp_ms"]
-    return expiry
+    return await _new_expiry(call, Request("RenewDelegationToken", body))
 
 
 async def expire_delegation_token(call: Call, hmac: bytes, period: timedelta | None) -> int:
     """Let a token expire at once, or after a time; return when."""
     body = {"hmac": hmac, "expiry_time_period_ms": _milliseconds(period, "period", _AT_ONCE)}
-    request = Request("ExpireDelegationToken", body)
+    return await _new_expiry(call, Request("ExpireDelegationToken", body))
+
+
+async def _new_expiry(call: Call, request: Request) -> int:
+    # The controller, too, learns of a token a moment after it has created it.
     response = await ask_controller(call, request, authoritative=False)
     expiry: int = response["expiry_timestamp_ms"]
     return expiry

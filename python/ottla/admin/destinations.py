@@ -185,6 +185,23 @@ async def to_controller(
     )
 
 
+async def to_coordinators(
+    call: Call,
+    groups: Iterable[str],
+    build: Callable[[list[str]], Request],
+    read: Callable[[Response, list[str]], Mapping[str, V | KafkaError]],
+    *,
+    changes: bool = False,
+    batch: int | None = None,
+) -> Results[str, V]:
+    """Send groups to their coordinators until each has a final result."""
+
+    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
+        return await group_coordinators(call, pending)
+
+    return await by_destination(call, groups, find, build, read, changes=changes, batch=batch)
+
+
 async def ask_controller(
     call: Call, request: Request, *, changes: bool = True, authoritative: bool = True
 ) -> Body:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from ottla._core import __version__, error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, from_all_brokers, to_controller
-from ottla.admin.items import Results, error_of, settle
+from ottla.admin.items import Results, error_of, known, settle
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 
@@ -66,7 +66,7 @@ async def describe_features(call: Call) -> FeaturesDescription:
             each["name"]: each["max_version_level"]
             for each in sorted(newest["finalized_features"], key=lambda each: str(each["name"]))
         },
-        epoch if epoch >= 0 else None,
+        known(epoch),
         {broker: _supported(response) for broker, response in responses.items()},
     )
 

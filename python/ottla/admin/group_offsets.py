@@ -5,13 +5,16 @@ Invariant: offsets are altered for groups without members only; the coordinator 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ottla.admin.call import Body, Call, Request, Response
-from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
-from ottla.admin.items import Results, error_of, is_repeated
+from ottla.admin.destinations import TopicPartition, to_coordinators
+from ottla.admin.items import Results, error_of, is_repeated, known, left_out
 from ottla.errors import FencedError, KafkaError
+
+K = TypeVar("K", bound=Hashable)
 
 # Later versions name topics by id alone.
 _LAST_BY_NAME = 9
@@ -39,9 +42,6 @@ async def list_group_offsets(
 ) -> Results[str, dict[TopicPartition, CommittedOffset]]:
     """List the committed offsets of groups."""
 
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
     def build(pending: list[str]) -> Request:
         wanted = [{"group_id": group, "topics": None} for group in pending]
         body = {"groups": wanted, "require_stable": require_stable}
@@ -63,14 +63,14 @@ async def list_group_offsets(
     ) -> Results[str, dict[TopicPartition, CommittedOffset]]:
         return {pending[0]: _offsets_of(pending[0], response.body)}
 
-    results = await by_destination(call, groups, find, build, read)
+    results = await to_coordinators(call, groups, build, read)
     # Before Kafka 3.0, a request asks for one group (KIP-709).
     older = [
         group
         for group, result in results.items()
         if isinstance(result, KafkaError) and result.code == _UNSUPPORTED_VERSION
     ]
-    results.update(await by_destination(call, older, find, build_one, read_one, batch=1))
+    results.update(await to_coordinators(call, older, build_one, read_one, batch=1))
     return results
 
 
@@ -86,7 +86,7 @@ def _offsets_of(group: str, body: Body) -> dict[TopicPartition, CommittedOffset]
             if each["committed_offset"] >= 0:
                 epoch = each.get("committed_leader_epoch", -1)
                 offsets[place] = CommittedOffset(
-                    each["committed_offset"], epoch if epoch >= 0 else None, each["metadata"] or ""
+                    each["committed_offset"], known(epoch), each["metadata"] or ""
                 )
     return offsets
 
@@ -98,34 +98,46 @@ def _by_topic(entries: Mapping[TopicPartition, Body]) -> list[Body]:
     return [{"name": name, "partitions": partitions} for name, partitions in topics.items()]
 
 
-async def _change(
-    call: Call, group: str, request: Request, partitions: Iterable[TopicPartition]
-) -> Results[TopicPartition, None]:
-    """Send a change of a group's offsets; the results are by partition."""
+async def change_offsets(
+    call: Call,
+    group: str,
+    request: Request,
+    items: Iterable[K],
+    read_items: Callable[[Body], Results[K, None] | KafkaError],
+) -> Results[K, None]:
+    """Send a change of a group's offsets; the results are by item."""
 
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
-    def build(_: list[str]) -> Request:
-        return request
-
-    def read(response: Response, _: list[str]) -> Results[str, Results[TopicPartition, None]]:
-        if response.body.get("error_code") and (error := error_of(response.body, f"group {group}")):
-            return {group: error}
-        results: Results[TopicPartition, None] = {
-            (topic["name"], each["partition_index"]): _fenced(group, each)
-            or error_of(each, topic=topic["name"], partition=each["partition_index"])
-            for topic in response.body["topics"]
-            for each in topic["partitions"]
-        }
-        # The group has one coordinator, so its partitions are tried again together.
+    def read(response: Response, _: list[str]) -> Results[str, Results[K, None]]:
+        results = read_items(response.body)
+        if isinstance(results, KafkaError):
+            return {group: results}
+        # The group has one coordinator, so its items are tried again together.
         again = [error for error in results.values() if error and is_repeated(error)]
         return {group: again[0] if again else results}
 
-    result = (await by_destination(call, [group], find, build, read, changes=True))[group]
+    changed = await to_coordinators(call, [group], lambda _: request, read, changes=True)
+    result = changed[group]
     if isinstance(result, KafkaError):
-        return dict.fromkeys(partitions, result)
-    return result
+        return dict.fromkeys(items, result)
+    return {item: result.get(item, left_out()) for item in items}
+
+
+async def _change(
+    call: Call, group: str, request: Request, partitions: Iterable[TopicPartition]
+) -> Results[TopicPartition, None]:
+    """Send a change of committed offsets."""
+
+    def read(body: Body) -> Results[TopicPartition, None] | KafkaError:
+        if body.get("error_code") and (error := error_of(body, f"group {group}")):
+            return error
+        return {
+            (topic["name"], each["partition_index"]): _fenced(group, each)
+            or error_of(each, topic=topic["name"], partition=each["partition_index"])
+            for topic in body["topics"]
+            for each in topic["partitions"]
+        }
+
+    return await change_offsets(call, group, request, partitions, read)
 
 
 def _fenced(group: str, partition: Body) -> FencedError | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ottla.admin.call import Body, Call, Request, Response
-from ottla.admin.destinations import by_destination, from_all_brokers, group_coordinators
+from ottla.admin.destinations import from_all_brokers, to_coordinators
 from ottla.admin.group_descriptions import describe_groups
 from ottla.admin.items import Results, error_of, settle
 from ottla.admin.plan import Plan, PlannedChange
@@ -70,9 +70,6 @@ def _is_wanted(value: str | None, wanted: Sequence[str]) -> bool:
 async def delete_groups(call: Call, groups: Iterable[str]) -> Results[str, None]:
     """Delete groups without members."""
 
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
     def build(pending: list[str]) -> Request:
         return Request("DeleteGroups", {"groups_names": pending})
 
@@ -84,7 +81,7 @@ async def delete_groups(call: Call, groups: Iterable[str]) -> Results[str, None]
             for each in response.body["results"]
         }
 
-    return await by_destination(call, groups, find, build, read, changes=True)
+    return await to_coordinators(call, groups, build, read, changes=True)
 
 
 async def plan_deletion(call: Call, groups: Iterable[str]) -> Plan:
@@ -124,9 +121,6 @@ async def remove_members(
     identities += [{"member_id": each} for each in member_ids]
     members = [each | {"reason": reason} for each in identities]
 
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
     def build(_: list[str]) -> Request:
         return Request("LeaveGroup", {"group_id": group, "members": members})
 
@@ -139,7 +133,7 @@ async def remove_members(
             members[name] = error_of(each, f"member {name} of group {group}")
         return {group: members}
 
-    results = await by_destination(call, [group], find, build, read, changes=True)
+    results = await to_coordinators(call, [group], build, read, changes=True)
     result = results[group]
     if isinstance(result, KafkaError):
         raise result

@@ -56,6 +56,11 @@ def error_of(
     return error_of_code(code, message or None, maybe_done=maybe_done, **place)
 
 
+def known(number: int) -> int | None:
+    """Return a number of a response; None if it is negative, which stands for an unknown one."""
+    return number if number >= 0 else None
+
+
 async def until_final(
     call: Call,
     items: Iterable[K],

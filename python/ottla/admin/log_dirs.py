@@ -17,7 +17,7 @@ from ottla.admin.destinations import (
     by_destination,
     partitions_by_topic,
 )
-from ottla.admin.items import Results, error_of, settle
+from ottla.admin.items import Results, error_of, known, settle
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import KafkaError
@@ -75,7 +75,6 @@ class LogDirDescription:
 
 def _log_dir(broker: int, body: Body) -> LogDirDescription:
     error = error_of(body)
-    total, usable = body.get("total_bytes", -1), body.get("usable_bytes", -1)
     replicas = [
         ReplicaInLogDir(
             topic["name"],
@@ -91,8 +90,8 @@ def _log_dir(broker: int, body: Body) -> LogDirDescription:
         broker,
         body["log_dir"],
         error.name if error else None,
-        total if total >= 0 else None,
-        usable if usable >= 0 else None,
+        known(body.get("total_bytes", -1)),
+        known(body.get("usable_bytes", -1)),
         sorted(replicas, key=lambda each: (each.topic, each.partition)),
     )
 

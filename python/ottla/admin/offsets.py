@@ -5,7 +5,7 @@ Invariant: an offset is asked for at the partition's leader.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, by_destination, leaders
-from ottla.admin.items import Results, error_of
+from ottla.admin.items import Results, error_of, known, settle
 from ottla.errors import ConfigError, KafkaError
 
 OffsetSpec: TypeAlias = (
@@ -75,10 +75,6 @@ def _timestamp_of(spec: OffsetSpec) -> tuple[int, int]:
     return _SPECS[spec]
 
 
-def _some(number: int) -> int | None:
-    return number if number >= 0 else None
-
-
 async def list_offsets(
     call: Call,
     specs: Mapping[TopicPartition, OffsetSpec],
@@ -132,10 +128,24 @@ async def list_offsets(
                 results[place] = error_of(
                     each, topic=place[0], partition=place[1]
                 ) or PartitionOffset(
-                    _some(each["offset"]),
-                    _some(each["timestamp"]),
-                    _some(each.get("leader_epoch", -1)),
+                    known(each["offset"]),
+                    known(each["timestamp"]),
+                    known(each.get("leader_epoch", -1)),
                 )
         return results
 
     return await by_destination(call, specs, find, build, read)
+
+
+async def offset_bounds(
+    call: Call, places: Iterable[TopicPartition]
+) -> dict[TopicPartition, tuple[int, int]]:
+    """Return the first offset of each partition, and the one after its last record.
+
+    Raises:
+        KafkaError: of the first partition whose offsets cannot be looked up.
+    """
+    wanted = list(places)
+    first = settle(await list_offsets(call, dict.fromkeys(wanted, "earliest")), "raise")
+    last = settle(await list_offsets(call, dict.fromkeys(wanted, "latest")), "raise")
+    return {place: (first[place].offset or 0, last[place].offset or 0) for place in wanted}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, ask_controller, to_controller
-from ottla.admin.items import Results, error_of
+from ottla.admin.items import Results, error_of, known
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError
@@ -80,23 +80,19 @@ class QuorumDescription:
     endpoints: dict[int, list[RaftVoterEndpoint]]
 
 
-def _some(number: int) -> int | None:
-    return number if number >= 0 else None
-
-
 def _replicas(bodies: list[Body], end: int | None) -> Table[QuorumReplica]:
     rows = []
     for body in bodies:
         directory = body.get("replica_directory_id", _NO_DIRECTORY)
-        own_end = _some(body["log_end_offset"])
+        own_end = known(body["log_end_offset"])
         rows.append(
             QuorumReplica(
                 body["replica_id"],
                 None if directory == _NO_DIRECTORY else directory,
                 own_end,
                 None if end is None or own_end is None else max(0, end - own_end),
-                _some(body.get("last_fetch_timestamp", -1)),
-                _some(body.get("last_caught_up_timestamp", -1)),
+                known(body.get("last_fetch_timestamp", -1)),
+                known(body.get("last_caught_up_timestamp", -1)),
             )
         )
     return Table(QuorumReplica, sorted(rows, key=lambda each: each.replica_id))
@@ -111,7 +107,7 @@ def _description(body: Body) -> QuorumDescription | KafkaError:
         return error
     voters = found["current_voters"]
     ends = [each["log_end_offset"] for each in voters if each["replica_id"] == found["leader_id"]]
-    end = _some(ends[0]) if ends else None
+    end = known(ends[0]) if ends else None
     endpoints = {
         node["node_id"]: [
             RaftVoterEndpoint(each["name"], each["host"], each["port"])

@@ -18,7 +18,7 @@ from ottla.admin.group_offsets import (
     list_group_offsets,
 )
 from ottla.admin.items import error_of, settle
-from ottla.admin.offsets import OffsetSpec, list_offsets
+from ottla.admin.offsets import OffsetSpec, list_offsets, offset_bounds
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError
 
@@ -55,13 +55,12 @@ async def planned_offsets(
     chosen = sorted(committed) if places is None else await _expand(call, places)
     if not chosen:
         raise ConfigError(f"group {group} has committed nothing: name the topics to reset")
-    first = settle(await list_offsets(call, dict.fromkeys(chosen, "earliest")), "raise")
-    last = settle(await list_offsets(call, dict.fromkeys(chosen, "latest")), "raise")
+    bounds = await offset_bounds(call, chosen)
     by_time = await _offsets_of_times(call, target, chosen)
     offsets, changes = {}, []
     for place in chosen:
         before = committed[place].offset if place in committed else None
-        low, high = first[place].offset or 0, last[place].offset or 0
+        low, high = bounds[place]
         wanted = _wanted(target, before, low, high, by_time.get(place))
         offset = min(max(wanted, low), high)
         detail = f"{place[0]}-{place[1]}"

@@ -5,19 +5,17 @@ Invariant: offsets change for groups without members only; the coordinator refus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
-from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
-from ottla.admin.items import Results, error_of, is_repeated, left_out, settle
-from ottla.admin.offsets import list_offsets
+from ottla.admin.destinations import TopicPartition, to_coordinators
+from ottla.admin.group_offsets import change_offsets
+from ottla.admin.items import Results, error_of, known, settle
+from ottla.admin.offsets import offset_bounds
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import KafkaError
-
-K = TypeVar("K", bound=Hashable)
 
 _UNKNOWN_TOPIC_OR_PARTITION = 3
 
@@ -43,9 +41,6 @@ async def list_share_group_offsets(
 ) -> Results[str, dict[TopicPartition, ShareGroupOffset]]:
     """List the start offsets of share groups."""
 
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
     def build(pending: list[str]) -> Request:
         wanted = [{"group_id": group, "topics": None} for group in pending]
         return Request("DescribeShareGroupOffsets", {"groups": wanted})
@@ -55,11 +50,7 @@ async def list_share_group_offsets(
     ) -> Results[str, dict[TopicPartition, ShareGroupOffset]]:
         return {each["group_id"]: _offsets_of(each) for each in response.body["groups"]}
 
-    return await by_destination(call, groups, find, build, read)
-
-
-def _some(number: int) -> int | None:
-    return number if number >= 0 else None
+    return await to_coordinators(call, groups, build, read)
 
 
 def _offsets_of(body: Body) -> dict[TopicPartition, ShareGroupOffset] | KafkaError:
@@ -74,36 +65,9 @@ def _offsets_of(body: Body) -> dict[TopicPartition, ShareGroupOffset] | KafkaErr
             # A partition that no member has read yet has no offset.
             if each["start_offset"] >= 0:
                 offsets[place] = ShareGroupOffset(
-                    each["start_offset"], _some(each["leader_epoch"]), _some(each.get("lag", -1))
+                    each["start_offset"], known(each["leader_epoch"]), known(each.get("lag", -1))
                 )
     return dict(sorted(offsets.items()))
-
-
-async def _change(
-    call: Call,
-    group: str,
-    request: Request,
-    items: Iterable[K],
-    read_items: Callable[[Body], Results[K, None]],
-) -> Results[K, None]:
-    """Send a change of a group's offsets; the results are by item."""
-
-    async def find(pending: list[str]) -> dict[str, int | KafkaError]:
-        return await group_coordinators(call, pending)
-
-    def read(response: Response, _: list[str]) -> Results[str, Results[K, None]]:
-        if error := error_of(response.body):
-            return {group: error}
-        results = read_items(response.body)
-        # The group has one coordinator, so its items are tried again together.
-        again = [error for error in results.values() if error and is_repeated(error)]
-        return {group: again[0] if again else results}
-
-    found = await by_destination(call, [group], find, lambda _: request, read, changes=True)
-    result = found[group]
-    if isinstance(result, KafkaError):
-        return dict.fromkeys(items, result)
-    return {item: result.get(item, left_out()) for item in items}
 
 
 async def alter_share_group_offsets(
@@ -116,8 +80,8 @@ async def alter_share_group_offsets(
         topics.setdefault(topic, []).append(entry)
     entries = [{"topic_name": name, "partitions": found} for name, found in topics.items()]
 
-    def read(body: Body) -> Results[TopicPartition, None]:
-        return {
+    def read(body: Body) -> Results[TopicPartition, None] | KafkaError:
+        return error_of(body) or {
             (topic["topic_name"], each["partition_index"]): error_of(
                 each, topic=topic["topic_name"], partition=each["partition_index"]
             )
@@ -126,18 +90,17 @@ async def alter_share_group_offsets(
         }
 
     request = Request("AlterShareGroupOffsets", {"group_id": group, "topics": entries})
-    return await _change(call, group, request, offsets, read)
+    return await change_offsets(call, group, request, offsets, read)
 
 
 async def plan_alterations(call: Call, group: str, offsets: Mapping[TopicPartition, int]) -> Plan:
     """Return the offsets before and after; those that a partition has, if it lacks the new one."""
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
-    first = settle(await list_offsets(call, dict.fromkeys(offsets, "earliest")), "raise")
-    last = settle(await list_offsets(call, dict.fromkeys(offsets, "latest")), "raise")
+    bounds = await offset_bounds(call, offsets)
     changes = []
     for place, offset in offsets.items():
         before = str(current[place].start_offset) if place in current else None
-        low, high = first[place].offset or 0, last[place].offset or 0
+        low, high = bounds[place]
         detail = f"{place[0]}-{place[1]}"
         if not low <= offset <= high:
             detail += f" (it has the offsets {low} to {high})"
@@ -152,15 +115,15 @@ async def delete_share_group_offsets(
     """Delete the start offsets of topics of a group without members."""
     wanted = list(topics)
 
-    def read(body: Body) -> Results[str, None]:
-        return {
+    def read(body: Body) -> Results[str, None] | KafkaError:
+        return error_of(body) or {
             each["topic_name"]: error_of(each, topic=each["topic_name"])
             for each in body["responses"]
         }
 
     entries = [{"topic_name": topic} for topic in wanted]
     request = Request("DeleteShareGroupOffsets", {"group_id": group, "topics": entries})
-    return await _change(call, group, request, wanted, read)
+    return await change_offsets(call, group, request, wanted, read)
 
 
 async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:

@@ -20,7 +20,7 @@ from ottla.admin.destinations import (
     metadata,
     to_controller,
 )
-from ottla.admin.items import Results, error_of, settle, until_final
+from ottla.admin.items import Results, error_of, known, settle, until_final
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
@@ -115,10 +115,9 @@ class NewTopic:
 
 
 def _partition(body: Body) -> PartitionDescription:
-    leader = body["leader_id"]
     return PartitionDescription(
         body["partition_index"],
-        leader if leader >= 0 else None,
+        known(body["leader_id"]),
         body.get("leader_epoch", -1),
         body["replica_nodes"],
         body["isr_nodes"],
