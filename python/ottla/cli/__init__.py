@@ -3,9 +3,8 @@ cluster: ``ottla topics | groups | configs | acls | users | quotas | brokers | o
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
-Each command has a module with ``add`` (its arguments) and ``run``. Arguments are parsed by the
-standard library, so that most commands need no other package; tables and the live view need rich
-(``pip install 'ottla[cli]'``).
+Each command has a module with ``add`` (its arguments) and ``run``. Only the live view of ``watch``
+and ``completion`` need other packages (``pip install 'ottla[cli]'``).
 
 Exit codes: 0 for success; 1 for a failure; 2 for wrong arguments or configuration; 130 after
 Ctrl-C; 141 if the reader of the output has exited. ``doctor`` has further codes.

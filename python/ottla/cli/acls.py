@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ottla.admin import Acl, AclFilter
 from ottla.cli.resources import (
     Subcommands,
+    add_dry_run,
     add_resource,
     add_subcommand,
     admin,
@@ -76,7 +77,7 @@ def _add_create(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--prefixed", action="store_true", help="for all resources whose names begin so"
     )
-    parser.add_argument("--dry-run", action="store_true", help="only show the entries")
+    add_dry_run(parser, "only show the entries")
 
 
 def _add_delete(subcommands: Subcommands) -> None:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from ottla import Admin
 from ottla.admin import BrokerDescription, LogDirDescription
-from ottla.cli.options import add_cluster
-from ottla.cli.resources import Subcommands, admin, show, text
+from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 from ottla.cli.units import size
 from ottla.doctor.text import counted
@@ -44,15 +43,15 @@ class BrokerLoad:
 
 def add(commands: Subcommands) -> None:
     """Add the command's arguments."""
-    parser = commands.add_parser(
+    add_subcommand(
+        commands,
         "brokers",
-        help="show brokers, the balance of leaders, and disks",
-        description="Show the brokers: how many partitions each leads and has, and the disk of "
-        "each log directory.",
+        run,
+        "show brokers, the balance of leaders, and disks",
+        details="Shows how many partitions each leads and has, and the disk of each log directory.",
+        positional=True,
+        has_json=True,
     )
-    add_cluster(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from ottla.admin import Alteration, Append, ConfigEntry, ConfigResource, Subtract
 from ottla.cli.resources import (
     Subcommands,
+    add_dry_run,
     add_resource,
     add_subcommand,
     admin,
@@ -62,14 +63,14 @@ def _add_set(subcommands: Subcommands) -> None:
     )
     _add_resource_arguments(parser)
     parser.add_argument("settings_of", nargs="+", metavar="KEY=VALUE", help="a key and its value")
-    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+    add_dry_run(parser)
 
 
 def _add_unset(subcommands: Subcommands) -> None:
     parser = add_subcommand(subcommands, "unset", run_unset, "return keys to their defaults")
     _add_resource_arguments(parser)
     parser.add_argument("keys", nargs="+", metavar="KEY", help="the name of a key")
-    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+    add_dry_run(parser)
 
 
 def _resource(arguments: argparse.Namespace) -> ConfigResource:

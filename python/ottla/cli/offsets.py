@@ -6,8 +6,8 @@ import argparse
 from dataclasses import dataclass
 
 from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
-from ottla.cli.options import add_cluster
-from ottla.cli.resources import Subcommands, admin, show, text
+from ottla.cli.parsing import add_partitions
+from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 from ottla.doctor.text import counted
 
@@ -33,18 +33,16 @@ class PartitionOffsets:
 
 def add(commands: Subcommands) -> None:
     """Add the command's arguments."""
-    parser = commands.add_parser(
+    parser = add_subcommand(
+        commands,
         "offsets",
-        help="show the offsets of partitions",
-        description="Show the first and the end offset of partitions, and the offset of a time.",
+        run,
+        "show the offsets of partitions",
+        details="Shows the first and the end offset of each, and the offset of a time.",
+        has_json=True,
     )
-    add_cluster(parser, positional=False)
-    parser.add_argument(
-        "partitions", nargs="+", metavar="TOPIC[:PARTITION]", help="a topic, or one partition of it"
-    )
+    add_partitions(parser)
     parser.add_argument("--at", metavar="OFFSET", help=f"show this one too: {SPEC_HELP}")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

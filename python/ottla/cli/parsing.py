@@ -48,6 +48,21 @@ def parse_partition(text: str) -> str | tuple[str, int]:
     return topic, int(number)
 
 
+def add_partitions(parser: argparse.ArgumentParser, *, or_all: bool = False) -> None:
+    """Add the argument ``partitions``, for ``parse_partition``.
+
+    Args:
+        parser: the parser of a command.
+        or_all: whether none may be given, for all of the cluster.
+    """
+    parser.add_argument(
+        "partitions",
+        nargs="*" if or_all else "+",
+        metavar="TOPIC[:PARTITION]",
+        help="a topic, or one partition of it" + (" (all)" if or_all else ""),
+    )
+
+
 def parse_pairs(texts: Iterable[str], what: str = "KEY=VALUE") -> dict[str, str]:
     """Parse pairs such as ``retention.ms=1000``.
 

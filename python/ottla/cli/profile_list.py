@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 
 from ottla._core import config_row_of
 from ottla.cli.profiles import path, read_profiles
-from ottla.cli.resources import Subcommands
-from ottla.cli.tables import Table, print_tables
+from ottla.cli.resources import Subcommands, show
+from ottla.cli.tables import Table
 
 
 def add(commands: Subcommands) -> None:
@@ -31,11 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
         for name, keys in read_profiles().items()
     }
-    if arguments.json:
-        json.dump([{"name": name, "bootstrap": each} for name, each in found.items()], sys.stdout)
-        print()
-        return 0
+    value = [{"name": name, "bootstrap": servers} for name, servers in found.items()]
     rows = [[name, servers] for name, servers in sorted(found.items())]
     lines = [str(path())] if rows else [f"no profiles: {path()} is missing or empty"]
-    print_tables([Table("", ["profile", "servers"], rows, lines)])
+    show(arguments, value, [Table("", ["profile", "servers"], rows, lines)])
     return 0

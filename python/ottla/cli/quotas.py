@@ -9,6 +9,7 @@ from ottla.admin.quotas import plain_number
 from ottla.cli.parsing import parse_pairs
 from ottla.cli.resources import (
     Subcommands,
+    add_dry_run,
     add_resource,
     add_subcommand,
     admin,
@@ -51,7 +52,7 @@ def _add_set(subcommands: Subcommands) -> None:
     )
     _add_entity(parser)
     parser.add_argument("quotas", nargs="+", metavar="QUOTA=NUMBER", help="a quota and its value")
-    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+    add_dry_run(parser)
 
 
 def _add_unset(subcommands: Subcommands) -> None:
@@ -60,7 +61,7 @@ def _add_unset(subcommands: Subcommands) -> None:
     )
     _add_entity(parser)
     parser.add_argument("quotas", nargs="+", metavar="QUOTA", help="the name of a quota")
-    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+    add_dry_run(parser)
 
 
 def _entity(arguments: argparse.Namespace) -> QuotaEntity | None:

@@ -55,10 +55,10 @@ def add_subcommand(
     confirmed: bool = False,
     has_json: bool = False,
 ) -> argparse.ArgumentParser:
-    """Add a subcommand, with the arguments for the cluster.
+    """Add a subcommand, or a command without any, with the arguments for the cluster.
 
     Args:
-        subcommands: the subcommands of a resource.
+        subcommands: the subcommands of a resource, or the commands.
         name: its name.
         run: runs it, and returns the exit code.
         description: what it does, in a line without a full stop.
@@ -76,6 +76,13 @@ def add_subcommand(
         parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser
+
+
+def add_dry_run(
+    parser: argparse.ArgumentParser, description: str = "let the cluster check it only"
+) -> None:
+    """Add the argument ``--dry-run``."""
+    parser.add_argument("--dry-run", action="store_true", help=description)
 
 
 def _sentence(text: str) -> str:

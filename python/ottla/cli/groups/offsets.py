@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ottla.admin import CommittedOffset, Plan, PlannedChange
-from ottla.cli.parsing import parse_partition
+from ottla.cli.parsing import add_partitions, parse_partition
 from ottla.cli.resources import (
     Subcommands,
     add_subcommand,
@@ -34,9 +34,7 @@ def add(subcommands: Subcommands) -> None:
         confirmed=True,
     )
     parser.add_argument("name", metavar="GROUP", help="the id of the group")
-    parser.add_argument(
-        "partitions", nargs="+", metavar="TOPIC[:PARTITION]", help="a topic, or one partition of it"
-    )
+    add_partitions(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,14 @@ import argparse
 
 from ottla.admin import NewTopic
 from ottla.cli.parsing import parse_pairs
-from ottla.cli.resources import Subcommands, add_subcommand, admin, print_plan, report
+from ottla.cli.resources import (
+    Subcommands,
+    add_dry_run,
+    add_subcommand,
+    admin,
+    print_plan,
+    report,
+)
 from ottla.errors import TopicExistsError
 
 
@@ -41,7 +48,7 @@ def add(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--if-not-exists", action="store_true", help="leave topics alone that exist already"
     )
-    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+    add_dry_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

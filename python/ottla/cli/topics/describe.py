@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ottla import Admin
 from ottla.admin import ConfigEntry, ConfigResource, PartitionDescription, TopicDescription
+from ottla.admin.offsets import OffsetSpec
 from ottla.cli.resources import Subcommands, add_subcommand, admin, joined, show, text
 from ottla.cli.tables import Table
 from ottla.doctor.text import counted
@@ -55,30 +56,28 @@ def run(arguments: argparse.Namespace) -> int:
 def _rows(
     client: Admin, described: Mapping[str, TopicDescription]
 ) -> dict[str, list[PartitionRow]]:
-    places = [(name, each.partition) for name in described for each in described[name].partitions]
     led = [
         (name, each.partition)
-        for name in described
-        for each in described[name].partitions
+        for name, topic in described.items()
+        for each in topic.partitions
         if each.leader is not None
     ]
-    offsets: dict[str, dict[tuple[str, int], int | None]] = {}
-    for spec in ("earliest", "latest"):
-        found = client.list_offsets(dict.fromkeys(led, spec), errors="return")
-        offsets[spec] = {
-            place: None if isinstance(each, KafkaError) else each.offset
-            for place, each in found.items()
-        }
-    by_place = {
-        (name, each.partition): each for name in described for each in described[name].partitions
+    first, end = (_offsets(client, led, spec) for spec in ("earliest", "latest"))
+    return {
+        name: [
+            PartitionRow(each, first.get((name, each.partition)), end.get((name, each.partition)))
+            for each in topic.partitions
+        ]
+        for name, topic in described.items()
     }
-    rows: dict[str, list[PartitionRow]] = {name: [] for name in described}
-    for place in places:
-        row = PartitionRow(
-            by_place[place], offsets["earliest"].get(place), offsets["latest"].get(place)
-        )
-        rows[place[0]].append(row)
-    return rows
+
+
+def _offsets(
+    client: Admin, places: Sequence[tuple[str, int]], spec: OffsetSpec
+) -> dict[tuple[str, int], int | None]:
+    """Return the offsets that could be looked up."""
+    found = client.list_offsets(dict.fromkeys(places, spec), errors="return")
+    return {place: each.offset for place, each in found.items() if not isinstance(each, KafkaError)}
 
 
 def _altered(entries: Mapping[str, ConfigEntry]) -> dict[str, str | None]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ottla.cli.offset_specs import partitions_of
+from ottla.cli.parsing import add_partitions
 from ottla.cli.resources import (
     Subcommands,
+    add_dry_run,
     add_subcommand,
     admin,
     confirm,
@@ -28,14 +30,9 @@ def add(subcommands: Subcommands) -> None:
         "lose the records that it lacks: that needs --yes.",
         confirmed=True,
     )
-    parser.add_argument(
-        "partitions",
-        nargs="*",
-        metavar="TOPIC[:PARTITION]",
-        help="a topic, or one partition of it (all)",
-    )
+    add_partitions(parser, or_all=True)
     parser.add_argument("--unclean", action="store_true", help="elect replicas that lack records")
-    parser.add_argument("--dry-run", action="store_true", help="only show the partitions")
+    add_dry_run(parser, "only show the partitions")
 
 
 def run(arguments: argparse.Namespace) -> int:

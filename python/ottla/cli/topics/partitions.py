@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from ottla.cli.resources import Subcommands, add_subcommand, admin, print_plan, report
+from ottla.cli.resources import (
+    Subcommands,
+    add_dry_run,
+    add_subcommand,
+    admin,
+    print_plan,
+    report,
+)
 
 
 def add(subcommands: Subcommands) -> None:
@@ -20,7 +27,7 @@ def add(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--total", type=int, required=True, help="how many partitions each shall have"
     )
-    parser.add_argument("--dry-run", action="store_true", help="let the cluster check it only")
+    add_dry_run(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

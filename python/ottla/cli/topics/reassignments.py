@@ -15,6 +15,7 @@ from ottla import Admin
 from ottla.admin import PartitionReassignment
 from ottla.admin.destinations import TopicPartition
 from ottla.cli.offset_specs import partitions_of
+from ottla.cli.parsing import add_partitions
 from ottla.cli.resources import (
     Subcommands,
     add_subcommand,
@@ -43,9 +44,7 @@ def add(subcommands: Subcommands) -> None:
         details="The brokers copy in the background; `ottla topics reassignments` shows how far.",
         confirmed=True,
     )
-    parser.add_argument(
-        "partitions", nargs="+", metavar="TOPIC[:PARTITION]", help="a topic, or one partition of it"
-    )
+    add_partitions(parser)
     to = parser.add_mutually_exclusive_group(required=True)
     to.add_argument(
         "--to",

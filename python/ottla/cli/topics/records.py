@@ -6,6 +6,7 @@ import argparse
 
 from ottla.admin import Plan, PlannedChange
 from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
+from ottla.cli.parsing import add_partitions
 from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, place, report
 
 
@@ -14,9 +15,7 @@ def add(subcommands: Subcommands) -> None:
     parser = add_subcommand(
         subcommands, "delete-records", run, "delete the records before an offset", confirmed=True
     )
-    parser.add_argument(
-        "partitions", nargs="+", metavar="TOPIC[:PARTITION]", help="a topic, or one partition of it"
-    )
+    add_partitions(parser)
     parser.add_argument("--before", required=True, metavar="OFFSET", help=SPEC_HELP)
 
 
