@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
+import ottla
 from ottla.testing import MockCluster
+from tests.support.admins import admin_of_kind
 from tests.support.kafka_cluster import KafkaCluster
 
 
@@ -65,6 +67,20 @@ def transaction_version(brokers: Brokers, transaction_level: int) -> int:
     """The level of ``transaction.version``: protocol 1, then protocol 2 (KIP-890)."""
     brokers.set_transaction_version(transaction_level)
     return transaction_level
+
+
+@pytest.fixture(params=["sync", "asyncio"])
+def admin_kind(request: pytest.FixtureRequest) -> str:
+    """The kinds of Admin."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def admin(admin_kind: str, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
+    """An Admin of real brokers; an ``AsyncAdmin`` is called like an ``Admin``."""
+    with admin_of_kind(admin_kind, kafka.bootstrap) as admin:
+        yield admin
 
 
 @pytest.fixture(params=["mock", pytest.param("kafka", marks=pytest.mark.cluster)])

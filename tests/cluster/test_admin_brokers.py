@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import ottla
 from ottla import errors
 from tests.conftest import TopicFactory
-from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_properties import FAST_FAILOVER
@@ -17,12 +14,6 @@ from tests.support.kafka_properties import FAST_FAILOVER
 pytestmark = pytest.mark.cluster
 
 TOOL = "org.apache.kafka.tools.ClusterTool"
-
-
-@pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, kafka.bootstrap) as admin:
-        yield admin
 
 
 def test_a_broker_that_is_not_registered(admin: ottla.Admin, kafka_topic: TopicFactory) -> None:

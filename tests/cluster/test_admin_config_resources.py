@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,19 +10,12 @@ import ottla
 from ottla import errors
 from ottla.admin import Alteration, ConfigResource
 from tests.conftest import TopicFactory
-from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
 pytestmark = pytest.mark.cluster
 
 TOOL = "org.apache.kafka.tools.ClientMetricsCommand"
-
-
-@pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, kafka.bootstrap) as admin:
-        yield admin
 
 
 def test_client_metrics_and_groups(

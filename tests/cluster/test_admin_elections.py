@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import ottla
 from ottla import errors
 from ottla.admin import NewTopic
 from tests.conftest import TopicFactory
-from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_properties import FAST_FAILOVER
@@ -18,12 +15,6 @@ from tests.support.kafka_properties import FAST_FAILOVER
 pytestmark = pytest.mark.cluster
 
 TOOL = "org.apache.kafka.tools.LeaderElectionCommand"
-
-
-@pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, kafka.bootstrap) as admin:
-        yield admin
 
 
 def prefer_another(admin: ottla.Admin, kafka: KafkaCluster, topic: str, partition: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +10,6 @@ import ottla
 from ottla import errors
 from ottla.admin import LogDirDescription, NewTopic
 from tests.conftest import TopicFactory
-from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 from tests.support.kafka_node import KafkaNode
@@ -19,12 +17,6 @@ from tests.support.kafka_node import KafkaNode
 pytestmark = pytest.mark.cluster
 
 TOOL = "org.apache.kafka.tools.LogDirsCommand"
-
-
-@pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, kafka.bootstrap) as admin:
-        yield admin
 
 
 def test_each_broker_moves_its_replicas_or_says_why_not(

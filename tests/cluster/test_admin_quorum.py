@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 
 import ottla
 from ottla import errors
 from ottla.admin import RaftVoterEndpoint, SupportedVersionRange
-from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -21,12 +19,6 @@ QUORUM = "org.apache.kafka.tools.MetadataQuorumCommand"
 FEATURES = "org.apache.kafka.tools.FeatureCommand"
 DIRECTORY = "Vx2rNbq5QmGlMNb4WPUZ0w"
 FEATURE = "transaction.version"
-
-
-@pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, kafka.bootstrap) as admin:
-        yield admin
 
 
 def of_tool(kafka: KafkaCluster, main: str, *arguments: str) -> str:

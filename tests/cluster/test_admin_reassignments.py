@@ -11,7 +11,6 @@ import ottla
 from ottla import errors
 from ottla.admin import ConfigResource, PartitionReassignment
 from tests.conftest import TopicFactory
-from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
@@ -27,20 +26,8 @@ FIRST_FETCH_BYTES = 1_048_576
 COPYING = {"sync": 2, "asyncio": 3}
 
 
-@pytest.fixture(params=["sync", "asyncio"])
-def kind(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
-
-
 @pytest.fixture
-def admin(kind: str, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(kind, kafka.bootstrap) as admin:
-        yield admin
-
-
-@pytest.fixture
-def slow_topic(admin: ottla.Admin, kind: str, kafka: KafkaCluster) -> Iterator[str]:
+def slow_topic(admin: ottla.Admin, admin_kind: str, kafka: KafkaCluster) -> Iterator[str]:
     """Provide a topic of broker 1 with 3 MB, which another broker copies at a byte per second."""
     topic = f"slow-{uuid.uuid4().hex[:8]}"
     kafka.create_topic_led_by(topic, [1, 1])
@@ -49,9 +36,9 @@ def slow_topic(admin: ottla.Admin, kind: str, kafka: KafkaCluster) -> Iterator[s
             producer.send(topic, b"x" * RECORD_BYTES, partition=0)
     throttled = ConfigResource("topic", topic)
     admin.alter_configs({throttled: {"follower.replication.throttled.replicas": "*"}})
-    set_throttle(admin, COPYING[kind], "1")
+    set_throttle(admin, COPYING[admin_kind], "1")
     yield topic
-    set_throttle(admin, COPYING[kind], None)
+    set_throttle(admin, COPYING[admin_kind], None)
     kafka.delete_topic(topic)
 
 
@@ -61,9 +48,9 @@ def set_throttle(admin: ottla.Admin, broker: int, rate: str | None) -> None:
 
 
 def test_replicas_move_and_the_progress_is_shown(
-    admin: ottla.Admin, kind: str, kafka: KafkaCluster, slow_topic: str
+    admin: ottla.Admin, admin_kind: str, kafka: KafkaCluster, slow_topic: str
 ) -> None:
-    moved, grown, to = (slow_topic, 0), (slow_topic, 1), COPYING[kind]
+    moved, grown, to = (slow_topic, 0), (slow_topic, 1), COPYING[admin_kind]
     other = 5 - to
     targets = {moved: [to], grown: [1, other]}
     [leader_dir] = admin.describe_log_dirs([1])[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -21,12 +20,6 @@ pytestmark = pytest.mark.cluster
 TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 MEMBER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 KINDS = ("sync", "asyncio")
-
-
-@pytest.fixture(params=KINDS)
-def admin(request: pytest.FixtureRequest, kafka: KafkaCluster) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, kafka.bootstrap) as admin:
-        yield admin
 
 
 def new_group() -> str:

@@ -29,9 +29,9 @@ def new_name() -> str:
     return f"admin-{uuid.uuid4().hex[:12]}"
 
 
-@pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, brokers: Brokers) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, brokers.bootstrap) as admin:
+@pytest.fixture
+def admin(admin_kind: str, brokers: Brokers) -> Iterator[ottla.Admin]:
+    with admin_of_kind(admin_kind, brokers.bootstrap) as admin:
         yield admin
 
 

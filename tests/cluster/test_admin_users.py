@@ -43,9 +43,9 @@ def brokers(request: pytest.FixtureRequest) -> Brokers:
     return Brokers(request.getfixturevalue(name[request.param]))
 
 
-@pytest.fixture(params=["sync", "asyncio"])
-def admin(request: pytest.FixtureRequest, brokers: Brokers) -> Iterator[ottla.Admin]:
-    with admin_of_kind(request.param, brokers.bootstrap) as admin:
+@pytest.fixture
+def admin(admin_kind: str, brokers: Brokers) -> Iterator[ottla.Admin]:
+    with admin_of_kind(admin_kind, brokers.bootstrap) as admin:
         yield admin
 
 
