@@ -1,4 +1,4 @@
-//! Types of the keys about reading: the start position and the isolation level.
+//! Types of the keys about reading: the start position, the isolation level and the modes of share consumers.
 
 use std::time::Duration;
 
@@ -26,6 +26,60 @@ impl ConfigType for IsolationLevel {
         match self {
             Self::ReadUncommitted => "read_uncommitted",
             Self::ReadCommitted => "read_committed",
+        }
+        .to_owned()
+    }
+}
+
+/// How the records of a share consumer are acknowledged (KIP-932).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareAcknowledgementMode {
+    /// The next poll, a commit or closing accepts all records of the last poll.
+    Implicit,
+    /// The application acknowledges each record before the next poll.
+    Explicit,
+}
+
+impl ConfigType for ShareAcknowledgementMode {
+    const TYPE: &'static str = "implicit | explicit";
+    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
+        match value {
+            Value::Str(text) if text.eq_ignore_ascii_case("implicit") => Ok(Self::Implicit),
+            Value::Str(text) if text.eq_ignore_ascii_case("explicit") => Ok(Self::Explicit),
+            _ => Err(format!("expected {}", Self::TYPE)),
+        }
+    }
+    fn to_text(&self) -> String {
+        match self {
+            Self::Implicit => "implicit",
+            Self::Explicit => "explicit",
+        }
+        .to_owned()
+    }
+}
+
+/// How many records a share consumer acquires with one fetch (KIP-1206).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShareAcquireMode {
+    /// Whole batches: about `max.poll.records`, or the records of one batch if those are more.
+    BatchOptimized,
+    /// At most `max.poll.records`, even if that splits a batch.
+    RecordLimit,
+}
+
+impl ConfigType for ShareAcquireMode {
+    const TYPE: &'static str = "batch_optimized | record_limit";
+    fn parse(value: &Value, _: (i64, i64)) -> Result<Self, String> {
+        match value {
+            Value::Str(text) if text.eq_ignore_ascii_case("batch_optimized") => Ok(Self::BatchOptimized),
+            Value::Str(text) if text.eq_ignore_ascii_case("record_limit") => Ok(Self::RecordLimit),
+            _ => Err(format!("expected {}", Self::TYPE)),
+        }
+    }
+    fn to_text(&self) -> String {
+        match self {
+            Self::BatchOptimized => "batch_optimized",
+            Self::RecordLimit => "record_limit",
         }
         .to_owned()
     }

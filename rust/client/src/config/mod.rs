@@ -18,7 +18,7 @@ mod value;
 
 pub use acks::Acks;
 pub use cluster::{DnsLookup, MetadataRecovery};
-pub use consumer::{AutoOffsetReset, IsolationLevel};
+pub use consumer::{AutoOffsetReset, IsolationLevel, ShareAcknowledgementMode, ShareAcquireMode};
 pub use group::{AssignmentStrategy, GroupProtocol};
 pub use other_clients::{Mapping, OTHER_CLIENT_KEYS, OtherClientKey};
 pub use partitioner::Partitioner;

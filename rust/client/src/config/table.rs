@@ -7,7 +7,7 @@ use ottla_protocol::records::{Compression, DEFAULT_DECOMPRESSED_LIMIT};
 
 use super::acks::Acks;
 use super::cluster::{DnsLookup, MetadataRecovery};
-use super::consumer::{AutoOffsetReset, IsolationLevel};
+use super::consumer::{AutoOffsetReset, IsolationLevel, ShareAcknowledgementMode, ShareAcquireMode};
 use super::group::{AssignmentStrategy, GroupProtocol};
 use super::partitioner::Partitioner;
 use super::security::SecurityProtocol;
@@ -184,6 +184,9 @@ rows! {
     auto_commit_interval: Duration = ms(5_000), "auto.commit.interval.ms", (0, INT), "Interval of automatic commits.";
     allow_auto_create_topics: bool = true, "allow.auto.create.topics", (0, 0), "Allow brokers that create topics automatically to create subscribed topics that do not exist.";
     exclude_internal_topics: bool = true, "exclude.internal.topics", (0, 0), "Patterns do not match Kafka's internal topics.";
+
+    share_acknowledgement_mode: ShareAcknowledgementMode = ShareAcknowledgementMode::Implicit, "share.acknowledgement.mode", (0, 0), "How the records of a share consumer are acknowledged: by the next poll, as accepted (implicit); or each by the application, before the next poll (explicit; KIP-932).";
+    share_acquire_mode: ShareAcquireMode = ShareAcquireMode::BatchOptimized, "share.acquire.mode", (0, 0), "How many records a share consumer acquires with one fetch: whole batches, about max.poll.records in total (batch_optimized); or at most max.poll.records, even if that splits a batch (record_limit; KIP-1206, Kafka 4.2).";
 }
 
 /// Keys of the Java client that are accepted without effect, so that its configurations can be

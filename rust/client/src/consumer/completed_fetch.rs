@@ -4,6 +4,8 @@
 //! moves with the remainder when a fetch is split. A fetch that waits for long retains at most twice its
 //! size.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use ottla_protocol::records::{AbortedTransactions, Batches};
 
@@ -38,6 +40,21 @@ pub struct CompletedFetch {
 }
 
 impl CompletedFetch {
+    /// The records of `batches` with offsets in a range, without a position that moves past them.
+    pub(super) fn of_range(partition: TopicPartition, records: Bytes, range: Range<i64>) -> Self {
+        Self {
+            partition,
+            version: 0,
+            response_bytes: records.len(),
+            records,
+            start: range.start,
+            end: range.end,
+            epoch: -1,
+            aborted: None,
+            remaining: None,
+        }
+    }
+
     /// For [`crate::consumer::Consumer::mark_delivered`].
     #[must_use]
     pub fn version(&self) -> u64 {

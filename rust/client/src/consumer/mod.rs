@@ -16,6 +16,7 @@
 //! - `completed_fetch`, `read`: buffered record batches, and their decoding to records and Arrow batches.
 //! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
 //! - [`offsets`], `commit`, `group_metadata`: offset commits and the identity under which they are sent.
+//! - [`share`]: the share consumer, whose members acquire records instead of partitions.
 //! - `scan`: bounded reads of partition ranges, without a consumer.
 
 pub mod assignor;
@@ -34,6 +35,7 @@ mod read;
 mod rebalance;
 mod scan;
 mod seek;
+pub mod share;
 mod state;
 mod subscribe;
 mod subscription_state;

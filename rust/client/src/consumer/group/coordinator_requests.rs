@@ -8,12 +8,13 @@ use std::sync::Arc;
 use ottla_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ottla_protocol::messages::join_group::JoinGroupRequest;
 use ottla_protocol::messages::leave_group::LeaveGroupRequest;
+use ottla_protocol::messages::share_group_heartbeat::ShareGroupHeartbeatRequest;
 use ottla_protocol::messages::sync_group::SyncGroupRequest;
 use ottla_protocol::{ApiKey, ErrorCode, Request};
 use tokio::time::{Duration, timeout};
 
 use super::group_state::GroupState;
-use super::membership_error::unsupported;
+use super::membership_error::{share_groups_unsupported, unsupported};
 use super::membership_manager::{GroupRequest, GroupResponse};
 use super::settings::GroupSettings;
 use crate::cluster::Client;
@@ -117,6 +118,16 @@ async fn send(
             let response = coordinator.request(&request, version).await?;
             coordinator.throttle(response.throttle_time_ms);
             GroupResponse::ConsumerHeartbeat(response)
+        }
+        GroupRequest::ShareHeartbeat(request) => {
+            let version = coordinator.version::<ShareGroupHeartbeatRequest>(i16::MAX);
+            let version = version.map_err(|error| {
+                let message = share_groups_unsupported(&request.group_id);
+                Error::with_code(ErrorCode::UnsupportedVersion, format!("{message} ({})", error.message()))
+            })?;
+            let response = coordinator.request(&request, version).await?;
+            coordinator.throttle(response.throttle_time_ms);
+            GroupResponse::ShareHeartbeat(response)
         }
     })
 }

@@ -70,11 +70,40 @@ pub(super) fn membership_error(settings: &GroupSettings, code: ErrorCode, messag
         E::InvalidRegularExpression => "the brokers reject the subscribed pattern".to_owned(),
         _ => format!("the coordinator of group {group} rejects this member: {}", code.meaning()),
     };
-    let advice = match message.filter(|message| !message.is_empty()) {
+    Error::with_code(code, with_broker_message(advice, message))
+}
+
+/// The error for a code that a member of a share group receives, with advice.
+pub(super) fn share_membership_error(
+    settings: &GroupSettings,
+    code: ErrorCode,
+    message: Option<&str>,
+) -> Error {
+    use ErrorCode as E;
+    let group = &settings.group_id;
+    let advice = match code {
+        E::UnsupportedVersion => share_groups_unsupported(group),
+        E::InconsistentGroupProtocol | E::GroupIdNotFound => format!(
+            "group {group} is not a share group: it has members or offsets of another kind; choose another group.id"
+        ),
+        _ => return membership_error(settings, code, message),
+    };
+    Error::with_code(code, with_broker_message(advice, message))
+}
+
+/// The error of brokers without share groups.
+pub(super) fn share_groups_unsupported(group: &str) -> String {
+    format!(
+        "the brokers do not support share groups for group {group} (KIP-932: Kafka 4.2, with the feature share.version at 1 or above)"
+    )
+}
+
+/// Adds what the coordinator said.
+fn with_broker_message(advice: String, message: Option<&str>) -> String {
+    match message.filter(|message| !message.is_empty()) {
         Some(message) => format!("{advice} ({})", printable(message)),
         None => advice,
-    };
-    Error::with_code(code, advice)
+    }
 }
 
 /// The error of brokers that do not support the protocol or have it disabled.

@@ -14,6 +14,9 @@ use ottla_protocol::messages::consumer_group_heartbeat::{
 use ottla_protocol::messages::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 use ottla_protocol::messages::join_group::{JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember};
 use ottla_protocol::messages::leave_group::{LeaveGroupRequest, LeaveGroupResponse};
+use ottla_protocol::messages::share_group_heartbeat::{
+    ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse,
+};
 use ottla_protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
@@ -49,6 +52,8 @@ pub enum GroupRequest {
     Leave(LeaveGroupRequest),
     /// Join, heartbeat or leave in a KIP-848 group.
     ConsumerHeartbeat(ConsumerGroupHeartbeatRequest),
+    /// Join, heartbeat or leave in a share group (KIP-932).
+    ShareHeartbeat(ShareGroupHeartbeatRequest),
 }
 
 /// A response to a [`GroupRequest`], or the outcome of [`Action::Assign`].
@@ -64,6 +69,8 @@ pub enum GroupResponse {
     Leave(LeaveGroupResponse),
     /// To [`GroupRequest::ConsumerHeartbeat`].
     ConsumerHeartbeat(ConsumerGroupHeartbeatResponse),
+    /// To [`GroupRequest::ShareHeartbeat`].
+    ShareHeartbeat(ShareGroupHeartbeatResponse),
     /// To [`Action::Assign`].
     Assigned(LeaderAssignment),
     /// No response.

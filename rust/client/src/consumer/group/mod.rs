@@ -1,6 +1,7 @@
 //! Membership in a consumer group.
 //!
-//! - `classic`, `consumer_protocol`: the state machine of a member of either protocol, without I/O.
+//! - `classic`, `consumer_protocol`, `share_protocol`: the state machine of a member of each kind, without I/O.
+//! - `topic_names`: the names of topics that are assigned by id.
 //! - `membership_manager`: their interface and shared parts; `timers`: the poll and backoff timers;
 //!   `membership_error`: errors for the application.
 //! - `rebalance_queue`: rebalance events for the application, in order.
@@ -18,8 +19,10 @@ mod membership_error;
 mod membership_manager;
 mod rebalance_queue;
 mod settings;
+pub mod share_protocol;
 mod subscription;
 mod timers;
+mod topic_names;
 mod topics;
 
 use std::pin::pin;
@@ -42,6 +45,8 @@ use self::classic::{Assignors, ClassicMember};
 use self::consumer_protocol::ConsumerMember;
 use self::driver::run;
 use self::group_state::{GroupState, SubscriptionRequest};
+use self::share_protocol::ShareMember;
+pub(crate) use self::topic_names::TopicIdPartition;
 use crate::cluster::Client;
 use crate::config::GroupProtocol;
 use crate::consumer::ConsumerGroupMetadata;
@@ -75,16 +80,32 @@ impl Group {
     /// Creates a member without a subscription and starts its task on the current runtime.
     #[must_use]
     pub fn start(client: Client, settings: GroupSettings) -> Self {
-        let assignors = Assignors(settings.assignors.clone().into());
         let environment = client.inner.environment.clone();
         let membership_manager: Box<dyn MembershipManager> = match settings.protocol {
             GroupProtocol::Classic => {
-                Box::new(ClassicMember::new(settings.clone(), assignors.is_cooperative(), environment))
+                let is_cooperative = Assignors(settings.assignors.clone().into()).is_cooperative();
+                Box::new(ClassicMember::new(settings.clone(), is_cooperative, environment))
             }
             GroupProtocol::Consumer => {
                 Box::new(ConsumerMember::new(settings.clone(), environment, Instant::now()))
             }
         };
+        Self::start_member(client, settings, membership_manager)
+    }
+
+    /// Creates a member of a share group without a subscription and starts its task on the current runtime.
+    #[must_use]
+    pub fn start_share(client: Client, settings: GroupSettings) -> Self {
+        let member = ShareMember::new(settings.clone(), client.inner.environment.clone(), Instant::now());
+        Self::start_member(client, settings, Box::new(member))
+    }
+
+    fn start_member(
+        client: Client,
+        settings: GroupSettings,
+        membership_manager: Box<dyn MembershipManager>,
+    ) -> Self {
+        let assignors = Assignors(settings.assignors.clone().into());
         let shared = Arc::new(GroupState {
             client,
             settings,

@@ -14,5 +14,5 @@ pub(super) mod arrow_decoding;
 pub(super) mod buffered;
 mod fetch_collector;
 pub(super) mod record_buffer;
-mod record_decoder;
+pub(super) mod record_decoder;
 pub(super) mod record_set;

@@ -17,7 +17,7 @@ const MAX_RESERVED_RECORDS: usize = 1 << 16;
 
 /// What is left of a fetch after decoding.
 #[derive(Debug)]
-pub(super) enum Remainder {
+pub(in crate::consumer) enum Remainder {
     /// Nothing.
     None,
     /// This fetch.
@@ -27,7 +27,7 @@ pub(super) enum Remainder {
 }
 
 /// Decodes at most `max_records` records of a fetch; returns the rest and the position reached.
-pub(super) fn decode(
+pub(in crate::consumer) fn decode(
     mut fetch: CompletedFetch,
     max_records: usize,
     decompressor: &mut Decompressor,

@@ -104,11 +104,7 @@ impl MembershipManager for ConsumerMember {
     }
 
     fn update_metadata(&mut self, _now: Instant, snapshot: &Snapshot) {
-        for id in self.unresolved_topics() {
-            if let Some(name) = snapshot.topic_name(id) {
-                self.topic_names.insert(id, Arc::clone(name));
-            }
-        }
+        self.topic_names.learn(self.unresolved_topics(), snapshot);
     }
 
     fn process_response(&mut self, now: Instant, request_id: u64, response: GroupResponse) {
@@ -135,7 +131,7 @@ impl MembershipManager for ConsumerMember {
         let backoff = self.core.backoff.until().filter(|_| is_leaving);
         let poll_timeout = self.core.poll_timer.deadline().filter(|_| self.poll_required());
         let unknown = matches!(self.state, MemberState::Joined) && !self.unresolved_topics().is_empty();
-        let resolve = self.name_lookup_backoff.until().filter(|_| unknown && self.core.events.is_empty());
+        let resolve = self.topic_names.next_lookup().filter(|_| unknown && self.core.events.is_empty());
         [heartbeat, backoff, poll_timeout, resolve].into_iter().flatten().min()
     }
 
@@ -149,7 +145,7 @@ impl MembershipManager for ConsumerMember {
     }
 
     fn topics(&self) -> Vec<Arc<str>> {
-        let assigned = self.target.iter().flatten().filter_map(|(id, _)| self.topic_names.get(id));
+        let assigned = self.target.iter().flatten().filter_map(|(id, _)| self.topic_names.get(*id));
         let names: BTreeSet<&Arc<str>> = self.topics.names.iter().chain(assigned).collect();
         names.into_iter().cloned().collect()
     }

@@ -8,10 +8,11 @@ use ottla_protocol::messages::consumer_group_heartbeat::{
 };
 use tokio::time::{Duration, Instant};
 
-use super::{ConsumerMember, MemberState, TopicIdPartition, by_topic};
+use super::{ConsumerMember, MemberState, by_topic};
 use crate::consumer::group::membership_manager::{
     GroupRequest, GroupResponse, RequestFailure, SubscribedTopics,
 };
+use crate::consumer::group::topic_names::TopicIdPartition;
 
 /// The epochs that leave the group; a static member leaves temporarily.
 const LEAVE: i32 = -1;
@@ -149,7 +150,7 @@ impl ConsumerMember {
             // The first assignment revokes nothing that others wait for.
             self.unacknowledged |= self.target.as_ref().is_some_and(|before| *before != target);
             self.target = Some(target);
-            self.name_lookup_backoff.reset();
+            self.topic_names.reset_backoff();
             self.forget_unused_names();
         }
     }

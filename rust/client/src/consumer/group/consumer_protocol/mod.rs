@@ -13,7 +13,7 @@ mod failures;
 mod heartbeat;
 mod reconcile;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ottla_protocol::wire::Uuid;
@@ -23,7 +23,7 @@ use self::heartbeat::SentFields;
 use super::membership_error::MembershipError;
 use super::membership_manager::{Core, SubscribedTopics};
 use super::settings::GroupSettings;
-use super::timers::BackoffTimer;
+use super::topic_names::{TopicIdPartition, TopicNames};
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::environment::Environment;
 
@@ -47,9 +47,6 @@ enum MemberState {
     Failed(MembershipError),
 }
 
-/// A partition of a topic by id: a recreated topic is another one.
-type TopicIdPartition = (Uuid, i32);
-
 /// A member of a KIP-848 group.
 #[derive(Debug)]
 pub struct ConsumerMember {
@@ -69,9 +66,7 @@ pub struct ConsumerMember {
     pending_step: Option<ReconcileStep>,
     /// Whether the application was assigned partitions, or none, since the member joined.
     assignment_delivered: bool,
-    topic_names: HashMap<Uuid, Arc<str>>,
-    /// Between lookups of topic names.
-    name_lookup_backoff: BackoffTimer,
+    topic_names: TopicNames,
     sent_fields: Option<SentFields>,
     sent_at: Instant,
     request_id: Option<u64>,
@@ -103,8 +98,7 @@ impl ConsumerMember {
             owned: BTreeSet::new(),
             pending_step: None,
             assignment_delivered: false,
-            topic_names: HashMap::new(),
-            name_lookup_backoff: BackoffTimer::new(settings.backoff),
+            topic_names: TopicNames::new(settings.backoff),
             sent_fields: None,
             sent_at: now,
             request_id: None,

@@ -1,31 +1,18 @@
 //! Reconciles the owned partitions with the target assignment: first revocations, then assignments, one
 //! event at a time, each computed from the target of that moment.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
-use super::{ConsumerMember, ReconcileStep, TopicIdPartition};
+use super::{ConsumerMember, ReconcileStep};
 use crate::consumer::group::membership_manager::Action;
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
-use crate::topic_partition::TopicPartition;
+use crate::consumer::group::topic_names::TopicIdPartition;
 
 impl ConsumerMember {
     /// Topics of the assignment whose names are unknown.
     pub(super) fn unresolved_topics(&self) -> Vec<Uuid> {
-        let ids: BTreeSet<Uuid> = self.target.iter().flatten().map(|(id, _)| *id).collect();
-        ids.into_iter().filter(|id| !self.topic_names.contains_key(id)).collect()
-    }
-
-    /// Partitions by topic name, without those whose topic names are unknown.
-    fn by_name<'a>(&self, partitions: impl IntoIterator<Item = &'a TopicIdPartition>) -> Vec<TopicPartition> {
-        let name =
-            |(id, partition): &TopicIdPartition| Some((Arc::clone(self.topic_names.get(id)?), *partition));
-        let mut named: Vec<TopicPartition> = partitions.into_iter().filter_map(name).collect();
-        named.sort_unstable();
-        named
+        self.topic_names.unknown(self.target.iter().flatten())
     }
 
     /// Queues the next event between the owned partitions and the target.
@@ -34,19 +21,16 @@ impl ConsumerMember {
         let revoked: Vec<TopicIdPartition> = self.owned.difference(target).copied().collect();
         if !revoked.is_empty() {
             tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, epoch = self.epoch, revoked = revoked.len(), "revoking partitions");
-            self.core.events.push(RebalanceEvent::Revoke(self.by_name(&revoked)));
+            self.core.events.push(RebalanceEvent::Revoke(self.topic_names.by_name(&revoked)));
             self.pending_step = Some(ReconcileStep::Revoke(revoked));
             return;
         }
         let all: Vec<TopicIdPartition> =
-            target.iter().filter(|(id, _)| self.topic_names.contains_key(id)).copied().collect();
+            target.iter().filter(|(id, _)| self.topic_names.get(*id).is_some()).copied().collect();
         let added: Vec<TopicIdPartition> =
             all.iter().filter(|it| !self.owned.contains(it)).copied().collect();
         let unknown = self.unresolved_topics();
-        if unknown.is_empty() {
-            self.name_lookup_backoff.reset();
-        } else if self.name_lookup_backoff.is_expired(now) {
-            self.name_lookup_backoff.fail(now, &self.core.environment);
+        if self.topic_names.begin_lookup(&unknown, now, &self.core.environment) {
             self.core.actions.push(Action::Resolve(unknown.clone()));
         }
         // The first assignment is reported even if it is empty.
@@ -59,9 +43,10 @@ impl ConsumerMember {
             return;
         }
         tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, epoch = self.epoch, added = added.len(), all = all.len(), "assigned");
-        self.core
-            .events
-            .push(RebalanceEvent::Assign { added: self.by_name(&added), all: self.by_name(&all) });
+        self.core.events.push(RebalanceEvent::Assign {
+            added: self.topic_names.by_name(&added),
+            all: self.topic_names.by_name(&all),
+        });
         self.pending_step = Some(ReconcileStep::Assign(all));
         self.assignment_delivered = true;
     }
@@ -72,7 +57,7 @@ impl ConsumerMember {
             return false;
         }
         let revoked: Vec<TopicIdPartition> = self.owned.iter().copied().collect();
-        let named = self.by_name(&revoked);
+        let named = self.topic_names.by_name(&revoked);
         self.core.events.push(if still_member {
             RebalanceEvent::Revoke(named)
         } else {
@@ -89,8 +74,6 @@ impl ConsumerMember {
             Some(ReconcileStep::Assign(all)) => all.as_slice(),
             Some(ReconcileStep::Revoke(_)) | None => &[],
         };
-        let partitions = self.target.iter().flatten().chain(&self.owned).chain(queued);
-        let used: BTreeSet<Uuid> = partitions.map(|(id, _)| *id).collect();
-        self.topic_names.retain(|id, _| used.contains(id));
+        self.topic_names.retain(self.target.iter().flatten().chain(&self.owned).chain(queued));
     }
 }

@@ -1,0 +1,174 @@
+//! Delivers acquired records one by one.
+//!
+//! Invariant: a record leaves the buffer as it is delivered. Of a decoded fetch, acquired offsets without a
+//! record become gaps; a malformed batch is released, and the poll that reaches it returns the error.
+
+use std::collections::VecDeque;
+
+use ottla_protocol::records::Decompressor;
+use tokio::time::Instant;
+
+use super::ShareConsumer;
+use super::acknowledgements::{AcknowledgeType, Acknowledgement};
+use super::acquired_fetch::AcquiredFetch;
+use super::state::ShareState;
+use crate::consumer::read::record_buffer::ConvertError;
+use crate::consumer::read::record_decoder::{Remainder, decode};
+use crate::consumer::read::record_set::{RecordEntry, RecordSet};
+use crate::error::Error;
+
+/// The decoded records of the first buffered fetch.
+#[derive(Debug)]
+pub(super) struct DecodedFetch {
+    sets: VecDeque<RecordSet>,
+    /// The index of the next record in the first set.
+    next_index: usize,
+    malformed: Option<Error>,
+    /// The version of the buffer's front.
+    version: u64,
+}
+
+impl DecodedFetch {
+    fn new(fetch: &AcquiredFetch, version: u64, decompressor: &mut Decompressor) -> Self {
+        let mut sets = Vec::new();
+        let (rest, _) = decode(fetch.to_completed_fetch(), usize::MAX, decompressor, &mut sets);
+        for set in &mut sets {
+            set.entries.retain(|entry| fetch.acquired.get(entry.offset).is_some());
+        }
+        let malformed = match rest {
+            Remainder::Malformed(_, error) => Some(error),
+            Remainder::None | Remainder::Fetch(_) => None,
+        };
+        Self { sets: sets.into(), next_index: 0, malformed, version }
+    }
+
+    /// The next record, if there is one.
+    fn next(&mut self) -> Option<(&RecordSet, &RecordEntry)> {
+        while self.sets.front().is_some_and(|set| self.next_index >= set.entries.len()) {
+            self.sets.pop_front();
+            self.next_index = 0;
+        }
+        let set = self.sets.front()?;
+        Some((set, set.entries.get(self.next_index)?))
+    }
+}
+
+impl ShareConsumer {
+    /// Converts and delivers buffered records, at most `max_records`; `convert` also gets the delivery count.
+    ///
+    /// The error of a record that cannot be converted is returned once the records before it are delivered.
+    /// Then that record counts as delivered, too, and is marked to be released: the application may
+    /// acknowledge it otherwise. After an interruption all records of the call are released.
+    pub fn pop_records<T, E: From<Error>>(
+        &self,
+        max_records: usize,
+        mut convert: impl FnMut(&RecordSet, &RecordEntry, i16) -> Result<T, ConvertError<E>>,
+    ) -> Result<Vec<T>, E> {
+        let mut records = Vec::new();
+        let mut decoded = self.decoded.lock().take();
+        let now = Instant::now();
+        while records.len() < max_records {
+            let fetch = {
+                let mut state = self.shared.state.lock();
+                state.drop_expired(now);
+                let version = state.front_version;
+                decoded = decoded.filter(|decoded| decoded.version == version);
+                match state.buffered.front() {
+                    Some(front) => front.clone(),
+                    None => break,
+                }
+            };
+            let version = self.shared.state.lock().front_version;
+            let decoded_fetch = decoded.get_or_insert_with(|| {
+                let mut decompressor = self.decompressor.lock();
+                let decoded = DecodedFetch::new(&fetch, version, &mut decompressor);
+                decompressor.trim();
+                decoded
+            });
+            let mut failure = None;
+            let mut delivered: Vec<(i64, i16)> = Vec::new();
+            while records.len() < max_records
+                && let Some((set, entry)) = decoded_fetch.next()
+            {
+                let (offset, count) = (entry.offset, fetch.acquired.get(entry.offset).unwrap_or_default());
+                match convert(set, entry, count) {
+                    Ok(record) => records.push(record),
+                    Err(error) => {
+                        failure = Some((offset, count, error));
+                        break;
+                    }
+                }
+                delivered.push((offset, count));
+                decoded_fetch.next_index += 1;
+            }
+            if matches!(failure, Some((.., ConvertError::Record(_)))) && records.is_empty() {
+                decoded_fetch.next_index += 1;
+            }
+            let is_exhausted = failure.is_none() && decoded_fetch.next().is_none();
+            let mut state = self.shared.state.lock();
+            state.deliver(&fetch, &delivered);
+            match failure {
+                None => {}
+                Some((_, _, ConvertError::Interrupted(error))) => {
+                    state.delivered.acknowledge_rest(AcknowledgeType::Release);
+                    return Err(error);
+                }
+                Some((offset, count, ConvertError::Record(error))) => {
+                    if records.is_empty() {
+                        state.deliver(&fetch, &[(offset, count)]);
+                        let (topic, partition) = &fetch.partition;
+                        // Delivered just now, so this cannot fail.
+                        let release = AcknowledgeType::Release;
+                        let _ = state.delivered.acknowledge(topic, *partition, offset, release);
+                        drop(state);
+                        *self.decoded.lock() = decoded;
+                        return Err(error);
+                    }
+                    break;
+                }
+            }
+            if is_exhausted {
+                let malformed = decoded_fetch.malformed.take();
+                decoded = None;
+                if let Some(error) = state.finish_front(malformed, now) {
+                    if records.is_empty() {
+                        return Err(error.into());
+                    }
+                    state.errors.push_back(error);
+                    break;
+                }
+            }
+        }
+        *self.decoded.lock() = decoded;
+        self.shared.fetcher_wakeup.notify_one();
+        Ok(records)
+    }
+}
+
+impl ShareState {
+    /// Moves records of the first buffered fetch to the delivered ones.
+    fn deliver(&mut self, fetch: &AcquiredFetch, delivered: &[(i64, i16)]) {
+        let front =
+            self.buffered.front_mut().filter(|front| front.records.as_ptr() == fetch.records.as_ptr());
+        if let Some(front) = front {
+            for (offset, _) in delivered {
+                front.acquired.remove(*offset, *offset);
+            }
+        }
+        for (offset, count) in delivered {
+            self.delivered.add(fetch, *offset, *offset, *count);
+        }
+    }
+
+    /// Removes the first buffered fetch, whose records were delivered. What is left of it are gaps, or a
+    /// malformed batch. Returns the error of the latter.
+    pub(super) fn finish_front(&mut self, malformed: Option<Error>, now: Instant) -> Option<Error> {
+        let fetch = self.pop_front()?;
+        let how = if malformed.is_some() { Acknowledgement::Undelivered } else { Acknowledgement::Gap };
+        self.acknowledge_all(&fetch, how, now);
+        malformed.map(|error| {
+            let error = error.prefixed("malformed records were released");
+            error.at(&fetch.partition.0, fetch.partition.1)
+        })
+    }
+}

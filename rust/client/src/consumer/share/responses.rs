@@ -1,0 +1,355 @@
+//! Processes the responses of leaders: acquired records are buffered, acknowledgements get their results. No
+//! I/O.
+//!
+//! Invariants: acknowledgements of a request that a broker refused as a whole, or that got no response, are
+//! sent again; if their records were acquired again meanwhile, they are void. A batch with a wrong CRC is
+//! released, so that it is fetched again, and never skipped.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::share_acknowledge::ShareAcknowledgeResponse;
+use ottla_protocol::messages::share_fetch::{AcquiredRecords, ShareFetchResponse};
+use tokio::time::{Duration, Instant};
+
+use super::acknowledgements::{AcknowledgeType, Acknowledgement, PartitionAcknowledgements};
+use super::acquired_fetch::{AcquiredFetch, acquired_offsets};
+use super::leader_state::{FINAL_EPOCH, InFlight};
+use super::offset_ranges::OffsetRanges;
+use super::state::{PartitionFailures, ShareState};
+use crate::consumer::completed_fetch::check_batches;
+use crate::consumer::fetch::request::min_interval;
+use crate::consumer::group::TopicIdPartition;
+use crate::error::{Error, Result};
+use crate::printable::printable;
+use crate::retry::recovery::{Recovery, recovery};
+use crate::topic_partition::TopicPartition;
+
+/// The lock's duration if a broker does not state it; brokers' default.
+const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A response of one partition to a fetch.
+struct FetchedPartition {
+    error: (ErrorCode, Option<String>),
+    acknowledge_error: (ErrorCode, Option<String>),
+    records: Bytes,
+    acquired: Vec<AcquiredRecords>,
+}
+
+impl ShareState {
+    /// Processes the response to a ShareFetch. `backoff` gives the pause after so many failures.
+    pub(super) fn process_fetch(
+        &mut self,
+        id: i32,
+        response: Result<ShareFetchResponse>,
+        now: Instant,
+        backoff: impl Fn(u32) -> Duration,
+    ) {
+        let Some(in_flight) = self.take_in_flight(id) else { return };
+        let response = match response.and_then(|response| {
+            check(response.error_code, response.error_message.as_deref(), id).map(|()| response)
+        }) {
+            Ok(response) => response,
+            Err(error) => return self.process_failure(id, in_flight, error, now, backoff),
+        };
+        self.note_success(id);
+        let sent = in_flight.sent.unwrap_or(now);
+        self.note_lock_timeout(response.acquisition_lock_timeout_ms);
+        let locked_until = sent + self.lock_timeout.unwrap_or(DEFAULT_LOCK_TIMEOUT);
+        let mut partitions: BTreeMap<TopicIdPartition, FetchedPartition> = BTreeMap::new();
+        for topic in response.responses {
+            for data in topic.partitions {
+                let fetched = FetchedPartition {
+                    error: (data.error_code.into(), data.error_message),
+                    acknowledge_error: (data.acknowledge_error_code.into(), data.acknowledge_error_message),
+                    records: data.records.unwrap_or_default(),
+                    acquired: data.acquired_records,
+                };
+                partitions.insert((topic.topic_id, data.partition_index), fetched);
+            }
+        }
+        let results = in_flight.acknowledgements.iter().map(|(id, acknowledgements)| {
+            let result = partitions.get_mut(id).map(|it| std::mem::take(&mut it.acknowledge_error.1));
+            let code = partitions.get(id).map(|it| it.acknowledge_error.0);
+            (acknowledgements, code, result.flatten())
+        });
+        let results: Vec<_> = results.collect();
+        for (acknowledgements, code, message) in results {
+            self.complete_acknowledgements(id, acknowledgements, code, message.as_deref(), now);
+        }
+        let mut is_empty = true;
+        for (partition_id, fetched) in partitions {
+            let Some(partition) = in_flight.fetched.get(&partition_id) else { continue };
+            if fetched.error.0 != ErrorCode::None {
+                self.fail_partition(id, partition_id, partition, fetched.error, now, &backoff);
+                continue;
+            }
+            self.failing.remove(&partition_id);
+            if !fetched.acquired.is_empty() {
+                is_empty = false;
+                self.buffer(id, partition_id, partition, &fetched, locked_until, now);
+            }
+        }
+        if is_empty && let Some(leader) = self.leaders.get_mut(&id) {
+            leader.not_before = Some(sent + min_interval(self.settings.max_wait));
+        }
+    }
+
+    /// Processes the response to a ShareAcknowledge.
+    pub(super) fn process_acknowledge(
+        &mut self,
+        id: i32,
+        response: Result<ShareAcknowledgeResponse>,
+        now: Instant,
+        backoff: impl Fn(u32) -> Duration,
+    ) {
+        let Some(in_flight) = self.take_in_flight(id) else { return };
+        let response = match response.and_then(|response| {
+            check(response.error_code, response.error_message.as_deref(), id).map(|()| response)
+        }) {
+            Ok(response) => response,
+            Err(error) => return self.process_failure(id, in_flight, error, now, backoff),
+        };
+        self.note_success(id);
+        self.note_lock_timeout(response.acquisition_lock_timeout_ms);
+        if in_flight.epoch == FINAL_EPOCH
+            && let Some(leader) = self.leaders.get_mut(&id)
+        {
+            leader.reset_session();
+        }
+        let mut results: BTreeMap<TopicIdPartition, (ErrorCode, Option<String>)> = BTreeMap::new();
+        for topic in response.responses {
+            for data in topic.partitions {
+                let result = (data.error_code.into(), data.error_message);
+                results.insert((topic.topic_id, data.partition_index), result);
+            }
+        }
+        for (partition_id, acknowledgements) in &in_flight.acknowledgements {
+            let (code, message) = results.remove(partition_id).unzip();
+            self.complete_acknowledgements(id, acknowledgements, code, message.flatten().as_deref(), now);
+        }
+    }
+
+    fn take_in_flight(&mut self, id: i32) -> Option<InFlight> {
+        self.leaders.get_mut(&id)?.in_flight.take()
+    }
+
+    fn note_success(&mut self, id: i32) {
+        if let Some(leader) = self.leaders.get_mut(&id) {
+            leader.advance_epoch();
+            (leader.failures, leader.failing_since, leader.not_before) = (0, None, None);
+        }
+    }
+
+    fn note_lock_timeout(&mut self, millis: i32) {
+        if let Ok(millis @ 1..) = u64::try_from(millis) {
+            self.lock_timeout = Some(Duration::from_millis(millis));
+        }
+    }
+
+    /// Handles a request that was refused as a whole, or that got no response.
+    fn process_failure(
+        &mut self,
+        id: i32,
+        in_flight: InFlight,
+        error: Error,
+        now: Instant,
+        backoff: impl Fn(u32) -> Duration,
+    ) {
+        let Some(leader) = self.leaders.get_mut(&id) else { return };
+        leader.reset_session();
+        leader.is_wanted |= in_flight.is_fetch;
+        leader.failures += 1;
+        leader.failing_since.get_or_insert(now);
+        let is_new_session = error.code().is_some_and(|code| recovery(code) == Recovery::NewSession);
+        // A new session is opened at once, unless that failed before.
+        if !is_new_session || leader.failures > 1 {
+            leader.not_before = Some(now + backoff(leader.failures));
+        }
+        let may_retry = error.is_transient() || is_new_session;
+        if may_retry && !(self.is_closing && in_flight.epoch == FINAL_EPOCH) {
+            leader.put_back(in_flight.acknowledgements, now);
+        } else {
+            self.fail_acknowledgements(in_flight.acknowledgements.values(), &error);
+        }
+        if !may_retry {
+            self.errors.push_back(error);
+        } else if !is_new_session {
+            self.metadata_is_stale = true;
+        }
+    }
+
+    /// Records the result of the acknowledgements of one partition. `code` is `None` if the response left the
+    /// partition out.
+    fn complete_acknowledgements(
+        &mut self,
+        leader: i32,
+        acknowledgements: &PartitionAcknowledgements,
+        code: Option<ErrorCode>,
+        message: Option<&str>,
+        now: Instant,
+    ) {
+        let error = match code {
+            Some(ErrorCode::None) => None,
+            Some(code) => Some(acknowledgement_error(code, message).broker(leader)),
+            None => {
+                let message = "the broker's response leaves out the partition: it is not known whether the records are acknowledged";
+                Some(Error::from_code(ErrorCode::InvalidRecordState).with_message(message).broker(leader))
+            }
+        };
+        if code.is_some_and(|code| recovery(code) == Recovery::Refresh) {
+            self.metadata_is_stale = true;
+        }
+        if acknowledgements.has_renewals() {
+            self.end_renewals(leader, acknowledgements, error.is_none(), now);
+        }
+        self.complete(acknowledgements, error);
+    }
+
+    /// Buffers renewed records, to be delivered again; drops those whose renewal failed.
+    fn end_renewals(
+        &mut self,
+        leader: i32,
+        acknowledgements: &PartitionAcknowledgements,
+        succeeded: bool,
+        now: Instant,
+    ) {
+        let locked_until = now + self.lock_timeout.unwrap_or(DEFAULT_LOCK_TIMEOUT);
+        let renew = Acknowledgement::Application(AcknowledgeType::Renew);
+        let mut renewed = Vec::new();
+        self.renewing.retain(|delivered| {
+            let fetch = &delivered.fetch;
+            if fetch.leader != leader || fetch.partition != acknowledgements.partition {
+                return true;
+            }
+            let mut acquired = OffsetRanges::default();
+            for (first, last, kind) in acknowledgements.offsets.iter() {
+                if kind == renew {
+                    for (first, last, count) in fetch.acquired.between(first, last) {
+                        acquired.insert(first, last, count);
+                    }
+                }
+            }
+            if succeeded && !acquired.is_empty() {
+                renewed.push(AcquiredFetch { acquired, locked_until, ..fetch.clone() });
+            }
+            false
+        });
+        for fetch in renewed.into_iter().rev() {
+            self.buffered.push_front(fetch);
+            self.front_version += 1;
+        }
+    }
+
+    /// Handles the error of one partition of a fetch.
+    fn fail_partition(
+        &mut self,
+        leader: i32,
+        id: TopicIdPartition,
+        partition: &TopicPartition,
+        (code, message): (ErrorCode, Option<String>),
+        now: Instant,
+        backoff: impl Fn(u32) -> Duration,
+    ) {
+        let error = Error::from_code(code).at(&partition.0, partition.1).broker(leader);
+        let error = with_broker_message(error, message.as_deref());
+        let first = PartitionFailures { count: 0, since: now, retry_at: now, last: error.clone() };
+        let failures = self.failing.entry(id).or_insert(first);
+        failures.count += 1;
+        failures.retry_at = now + backoff(failures.count);
+        failures.last = error.clone();
+        match recovery(code) {
+            Recovery::Refresh => self.metadata_is_stale = true,
+            recovery if recovery.retries() => {}
+            _ => self.errors.push_back(error),
+        }
+    }
+
+    /// Buffers acquired records, up to the first corrupt batch; the rest is released.
+    fn buffer(
+        &mut self,
+        leader: i32,
+        id: TopicIdPartition,
+        partition: &TopicPartition,
+        fetched: &FetchedPartition,
+        locked_until: Instant,
+        now: Instant,
+    ) {
+        let mut acquired = acquired_offsets(&fetched.acquired);
+        // Acknowledgements of an earlier acquisition that got no response.
+        if let Some(leader) = self.leaders.get_mut(&leader)
+            && let Some(pending) = leader.pending.get_mut(&id)
+        {
+            for (first, last, _) in acquired.iter() {
+                pending.offsets.remove(first, last);
+            }
+            if pending.offsets.is_empty() {
+                leader.pending.remove(&id);
+            }
+        }
+        let checked = check_batches(&fetched.records, self.settings.check_crcs);
+        let mut fetch = AcquiredFetch {
+            leader,
+            id,
+            partition: partition.clone(),
+            records: checked.records,
+            acquired: OffsetRanges::default(),
+            locked_until,
+        };
+        let is_incomplete = checked.error.is_some() || checked.truncated_size.is_some();
+        if is_incomplete {
+            let good_until = checked.next.map_or(i64::MIN, |(next, _)| next);
+            let unreadable: Vec<_> = acquired.between(good_until, i64::MAX).collect();
+            let ranges =
+                unreadable.iter().map(|(first, last, _)| (*first, *last, Acknowledgement::Undelivered));
+            self.leaders.entry(leader).or_default().acknowledge(&fetch, ranges, now);
+            acquired.remove(good_until, i64::MAX);
+        }
+        if let Some(error) = checked.error {
+            let error = error.prefixed("corrupt records were released, to be fetched again");
+            let error = error.at(&partition.0, partition.1).broker(leader);
+            tracing::warn!(target: "ottla.share", %error, "corrupt records");
+            self.errors.push_back(error);
+        }
+        if !acquired.is_empty() {
+            fetch.acquired = acquired;
+            self.buffered.push_back(fetch);
+            self.front_version += u64::from(self.buffered.len() == 1);
+        }
+    }
+}
+
+/// The error of a whole response.
+fn check(code: i16, message: Option<&str>, broker: i32) -> Result<()> {
+    match ErrorCode::from(code) {
+        ErrorCode::None => Ok(()),
+        code => Err(with_broker_message(Error::from_code(code).broker(broker), message)),
+    }
+}
+
+fn with_broker_message(error: Error, message: Option<&str>) -> Error {
+    match message.filter(|message| !message.is_empty()) {
+        Some(message) => {
+            let combined = format!("{} ({})", error.message(), printable(message));
+            error.with_message(combined)
+        }
+        None => error,
+    }
+}
+
+/// The error of acknowledgements, with what it means.
+fn acknowledgement_error(code: ErrorCode, message: Option<&str>) -> Error {
+    let error = match code {
+        ErrorCode::InvalidRecordState => Error::with_code(
+            code,
+            "the records are not acquired by this member any more: their acquisition lock expired, or an earlier request, whose response was lost, acknowledged them",
+        ),
+        ErrorCode::NotLeaderOrFollower | ErrorCode::FencedLeaderEpoch => Error::with_code(
+            code,
+            "the leader has moved, and locks do not move with it: the records are delivered again",
+        ),
+        _ => Error::from_code(code),
+    };
+    with_broker_message(error, message)
+}
