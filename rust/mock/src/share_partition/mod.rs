@@ -153,4 +153,5 @@ impl SharePartition {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail")]
 mod tests;

@@ -110,7 +110,10 @@ impl ShareSessions {
 
     /// Removes the sessions that match.
     pub(super) fn take(&mut self, which: impl Fn(&ShareSession) -> bool) -> Vec<ShareSession> {
-        self.sessions.extract_if(.., |_, session| which(session)).map(|(_, session)| session).collect()
+        let (taken, kept) = std::mem::take(&mut self.sessions).into_iter().partition(|(_, open)| which(open));
+        self.sessions = kept;
+        let taken: BTreeMap<_, _> = taken;
+        taken.into_values().collect()
     }
 }
 
