@@ -9,12 +9,10 @@ use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
 use super::ClusterState;
+use super::share_sessions::TopicPartition;
 use crate::config::ShareGroupConfig;
 use crate::log::PartitionLog;
 use crate::share_partition::SharePartition;
-
-/// A partition, by topic id and index.
-pub(crate) type TopicPartition = (Uuid, i32);
 
 /// All share partitions, by group and partition.
 #[derive(Debug, Default)]

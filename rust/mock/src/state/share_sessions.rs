@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 
 use ottla_protocol::ErrorCode;
+use ottla_protocol::wire::Uuid;
 
-use super::share_partitions::TopicPartition;
+/// A partition, by topic id and index.
+pub(crate) type TopicPartition = (Uuid, i32);
 
 /// The session epochs that open and close a session.
 const INITIAL_EPOCH: i32 = 0;
