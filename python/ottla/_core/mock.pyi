@@ -21,6 +21,7 @@ class MockCluster:
         group_heartbeat_interval: float = 0.2,
         group_session_timeout: float = 45.0,
         group_initial_delay: float = 0.01,
+        share_lock_duration: float = 30.0,
         transaction_version: int | None = 2,
         transaction_max_timeout: float = 900.0,
     ) -> MockCluster: ...

@@ -28,10 +28,15 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
             PLAIN, SCRAM, or OAUTHBEARER with a password as the token).
         session_lifetime: seconds after which a client must authenticate again (KIP-368).
         without: names of APIs that the brokers do not support, to imitate older brokers;
-            ``ConsumerGroupHeartbeat`` is the API of KIP-848 groups.
-        group_heartbeat_interval: seconds between the heartbeats of members with KIP-848.
-        group_session_timeout: seconds after which a silent member with KIP-848 is removed.
+            ``ConsumerGroupHeartbeat`` is the API of KIP-848 groups, ``ShareGroupHeartbeat`` that of
+            share groups.
+        group_heartbeat_interval: seconds between the heartbeats of members with KIP-848, and of
+            share groups.
+        group_session_timeout: seconds after which a silent member with KIP-848, or of a share
+            group, is removed.
         group_initial_delay: seconds that the first rebalance of a classic group waits for members.
+        share_lock_duration: seconds that a member of a share group has a record before others may
+            get it.
         transaction_version: the level of the feature ``transaction.version``: 2 for version 2 of
             the transaction protocol (KIP-890), 0 or 1 for version 1; None for brokers that do not
             know the feature.
@@ -55,6 +60,7 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
         group_heartbeat_interval: float = 0.2,
         group_session_timeout: float = 45.0,
         group_initial_delay: float = 0.01,
+        share_lock_duration: float = 30.0,
         transaction_version: int | None = 2,
         transaction_max_timeout: float = 900.0,
     ) -> None:
@@ -70,6 +76,7 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
             group_heartbeat_interval=group_heartbeat_interval,
             group_session_timeout=group_session_timeout,
             group_initial_delay=group_initial_delay,
+            share_lock_duration=share_lock_duration,
             transaction_version=transaction_version,
             transaction_max_timeout=transaction_max_timeout,
         )

@@ -90,6 +90,53 @@ pub struct GroupConfig {
     pub max_metadata: usize,
     /// How long a new coordinator returns COORDINATOR_LOAD_IN_PROGRESS. Default: 0.
     pub load_time: Duration,
+    /// The configuration of share groups.
+    pub share: ShareGroupConfig,
+}
+
+/// The configuration of share groups (KIP-932), with Kafka's configuration keys in parentheses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareGroupConfig {
+    /// The heartbeat interval of members (`group.share.heartbeat.interval.ms`). Default: 200 ms; Kafka's is 5 s.
+    pub heartbeat_interval: Duration,
+    /// The session timeout of members (`group.share.session.timeout.ms`). Default: 45 s.
+    pub session_timeout: Duration,
+    /// How long a member has a record before it is available to others
+    /// (`group.share.record.lock.duration.ms`). Default: 30 s.
+    pub record_lock_duration: Duration,
+    /// How often a record is delivered at most (`group.share.delivery.count.limit`). Default: 5.
+    pub delivery_count_limit: u16,
+    /// The maximum number of records of a partition in flight (`group.share.partition.max.record.locks`).
+    /// Default: 2000.
+    pub partition_max_record_locks: usize,
+    /// Where a group without a start offset begins: `earliest`, `latest` or `by_duration:…`
+    /// (`share.auto.offset.reset`). Default: latest.
+    pub auto_offset_reset: String,
+    /// Whether only records of committed transactions are delivered (`share.isolation.level`). Default: false.
+    pub read_committed: bool,
+    /// Whether members may renew locks (`share.renew.acknowledge.enable`). Default: true.
+    pub renew_enabled: bool,
+    /// The maximum number of share sessions of a broker (`group.share.max.share.sessions`). Default: 2000.
+    pub max_sessions: usize,
+    /// The maximum number of members of a group (`group.share.max.size`). Default: 200.
+    pub max_size: usize,
+}
+
+impl Default for ShareGroupConfig {
+    fn default() -> Self {
+        Self {
+            heartbeat_interval: Duration::from_millis(200),
+            session_timeout: Duration::from_secs(45),
+            record_lock_duration: Duration::from_secs(30),
+            delivery_count_limit: 5,
+            partition_max_record_locks: 2000,
+            auto_offset_reset: "latest".to_owned(),
+            read_committed: false,
+            renew_enabled: true,
+            max_sessions: 2000,
+            max_size: 200,
+        }
+    }
 }
 
 impl Default for GroupConfig {
@@ -103,6 +150,7 @@ impl Default for GroupConfig {
             max_size: usize::MAX,
             max_metadata: 4096,
             load_time: Duration::ZERO,
+            share: ShareGroupConfig::default(),
         }
     }
 }

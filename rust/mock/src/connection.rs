@@ -28,8 +28,26 @@ type Output = BufWriter<WriteHalf<Box<dyn Stream>>>;
 /// Serves a connection until either side closes it.
 pub(crate) async fn run(stream: Box<dyn Stream>, broker: i32, shared: Arc<SharedCluster>) {
     let (number, _counted) = shared.count_connection(broker);
+    // Also when the broker stops and ends this task.
+    let _sessions = CloseShareSessions { connection: number, shared: &shared };
     if let Err(error) = serve(stream, broker, number, &shared).await {
         tracing::debug!(broker, connection = number, %error, "connection ended");
+    }
+}
+
+/// Closes the share sessions of a connection when it ends.
+struct CloseShareSessions<'a> {
+    connection: u64,
+    shared: &'a SharedCluster,
+}
+
+impl Drop for CloseShareSessions<'_> {
+    fn drop(&mut self) {
+        let closed =
+            self.shared.state.lock().close_share_sessions(|session| session.connection == self.connection);
+        if closed {
+            self.shared.notify_waiters();
+        }
     }
 }
 
@@ -52,6 +70,7 @@ async fn serve(
             dispatch::handle_request(IncomingRequest {
                 shared,
                 broker,
+                connection,
                 header: &header,
                 body,
                 session,

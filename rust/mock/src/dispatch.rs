@@ -23,6 +23,8 @@ use crate::shared::{SharedCluster, now_ms};
 pub(crate) struct IncomingRequest<'a> {
     pub(crate) shared: &'a SharedCluster,
     pub(crate) broker: i32,
+    /// The number of the connection.
+    pub(crate) connection: u64,
     pub(crate) header: &'a RequestHeader,
     pub(crate) body: Reader,
     pub(crate) session: &'a mut Session,
@@ -205,6 +207,7 @@ fn handle_once<R: RequestHandler>(
             state: &mut state,
             session: &mut *incoming.session,
             broker: incoming.broker,
+            connection: incoming.connection,
             version: incoming.header.api_version,
             client_id: incoming.header.client_id.as_deref(),
             now: now_ms(),

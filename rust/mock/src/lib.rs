@@ -3,6 +3,7 @@
 //! - [`MockCluster`] starts and stops brokers and inspects the cluster; [`MockConfig`] is its configuration.
 //! - `state` is the cluster without I/O: brokers, topics, leaders. `log` is a partition's batches. `group` is
 //!   the members of groups and their committed offsets.
+//! - `share_partition` is the records of a partition that a share group has in flight.
 //! - `transaction` is the state of the transaction coordinators.
 //! - `api` has one file per API, a function from request and state to response.
 //! - `transport` is TCP or in-memory streams. `broker` accepts connections, `connection` reads and writes
@@ -24,13 +25,16 @@ mod log;
 mod request_log;
 mod scram;
 mod session;
+mod share_partition;
 mod shared;
 mod state;
 mod transaction;
 mod transport;
 
 pub use cluster::MockCluster;
-pub use config::{ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, TopicSpec, Transport};
+pub use config::{
+    ApiLimit, GroupConfig, MockConfig, SaslConfig, SaslMechanism, ShareGroupConfig, TopicSpec, Transport,
+};
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use group::CommittedOffset;
 pub use info::{

@@ -10,7 +10,7 @@ use crate::fault::Match;
 use crate::group::Group;
 use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
-use crate::state::{ClusterState, GROUP_VERSION, Principal};
+use crate::state::{ClusterState, GROUP_VERSION, Principal, SHARE_VERSION};
 
 /// How long a request waits for a group that has no deadline.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -21,6 +21,8 @@ pub(crate) struct RequestContext<'a> {
     pub(crate) state: &'a mut ClusterState,
     pub(crate) session: &'a mut Session,
     pub(crate) broker: i32,
+    /// The number of the connection.
+    pub(crate) connection: u64,
     pub(crate) version: i16,
     pub(crate) client_id: Option<&'a str>,
     /// Wall-clock time, in milliseconds since 1970.
@@ -87,6 +89,12 @@ impl RequestContext<'_> {
     /// Fails unless the cluster has finalized KIP-848 groups.
     pub(crate) fn check_consumer_groups(&self) -> Result<(), ErrorCode> {
         let is_enabled = self.state.features.level(GROUP_VERSION) > 0;
+        if is_enabled { Ok(()) } else { Err(ErrorCode::UnsupportedVersion) }
+    }
+
+    /// Fails unless the cluster has finalized share groups.
+    pub(crate) fn check_share_groups(&self) -> Result<(), ErrorCode> {
+        let is_enabled = self.state.features.level(SHARE_VERSION) > 0;
         if is_enabled { Ok(()) } else { Err(ErrorCode::UnsupportedVersion) }
     }
 

@@ -29,5 +29,6 @@ fn delete(group: &str, context: &mut RequestContext<'_>) -> Result<(), ErrorCode
     context.check_any_fault()?;
     context.enter_group(group)?;
     context.state.groups.delete(group)?;
+    context.state.share_partitions.delete_group(group);
     context.check_any_fault_after_handling()
 }

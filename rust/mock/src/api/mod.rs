@@ -1,7 +1,7 @@
 //! The APIs that the mock supports: one file each, a function from a request and the state to a response.
 //! To add an API, add a file here and a row to `supported_apis!`.
 //!
-//! A handler that must wait (Fetch, JoinGroup, SyncGroup) returns a deadline and is called again.
+//! A handler that must wait (Fetch, ShareFetch, JoinGroup, SyncGroup) returns a deadline and is called again.
 
 mod add_offsets_to_txn;
 mod add_partitions_to_txn;
@@ -9,12 +9,14 @@ mod alter_client_quotas;
 mod alter_configs;
 mod alter_partition_reassignments;
 mod alter_replica_log_dirs;
+mod alter_share_group_offsets;
 mod alter_user_scram_credentials;
 pub(crate) mod api_versions;
 mod config_resources;
 mod consumer_group_describe;
 mod consumer_group_heartbeat;
 mod context;
+mod corrupt;
 mod create_acls;
 mod create_delegation_token;
 mod create_partitions;
@@ -22,6 +24,7 @@ mod create_topics;
 mod delete_acls;
 mod delete_groups;
 mod delete_records;
+mod delete_share_group_offsets;
 mod delete_topics;
 mod describe_acls;
 mod describe_client_quotas;
@@ -32,6 +35,7 @@ mod describe_groups;
 mod describe_log_dirs;
 mod describe_producers;
 mod describe_quorum;
+mod describe_share_group_offsets;
 mod describe_transactions;
 mod describe_user_scram_credentials;
 mod elect_leaders;
@@ -59,6 +63,11 @@ mod produce;
 mod renew_delegation_token;
 mod sasl_authenticate;
 mod sasl_handshake;
+mod share_acknowledge;
+mod share_acknowledgements;
+mod share_fetch;
+mod share_group_describe;
+mod share_group_heartbeat;
 mod sync_group;
 mod txn_offset_commit;
 mod unregister_broker;
@@ -71,6 +80,7 @@ use tokio::time::Instant;
 
 pub(crate) use self::context::RequestContext;
 use self::fetch::FetchContext;
+use self::share_fetch::ShareFetchContext;
 use crate::config::{ApiLimit, MockConfig};
 use crate::fault::FaultTarget;
 use crate::group::classic::{JoinGroupResult, SyncGroupResult};
@@ -99,6 +109,7 @@ pub(crate) enum Pending {
     #[default]
     Nothing,
     Fetch(Box<FetchContext>),
+    ShareFetch(Box<ShareFetchContext>),
     Join(Receiver<JoinGroupResult>),
     Sync(Receiver<SyncGroupResult>),
 }
@@ -220,6 +231,13 @@ supported_apis! {
     DescribeCluster: describe_cluster::DescribeClusterRequest;
     ConsumerGroupHeartbeat: consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
     ConsumerGroupDescribe: consumer_group_describe::ConsumerGroupDescribeRequest;
+    ShareGroupHeartbeat: share_group_heartbeat::ShareGroupHeartbeatRequest;
+    ShareGroupDescribe: share_group_describe::ShareGroupDescribeRequest;
+    ShareFetch: share_fetch::ShareFetchRequest;
+    ShareAcknowledge: share_acknowledge::ShareAcknowledgeRequest;
+    DescribeShareGroupOffsets: describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
+    AlterShareGroupOffsets: alter_share_group_offsets::AlterShareGroupOffsetsRequest;
+    DeleteShareGroupOffsets: delete_share_group_offsets::DeleteShareGroupOffsetsRequest;
 }
 
 /// The versions of an API that a cluster supports; `None` if it does not support the API.

@@ -8,8 +8,9 @@ use tokio::time::Instant;
 
 use crate::MockCluster;
 use crate::group::classic::ClassicGroup;
-use crate::group::consumer::ConsumerGroup;
-use crate::group::{CommittedOffset, Group, Kind, consumer_protocol};
+use crate::group::consumer::{ConsumerGroup, Partitions};
+use crate::group::share::ShareGroup;
+use crate::group::{CommittedOffset, Group, Kind, consumer_protocol, share};
 use crate::info::{GroupInfo, MemberInfo};
 use crate::state::{ApiError, ClusterState};
 
@@ -105,18 +106,17 @@ fn show(group: &Group, state: &ClusterState) -> GroupInfo {
     match &group.kind {
         Kind::Classic(classic) => show_classic(group, classic),
         Kind::Consumer(consumer) => show_consumer(group, consumer, state),
+        Kind::Share(share) => show_share(group, share, state),
     }
 }
 
 fn show_consumer(group: &Group, consumer: &ConsumerGroup, state: &ClusterState) -> GroupInfo {
-    let named =
-        |(topic, partition): &(Uuid, i32)| Some((state.topic_name("", *topic, true).ok()?, *partition));
     let members = consumer.members().iter().map(|(id, member)| MemberInfo {
         id: id.clone(),
         instance_id: member.instance_id.clone(),
         client_id: member.client_id.clone(),
         epoch: member.epoch,
-        assignment: member.assigned.iter().filter_map(named).collect(),
+        assignment: named(&member.assigned, state),
     });
     GroupInfo {
         state: group.state().to_owned(),
@@ -127,6 +127,32 @@ fn show_consumer(group: &Group, consumer: &ConsumerGroup, state: &ClusterState) 
         leader: None,
         members: members.collect(),
     }
+}
+
+fn show_share(group: &Group, share: &ShareGroup, state: &ClusterState) -> GroupInfo {
+    let members = share.members().iter().map(|(id, member)| MemberInfo {
+        id: id.clone(),
+        instance_id: None,
+        client_id: member.client_id.clone(),
+        epoch: member.epoch,
+        assignment: named(&member.assigned, state),
+    });
+    GroupInfo {
+        state: group.state().to_owned(),
+        kind: group.kind_name().to_owned(),
+        protocol_type: group.protocol_type().to_owned(),
+        protocol: Some(share::ASSIGNOR.to_owned()),
+        generation: share.epoch(),
+        leader: None,
+        members: members.collect(),
+    }
+}
+
+/// The partitions by topic name, without those of deleted topics.
+fn named(partitions: &Partitions, state: &ClusterState) -> Vec<(String, i32)> {
+    let name =
+        |(topic, partition): &(Uuid, i32)| Some((state.topic_name("", *topic, true).ok()?, *partition));
+    partitions.iter().filter_map(name).collect()
 }
 
 fn show_classic(group: &Group, classic: &ClassicGroup) -> GroupInfo {

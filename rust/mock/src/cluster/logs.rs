@@ -102,6 +102,12 @@ impl MockCluster {
         self.shared.state.lock().fetch_sessions.count(broker)
     }
 
+    /// The number of a broker's share sessions.
+    #[must_use]
+    pub fn share_sessions(&self, broker: i32) -> usize {
+        self.shared.state.lock().share_sessions.count(broker)
+    }
+
     fn append_values(
         &self,
         topic: &str,

@@ -1,6 +1,6 @@
 //! Groups: their members and committed offsets. No I/O and no clock: the time is an argument.
 //!
-//! A group is a classic group or a KIP-848 group; an empty group may change its kind. No timer fires:
+//! A group is a classic group, a KIP-848 group or a share group; an empty one may change between the first two kinds. No timer fires:
 //! [`Groups::advance`] handles passed deadlines, in their order and as of their own times, and runs before
 //! every other access to a group.
 //!
@@ -10,6 +10,7 @@ pub(crate) mod classic;
 pub(crate) mod consumer;
 pub(crate) mod consumer_protocol;
 mod offsets;
+pub(crate) mod share;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ use classic::ClassicGroup;
 use consumer::ConsumerGroup;
 pub use offsets::CommittedOffset;
 pub(crate) use offsets::Offsets;
+use share::ShareGroup;
 
 /// A group.
 #[derive(Debug)]
@@ -34,6 +36,7 @@ pub(crate) struct Group {
 pub(crate) enum Kind {
     Classic(Box<ClassicGroup>),
     Consumer(ConsumerGroup),
+    Share(ShareGroup),
 }
 
 /// The member that a request claims to come from.
@@ -62,28 +65,28 @@ impl Group {
     pub(crate) fn classic(&self) -> Option<&ClassicGroup> {
         match &self.kind {
             Kind::Classic(group) => Some(group),
-            Kind::Consumer(_) => None,
+            Kind::Consumer(_) | Kind::Share(_) => None,
         }
     }
 
     pub(crate) fn classic_mut(&mut self) -> Option<&mut ClassicGroup> {
         match &mut self.kind {
             Kind::Classic(group) => Some(group),
-            Kind::Consumer(_) => None,
+            Kind::Consumer(_) | Kind::Share(_) => None,
         }
     }
 
     pub(crate) fn consumer(&self) -> Option<&ConsumerGroup> {
         match &self.kind {
             Kind::Consumer(group) => Some(group),
-            Kind::Classic(_) => None,
+            Kind::Classic(_) | Kind::Share(_) => None,
         }
     }
 
     pub(crate) fn consumer_mut(&mut self) -> Option<&mut ConsumerGroup> {
         match &mut self.kind {
             Kind::Consumer(group) => Some(group),
-            Kind::Classic(_) => None,
+            Kind::Classic(_) | Kind::Share(_) => None,
         }
     }
 
@@ -103,11 +106,26 @@ impl Group {
         self.consumer_mut()
     }
 
+    pub(crate) fn share(&self) -> Option<&ShareGroup> {
+        match &self.kind {
+            Kind::Share(group) => Some(group),
+            Kind::Classic(_) | Kind::Consumer(_) => None,
+        }
+    }
+
+    pub(crate) fn share_mut(&mut self) -> Option<&mut ShareGroup> {
+        match &mut self.kind {
+            Kind::Share(group) => Some(group),
+            Kind::Classic(_) | Kind::Consumer(_) => None,
+        }
+    }
+
     /// The name of its state in Kafka.
     pub(crate) fn state(&self) -> &'static str {
         match &self.kind {
             Kind::Classic(group) => group.state().name(),
             Kind::Consumer(group) => group.state(),
+            Kind::Share(group) => group.state(),
         }
     }
 
@@ -116,6 +134,7 @@ impl Group {
         match &self.kind {
             Kind::Classic(_) => "classic",
             Kind::Consumer(_) => "consumer",
+            Kind::Share(_) => "share",
         }
     }
 
@@ -123,6 +142,7 @@ impl Group {
         match &self.kind {
             Kind::Classic(group) => group.protocol_type().unwrap_or_default(),
             Kind::Consumer(_) => "consumer",
+            Kind::Share(_) => "share",
         }
     }
 
@@ -130,6 +150,7 @@ impl Group {
         match &self.kind {
             Kind::Classic(group) => group.is_empty(),
             Kind::Consumer(group) => group.members().is_empty(),
+            Kind::Share(group) => group.members().is_empty(),
         }
     }
 
@@ -143,6 +164,7 @@ impl Group {
         match &mut self.kind {
             Kind::Classic(group) => group.check_commit(committer, now),
             Kind::Consumer(group) => group.check_offsets(committer, Some(version)),
+            Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
         }
     }
 
@@ -151,6 +173,7 @@ impl Group {
         match &self.kind {
             Kind::Classic(_) => Ok(()),
             Kind::Consumer(group) => group.check_offsets(committer, None),
+            Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
         }
     }
 
@@ -160,6 +183,7 @@ impl Group {
             Kind::Classic(group) if !group.is_empty() && group.protocol_type() != Some("consumer") => {
                 Err(ErrorCode::NonEmptyGroup)
             }
+            Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
             Kind::Classic(_) | Kind::Consumer(_) => Ok(()),
         }
     }
@@ -169,6 +193,7 @@ impl Group {
         match &self.kind {
             Kind::Classic(group) => group.subscribes_to(topic),
             Kind::Consumer(group) => group.subscribes_to(topic),
+            Kind::Share(group) => group.subscribes_to(topic),
         }
     }
 
@@ -177,6 +202,7 @@ impl Group {
         match &mut self.kind {
             Kind::Classic(group) => group.expire(member_id, now),
             Kind::Consumer(group) => group.expire(member_id),
+            Kind::Share(group) => group.expire(member_id),
         }
     }
 
@@ -185,6 +211,7 @@ impl Group {
         match &self.kind {
             Kind::Classic(group) => group.next_deadline(),
             Kind::Consumer(group) => group.next_deadline(),
+            Kind::Share(group) => group.next_deadline(),
         }
     }
 
@@ -192,6 +219,7 @@ impl Group {
         match &mut self.kind {
             Kind::Classic(group) => group.on_deadline(due),
             Kind::Consumer(group) => group.on_deadline(due),
+            Kind::Share(group) => group.on_deadline(due),
         }
     }
 }
@@ -238,6 +266,13 @@ impl Groups {
         self.groups.entry(id.to_owned()).or_insert_with(Group::new)
     }
 
+    /// Returns a share group, or `None` if a group of another kind has the id; creates it if necessary. Unlike other
+    /// groups, an empty group of another kind does not become a share group.
+    pub(crate) fn share_or_create(&mut self, id: &str) -> Option<&mut ShareGroup> {
+        let new = || Group { offsets: Offsets::default(), kind: Kind::Share(ShareGroup::default()) };
+        self.groups.entry(id.to_owned()).or_insert_with(new).share_mut()
+    }
+
     /// Handles a group's deadlines up to `now`; returns whether there were any.
     pub(crate) fn advance(&mut self, id: &str, now: Instant) -> bool {
         let mut changed = false;
@@ -272,6 +307,7 @@ impl Groups {
         match self.groups.get_mut(id).map(|group| &mut group.kind) {
             Some(Kind::Classic(group)) => group.reload(now),
             Some(Kind::Consumer(group)) => group.reload(config, now),
+            Some(Kind::Share(group)) => group.reload(&config.share, now),
             None => {}
         }
     }

@@ -49,6 +49,13 @@ impl PartitionLog {
         }
     }
 
+    /// The batches with offsets in a range.
+    pub(crate) fn batches_in(&self, offsets: Range<i64>) -> impl Iterator<Item = &StoredBatch> {
+        let from = self.entries.partition_point(|entry| entry.batch.last_offset < offsets.start);
+        let within = self.entries.range(from..).map(|entry| &entry.batch);
+        within.take_while(move |batch| batch.base_offset < offsets.end)
+    }
+
     /// Finds the first record at or after `timestamp`.
     pub(crate) fn find_timestamp(&self, timestamp: i64) -> Option<TimestampAndOffset> {
         let from = self.entries.partition_point(|entry| entry.max_timestamp_so_far < timestamp);

@@ -1,6 +1,6 @@
 //! The features of the cluster (KIP-584): the levels that it supports, and those that are finalized.
 //!
-//! Only `transaction.version` and `group.version` change what the mock does. It has neither share groups nor streams
+//! Only `transaction.version`, `group.version` and `share.version` change what the mock does. It has neither streams
 //! groups nor eligible leader replicas: those features are at level 0 until a test raises them.
 //! Invariant: a finalized level is supported.
 
@@ -13,6 +13,7 @@ use crate::config::{ApiLimit, MockConfig};
 
 pub(crate) const TRANSACTION_VERSION: &str = "transaction.version";
 pub(crate) const GROUP_VERSION: &str = "group.version";
+pub(crate) const SHARE_VERSION: &str = "share.version";
 const METADATA_VERSION: &str = "metadata.version";
 
 /// The features of Kafka 4.3 with their lowest and highest levels.
@@ -20,7 +21,7 @@ const SUPPORTED: [(&str, i16, i16); 6] = [
     ("eligible.leader.replicas.version", 0, 1),
     (GROUP_VERSION, 0, 1),
     (METADATA_VERSION, 7, 30),
-    ("share.version", 0, 1),
+    (SHARE_VERSION, 0, 1),
     ("streams.version", 0, 1),
     (TRANSACTION_VERSION, 0, 2),
 ];
@@ -56,10 +57,13 @@ pub(crate) struct Features {
 
 impl Features {
     pub(super) fn new(config: &MockConfig) -> Self {
-        let lacks_groups = config.api_limits.get(&ApiKey::ConsumerGroupHeartbeat) == Some(&ApiLimit::Absent);
+        let lacks = |api: ApiKey| config.api_limits.get(&api) == Some(&ApiLimit::Absent);
+        let lacks_groups = lacks(ApiKey::ConsumerGroupHeartbeat);
+        let lacks_share_groups = lacks(ApiKey::ShareGroupHeartbeat);
         let is_supported = |name: &str| match name {
             TRANSACTION_VERSION => config.transaction_version.is_some(),
             GROUP_VERSION => !lacks_groups,
+            SHARE_VERSION => !lacks_share_groups,
             _ => true,
         };
         let supported: Vec<_> = SUPPORTED.into_iter().filter(|(name, ..)| is_supported(name)).collect();
@@ -67,6 +71,9 @@ impl Features {
         features.set(METADATA_VERSION, 30);
         if !lacks_groups {
             features.set(GROUP_VERSION, 1);
+        }
+        if !lacks_share_groups {
+            features.set(SHARE_VERSION, 1);
         }
         features.set(TRANSACTION_VERSION, config.transaction_version.unwrap_or(0));
         features

@@ -10,6 +10,7 @@ impl ClusterState {
     pub(crate) fn broker_down(&mut self, id: i32) -> Result<(), ApiError> {
         self.node_mut(id)?.alive = false;
         self.fetch_sessions.close_all(id);
+        self.close_share_sessions(|session| session.broker == id);
         if self.controller == id {
             let next = self.alive().map(|node| node.id).next();
             self.set_controller(next.unwrap_or(NO_LEADER));

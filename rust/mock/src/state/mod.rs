@@ -16,6 +16,8 @@ mod leaders;
 mod log_directories;
 mod partition;
 mod reassignments;
+mod share_partitions;
+mod share_sessions;
 mod topics;
 mod transactions;
 mod users;
@@ -39,11 +41,13 @@ use delegation_tokens::DelegationTokens;
 pub(crate) use delegation_tokens::{DelegationToken, NewToken, Principal};
 pub(crate) use elections::Election;
 use features::Features;
-pub(crate) use features::{GROUP_VERSION, TRANSACTION_VERSION, UpgradeType};
+pub(crate) use features::{GROUP_VERSION, SHARE_VERSION, TRANSACTION_VERSION, UpgradeType};
 use fetch_sessions::FetchSessions;
 pub(crate) use fetch_sessions::{RequestedPartition, SessionLimits};
 pub(crate) use log_directories::LOG_DIRECTORIES;
 pub(crate) use partition::{NO_LEADER, Partition};
+pub(crate) use share_partitions::SharePartitions;
+pub(crate) use share_sessions::{ShareSessionRequest, ShareSessions};
 pub(crate) use topics::{NewTopic, Topic, validate_topic_name};
 pub(crate) use users::Upsertion;
 use users::Users;
@@ -93,6 +97,8 @@ pub(crate) struct ClusterState {
     pub(crate) tokens: DelegationTokens,
     pub(crate) groups: Groups,
     pub(crate) fetch_sessions: FetchSessions,
+    pub(crate) share_sessions: ShareSessions,
+    pub(crate) share_partitions: SharePartitions,
     pub(crate) acls: Acls,
     pub(crate) client_quotas: ClientQuotas,
     configs: Configs,
@@ -120,6 +126,8 @@ impl ClusterState {
         Self {
             groups: Groups::new(config.groups.clone()),
             fetch_sessions: FetchSessions::default(),
+            share_sessions: ShareSessions::default(),
+            share_partitions: SharePartitions::default(),
             acls: Acls::default(),
             client_quotas: ClientQuotas::default(),
             configs: Configs::default(),

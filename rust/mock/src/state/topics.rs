@@ -191,6 +191,7 @@ impl ClusterState {
         self.ids.remove(&topic.id);
         self.partition_count -= topic.partitions.len();
         self.groups.delete_topic(name);
+        self.share_partitions.delete_topic(topic.id);
         Ok(topic.id)
     }
 

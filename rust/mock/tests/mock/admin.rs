@@ -42,7 +42,8 @@ async fn api_versions_in_every_version() {
         assert_eq!(range(ApiKey::Produce), Some((0, 13)));
         // Unstable versions are not advertised.
         assert_eq!(range(ApiKey::InitProducerId), Some((0, 5)));
-        assert_eq!(range(ApiKey::ShareFetch), None);
+        assert_eq!(range(ApiKey::ShareFetch), Some((1, 2)));
+        assert_eq!(range(ApiKey::StreamsGroupHeartbeat), None);
     }
     is(raw.call(&ApiVersionsRequest::default(), 3).await.error_code, ErrorCode::InvalidRequest);
     let elsewhere = ApiVersionsRequest { node_id: 2, ..api_versions() };

@@ -107,7 +107,7 @@ async fn brokers_and_features_fail_with_or_without_a_change() {
         client_software_version: "1.0".to_owned(),
         ..Default::default()
     };
-    for (reaction, levels) in [(Reaction::Error(FAULT), 3), (Reaction::ErrorAfterHandling(FAULT), 2)] {
+    for (reaction, levels) in [(Reaction::Error(FAULT), 4), (Reaction::ErrorAfterHandling(FAULT), 3)] {
         cluster.inject(Fault::once(Match::api(UpdateFeaturesRequest::API), reaction));
         assert_eq!(ErrorCode::from(raw.call(&update, 2).await.error_code), FAULT);
         assert_eq!(raw.call(&client, 4).await.finalized_features.len(), levels);

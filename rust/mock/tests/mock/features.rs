@@ -75,14 +75,20 @@ async fn levels_are_finalized() {
     assert_eq!(level(&mut raw, "transaction.version").await, Some(2));
     assert_eq!(update(&mut raw, &[("transaction.version", 0, UNSAFE)]).await, (ErrorCode::None, None));
     assert_eq!(level(&mut raw, "transaction.version").await, None);
-    let all = [("transaction.version", 2, UPGRADE), ("share.version", 1, UPGRADE)];
+    let all = [("transaction.version", 2, UPGRADE), ("streams.version", 1, UPGRADE)];
     assert_eq!(update(&mut raw, &all).await, (ErrorCode::None, None));
     let after = versions(&mut raw, 4).await;
     let finalized: Vec<_> =
         after.finalized_features.iter().map(|f| (f.name.as_str(), f.max_version_level)).collect();
     assert_eq!(
         finalized,
-        [("group.version", 1), ("metadata.version", 30), ("share.version", 1), ("transaction.version", 2)]
+        [
+            ("group.version", 1),
+            ("metadata.version", 30),
+            ("share.version", 1),
+            ("streams.version", 1),
+            ("transaction.version", 2),
+        ]
     );
     assert!(after.finalized_features_epoch > before.finalized_features_epoch);
 }
@@ -111,8 +117,8 @@ async fn invalid_levels_change_nothing() {
             "Invalid update version 1 for feature share.version. The controller does not support the given upgrade type.",
         ),
         (
-            ("share.version", 1, SAFE),
-            "Invalid update version 1 for feature share.version. Can't downgrade to a newer version.",
+            ("streams.version", 1, SAFE),
+            "Invalid update version 1 for feature streams.version. Can't downgrade to a newer version.",
         ),
         (
             ("metadata.version", 29, SAFE),

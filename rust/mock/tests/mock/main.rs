@@ -25,5 +25,7 @@ mod other_configs;
 mod reassignments;
 mod replicas;
 mod scram_credentials;
+mod share_fetch;
+mod share_groups;
 mod support;
 mod transactions;

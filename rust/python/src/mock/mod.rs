@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use ottla_mock::{
     ApiError, ApiLimit, Fault, FaultId, GroupConfig, Match, MockCluster as Core, MockConfig, SaslConfig,
-    TopicSpec,
+    ShareGroupConfig, TopicSpec,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -50,7 +50,7 @@ fn to_config_error(py: Python<'_>, error: &ApiError) -> PyErr {
 #[pymethods]
 impl MockCluster {
     #[new]
-    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None, without=None, group_heartbeat_interval=0.2, group_session_timeout=45.0, group_initial_delay=0.01, transaction_version=2, transaction_max_timeout=900.0))]
+    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None, without=None, group_heartbeat_interval=0.2, group_session_timeout=45.0, group_initial_delay=0.01, share_lock_duration=30.0, transaction_version=2, transaction_max_timeout=900.0))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -65,6 +65,7 @@ impl MockCluster {
         group_heartbeat_interval: f64,
         group_session_timeout: f64,
         group_initial_delay: f64,
+        share_lock_duration: f64,
         transaction_version: Option<i16>,
         transaction_max_timeout: f64,
     ) -> PyResult<Self> {
@@ -84,9 +85,18 @@ impl MockCluster {
         };
         let session_lifetime =
             session_lifetime.map(|value| seconds("session_lifetime", value)).transpose()?;
+        let heartbeat_interval = seconds("group_heartbeat_interval", group_heartbeat_interval)?;
+        let session_timeout = seconds("group_session_timeout", group_session_timeout)?;
+        let share = ShareGroupConfig {
+            heartbeat_interval,
+            session_timeout,
+            record_lock_duration: seconds("share_lock_duration", share_lock_duration)?,
+            ..ShareGroupConfig::default()
+        };
         config.groups = GroupConfig {
-            consumer_heartbeat_interval: seconds("group_heartbeat_interval", group_heartbeat_interval)?,
-            consumer_session_timeout: seconds("group_session_timeout", group_session_timeout)?,
+            consumer_heartbeat_interval: heartbeat_interval,
+            consumer_session_timeout: session_timeout,
+            share,
             initial_rebalance_delay: seconds("group_initial_delay", group_initial_delay)?,
             ..GroupConfig::default()
         };

@@ -11,12 +11,13 @@ mod session;
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::fetch::{
     FetchRequest, FetchResponse, FetchableTopicResponse, LeaderIdAndEpoch, NodeEndpoint, PartitionData,
 };
 
+use super::corrupt::corrupted;
 use super::node_endpoints::NodeEndpoints;
 use super::{HandlerResult, Pending, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
@@ -103,7 +104,8 @@ fn read_all(
         read.respond_now |=
             data.error_code != 0 || data.diverging_epoch.epoch >= 0 || data.preferred_read_replica >= 0;
         if let Ok(name) = &name {
-            corrupt(context, name, &mut data);
+            data.records =
+                data.records.map(|records| corrupted(context, name, data.partition_index, records));
             set_current_leader(context, &mut read.node_endpoints, name, &mut data);
         }
         let bytes = data.records.as_ref().map_or(0, Bytes::len);
@@ -159,23 +161,4 @@ fn build_response(fetch: FetchContext, read: ReadResult, context: &mut RequestCo
         }
     }
     response
-}
-
-/// Flips the last bit of the first batch if a fault asks for it, once per response.
-fn corrupt(context: &mut RequestContext<'_>, topic: &str, data: &mut PartitionData) {
-    let matches = context.corrupt.is_some_and(|on| on.covers(topic, Some(data.partition_index)));
-    let Some(records) =
-        data.records.as_ref().filter(|records| matches && !context.corrupted && !records.is_empty())
-    else {
-        return;
-    };
-    let length =
-        records.get(8..12).and_then(|field| field.first_chunk()).map_or(0, |l| u32::from_be_bytes(*l));
-    let last = usize::try_from(length).unwrap_or(0) + 11;
-    let mut corrupted = BytesMut::from(&records[..]);
-    if let Some(byte) = corrupted.get_mut(last) {
-        *byte ^= 1;
-        context.corrupted = true;
-    }
-    data.records = Some(corrupted.freeze());
 }

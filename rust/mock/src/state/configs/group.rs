@@ -68,5 +68,30 @@ pub(super) fn overridden(config: &GroupConfig, values: &Values) -> GroupConfig {
     if let Some(interval) = millis("consumer.heartbeat.interval.ms") {
         config.consumer_heartbeat_interval = interval;
     }
+    if let Some(timeout) = millis("share.session.timeout.ms") {
+        config.share.session_timeout = timeout;
+    }
+    if let Some(interval) = millis("share.heartbeat.interval.ms") {
+        config.share.heartbeat_interval = interval;
+    }
+    if let Some(duration) = millis("share.record.lock.duration.ms") {
+        config.share.record_lock_duration = duration;
+    }
+    let text = |key: &str| values.get(key).map(|value| value.trim());
+    if let Some(limit) = text("share.delivery.count.limit").and_then(|limit| limit.parse().ok()) {
+        config.share.delivery_count_limit = limit;
+    }
+    if let Some(limit) = text("share.partition.max.record.locks").and_then(|limit| limit.parse().ok()) {
+        config.share.partition_max_record_locks = limit;
+    }
+    if let Some(reset) = text("share.auto.offset.reset") {
+        reset.clone_into(&mut config.share.auto_offset_reset);
+    }
+    if let Some(level) = text("share.isolation.level") {
+        config.share.read_committed = level == "read_committed";
+    }
+    if let Some(enabled) = text("share.renew.acknowledge.enable") {
+        config.share.renew_enabled = enabled.eq_ignore_ascii_case("true");
+    }
     config
 }

@@ -4,6 +4,7 @@ pub(crate) mod classic_member;
 pub(crate) mod configs;
 pub(crate) mod consumer_member;
 pub(crate) mod sasl_client;
+pub(crate) mod share_member;
 
 use std::time::Duration;
 
