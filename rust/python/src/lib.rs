@@ -54,6 +54,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<consumer::ConsumerCall>()?;
     module.add_class::<consumer::RebalanceChange>()?;
     module.add_class::<consumer::Record>()?;
+    module.add_class::<consumer::share::AsyncShareConsumerBase>()?;
+    module.add_class::<consumer::share::ShareConsumer>()?;
+    module.add_class::<consumer::share::ShareConsumerBase>()?;
     module.add_class::<client::events::Event>()?;
     module.add_class::<client::events::Events>()?;
     module.add_class::<logging::LogEvents>()?;

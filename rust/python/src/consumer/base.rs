@@ -97,7 +97,7 @@ impl ConsumerBase {
 }
 
 /// Converts topic names; refuses a single string, which would be a list of letters.
-fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
+pub(super) fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
     if topics.is_instance_of::<PyString>() {
         let message = format!("topics is the string {topics}: expected a list of topics");
         return Err(PyTypeError::new_err(message));

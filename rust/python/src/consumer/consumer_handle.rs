@@ -91,7 +91,7 @@ impl ConsumerHandle {
                 Some(known) if Arc::ptr_eq(&known.0, name) => known,
                 _ => last.insert((Arc::clone(name), PyString::intern(py, name))),
             };
-            Record::new(topic, set, entry, &self.deserializers).map_err(|error| {
+            Record::new(topic, set, entry, &self.deserializers, None).map_err(|error| {
                 // Ctrl-C, unlike an error of the record, does not occur again.
                 match error.is_instance_of::<PyException>(py) {
                     true => ConvertError::Record(error),
@@ -104,7 +104,7 @@ impl ConsumerHandle {
     /// Pops the next record, if there is one.
     pub(super) fn pop_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         self.core.pop_record(|set, entry| {
-            Record::new(&self.topic(py, &set.partition.0), set, entry, &self.deserializers)
+            Record::new(&self.topic(py, &set.partition.0), set, entry, &self.deserializers, None)
         })
     }
 

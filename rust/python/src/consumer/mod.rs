@@ -5,6 +5,7 @@
 //!   does in each step. The order of the steps is the core's.
 //! - `subscription_arg`: the argument of `subscribe`.
 //! - `consumer_handle`: the core's consumer and what Python adds to it.
+//! - `share`: the share consumers, which acquire records instead of partitions.
 //! - `record`, `deserializers`: records as objects; `partitions`: partitions and offsets.
 //! - `rebalance_listener`, `rebalance_change`: rebalances and their callbacks; `assignors`: custom ones.
 //! - `poll_guard`: one poll at a time; `commit_callbacks`: asynchronous commits.
@@ -22,6 +23,7 @@ mod poll_guard;
 mod rebalance_change;
 mod rebalance_listener;
 mod record;
+pub(crate) mod share;
 mod steps;
 mod subscription_arg;
 mod sync;

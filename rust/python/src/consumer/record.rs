@@ -25,6 +25,7 @@ use crate::convert::field_bytes::bytes_or_none;
 ///     value: bytes, or the result of ``value_deserializer``. Default: None, a tombstone.
 ///     headers: pairs of a name and a value. Default: none.
 ///     leader_epoch: the epoch of the leader that appended the record. Default: -1, unknown.
+///     delivery_count: how often a share group has delivered the record. Default: None.
 #[pyclass(frozen, get_all, generic, module = "ottla")]
 pub(crate) struct Record {
     /// The topic that the record was read from.
@@ -45,6 +46,9 @@ pub(crate) struct Record {
     headers: Py<PyTuple>,
     /// The epoch of the leader that appended the record (KIP-320); -1 if unknown.
     leader_epoch: i32,
+    /// How often a share group has delivered the record, 1 for the first time (KIP-932); None if it
+    /// was not read by a share consumer.
+    delivery_count: Option<i16>,
 }
 
 impl Record {
@@ -53,6 +57,7 @@ impl Record {
         set: &RecordSet,
         entry: &RecordEntry,
         deserializers: &Deserializers,
+        delivery_count: Option<i16>,
     ) -> PyResult<Py<Self>> {
         let py = topic.py();
         let headers = headers(py, set, entry)?;
@@ -74,12 +79,18 @@ impl Record {
             value,
             headers: headers.unbind(),
             leader_epoch: set.leader_epoch,
+            delivery_count,
         };
         Py::new(py, record)
     }
 }
 
 impl Record {
+    /// The topic, the partition and the offset.
+    pub(super) fn location<'py>(&'py self, py: Python<'py>) -> PyResult<(&'py str, i32, i64)> {
+        Ok((self.topic.bind(py).to_str()?, self.partition, self.offset))
+    }
+
     /// Returns the position to commit once the record is processed: the next offset, in its leader's epoch.
     pub(super) fn position_after(&self, py: Python<'_>) -> PyResult<(TopicPartition, CommittedOffset)> {
         let topic = self.topic.bind(py).to_str()?;
@@ -105,7 +116,7 @@ fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &RecordEntry) -> PyResu
 #[pymethods]
 impl Record {
     #[new]
-    #[pyo3(signature = (topic, partition, offset, *, timestamp=-1, timestamp_type=0, key=None, value=None, headers=None, leader_epoch=-1))]
+    #[pyo3(signature = (topic, partition, offset, *, timestamp=-1, timestamp_type=0, key=None, value=None, headers=None, leader_epoch=-1, delivery_count=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn py_new(
         py: Python<'_>,
@@ -118,6 +129,7 @@ impl Record {
         value: Option<Py<PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
         leader_epoch: i32,
+        delivery_count: Option<i16>,
     ) -> PyResult<Self> {
         let none = |object: Option<Py<PyAny>>| object.unwrap_or_else(|| py.None());
         let headers = match headers {
@@ -125,7 +137,18 @@ impl Record {
             None => PyTuple::empty(py),
         };
         let (key, value, headers) = (none(key), none(value), headers.unbind());
-        Ok(Self { topic, partition, offset, timestamp, timestamp_type, key, value, headers, leader_epoch })
+        Ok(Self {
+            topic,
+            partition,
+            offset,
+            timestamp,
+            timestamp_type,
+            key,
+            value,
+            headers,
+            leader_epoch,
+            delivery_count,
+        })
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -133,9 +156,21 @@ impl Record {
         let Ok(other) = other.cast::<Self>() else { return Ok(false) };
         let other = other.get();
         let same = |a: &Py<PyAny>, b: &Py<PyAny>| a.bind(py).eq(b.bind(py));
-        Ok((self.partition, self.offset, self.timestamp, self.timestamp_type, self.leader_epoch)
-            == (other.partition, other.offset, other.timestamp, other.timestamp_type, other.leader_epoch)
-            && self.topic.bind(py).as_any().eq(other.topic.bind(py))?
+        Ok((
+            self.partition,
+            self.offset,
+            self.timestamp,
+            self.timestamp_type,
+            self.leader_epoch,
+            self.delivery_count,
+        ) == (
+            other.partition,
+            other.offset,
+            other.timestamp,
+            other.timestamp_type,
+            other.leader_epoch,
+            other.delivery_count,
+        ) && self.topic.bind(py).as_any().eq(other.topic.bind(py))?
             && same(&self.key, &other.key)?
             && same(&self.value, &other.value)?
             && self.headers.bind(py).eq(other.headers.bind(py))?)
@@ -154,6 +189,7 @@ impl Record {
         fields.set_item("value", &self.value)?;
         fields.set_item("headers", &self.headers)?;
         fields.set_item("leader_epoch", self.leader_epoch)?;
+        fields.set_item("delivery_count", self.delivery_count)?;
         let make =
             py.import("functools")?.getattr("partial")?.call((py.get_type::<Self>(),), Some(&fields))?;
         Ok((make, (&self.topic, self.partition, self.offset)).into_pyobject(py)?.into_any())
@@ -161,8 +197,9 @@ impl Record {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let show = |object: &Py<PyAny>| object.bind(py).repr().map(|shown| shown.to_string());
+        let delivery_count = self.delivery_count.map(|count| format!(", delivery_count={count}"));
         Ok(format!(
-            "Record(topic={}, partition={}, offset={}, timestamp={}, timestamp_type={}, key={}, value={}, headers={}, leader_epoch={})",
+            "Record(topic={}, partition={}, offset={}, timestamp={}, timestamp_type={}, key={}, value={}, headers={}, leader_epoch={}{})",
             self.topic.bind(py).repr()?,
             self.partition,
             self.offset,
@@ -171,7 +208,8 @@ impl Record {
             show(&self.key)?,
             show(&self.value)?,
             self.headers.bind(py).repr()?,
-            self.leader_epoch
+            self.leader_epoch,
+            delivery_count.unwrap_or_default()
         ))
     }
 }

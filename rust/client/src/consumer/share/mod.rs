@@ -63,6 +63,8 @@ pub struct ShareConsumer {
     /// The records of the first buffered fetch.
     decoded: Mutex<Option<DecodedFetch>>,
     decompressor: Mutex<Decompressor>,
+    /// The time of the last wait for records.
+    polled_at: Mutex<Option<Instant>>,
     woken: AtomicBool,
     closing: AtomicBool,
     closed: AtomicBool,
@@ -99,6 +101,7 @@ impl ShareConsumer {
             fetcher: Mutex::default(),
             decoded: Mutex::default(),
             decompressor: Mutex::new(decompressor),
+            polled_at: Mutex::default(),
             woken: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             closed: AtomicBool::new(false),

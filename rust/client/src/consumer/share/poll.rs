@@ -16,6 +16,9 @@ use crate::error::{Error, Kind, Result};
 use crate::retry;
 use crate::topic_partition::TopicPartition;
 
+/// How often iteration looks for errors and rebalances while it has buffered records.
+const WAIT_INTERVAL: Duration = Duration::from_millis(100);
+
 /// A delivered record.
 #[derive(Debug, Clone)]
 pub struct ShareRecord {
@@ -98,10 +101,23 @@ impl ShareConsumer {
         Ok(())
     }
 
+    /// Whether buffered records may be delivered without a wait: the last one is recent.
+    #[must_use]
+    pub fn has_buffered_records(&self) -> bool {
+        let polled_at = *self.polled_at.lock();
+        let is_recent = polled_at.is_some_and(|polled| polled.elapsed() < WAIT_INTERVAL);
+        let is_woken = self.woken.load(Ordering::Acquire);
+        is_recent && !is_woken && {
+            let state = self.shared.state.lock();
+            state.errors.is_empty() && !state.buffered.is_empty()
+        }
+    }
+
     /// Waits until records are buffered, and returns true, or until the deadline. Cancel-safe.
     pub async fn wait_until_ready(&self, deadline: Instant) -> Result<bool> {
         let _in_poll = self.shared.group.get().map(crate::consumer::group::Group::enter_poll);
         let _polling = Polling(&self.shared);
+        *self.polled_at.lock() = Some(Instant::now());
         loop {
             let ready = self.shared.poll_wakeup.notified();
             tokio::pin!(ready);

@@ -1,0 +1,253 @@
+//! `ShareConsumer`: the share consumer for threads.
+
+use std::sync::Arc;
+
+use ottla_client::Error;
+use ottla_client::Kind;
+use ottla_client::consumer::ArrowLayout;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use tokio::time::Instant;
+
+use super::base::{ShareConsumerBase, repr};
+use super::handle::{ShareConsumerHandle, commit_results};
+use crate::client::client_arg::resolve_connected_client;
+use crate::consumer::blocking::deadline_after;
+use crate::consumer::deserializers::Deserializers;
+use crate::consumer::record::Record;
+use crate::convert::errors;
+use crate::convert::record_batch::RecordBatch;
+use crate::runtime::{runtime, wait_for};
+use crate::scan;
+
+/// A member of a share group (KIP-932): iterate over it or ``poll()`` it.
+///
+/// The members of a share group read the same partitions together: each acquires records, under a
+/// lock with a time limit, and acknowledges them one by one. So a group may have more members than
+/// partitions, and a record that fails is delivered again, to any member. Kafka 4.2 or newer.
+///
+/// With ``share_acknowledgement_mode="implicit"``, the default, the next poll, a commit or
+/// ``close`` accepts the records of the last poll. With ``"explicit"``, the application
+/// acknowledges each record before the next poll.
+///
+/// Use it in a ``with`` block, or ``close()`` it. A ``with`` block that ends with an exception,
+/// including Ctrl-C, releases the records that it has not acknowledged explicitly. One thread polls
+/// at a time; any thread may call ``wakeup``.
+///
+/// Args:
+///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata to
+///         share; the consumer opens its own connections.
+///     config: configuration by Kafka's dotted names; ``group.id`` is required. Keyword arguments
+///         are the same names with underscores and take precedence. See ``Client``.
+///     topics: topics to subscribe to, as with ``subscribe(topics)``. Default: none.
+///     key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
+///         keep the bytes. Default: keys stay bytes.
+///     value_deserializer: the same for values.
+///     timeout: seconds to find the cluster, as for ``Client``.
+///
+/// Raises:
+///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
+///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
+///     ConfigError: a key or a value is invalid, ``group.id`` is missing, or a client is combined
+///         with configuration.
+#[pyclass(frozen, generic, extends = ShareConsumerBase, module = "ottla")]
+pub(crate) struct ShareConsumer;
+
+fn base<'a>(this: &'a Bound<'_, ShareConsumer>) -> &'a ShareConsumerBase {
+    this.as_super().get()
+}
+
+fn handle<'a>(this: &'a Bound<'_, ShareConsumer>) -> PyResult<&'a Arc<ShareConsumerHandle>> {
+    base(this).handle()
+}
+
+/// Polls until `pop` returns something, or until the deadline.
+fn poll<T>(
+    this: &Bound<'_, ShareConsumer>,
+    deadline: Instant,
+    pop: impl Fn(&ShareConsumerHandle) -> PyResult<Option<T>>,
+) -> PyResult<Option<T>> {
+    let (py, handle) = (this.py(), handle(this)?);
+    let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
+    handle.invoke_callback(py)?;
+    let mut is_ready = wait_for(py, handle.begin_poll(deadline))?;
+    while is_ready {
+        if let Some(popped) = pop(handle)? {
+            return Ok(Some(popped));
+        }
+        is_ready = wait_for(py, handle.core.wait_until_ready(deadline))?;
+    }
+    Ok(None)
+}
+
+fn close(this: &Bound<'_, ShareConsumer>, timeout: f64, release: bool) -> PyResult<()> {
+    let (py, handle) = (this.py(), base(this).handle_even_if_closed()?);
+    if handle.poll_lock.is_held_by_this_thread() {
+        let message = "close() in a callback of the consumer: return first, or call wakeup()";
+        return Err(errors::raise(py, &Error::new(Kind::State, message)));
+    }
+    let timeout = handle.timeout(Some(timeout))?;
+    let closed = wait_for(py, handle.close(timeout, release));
+    closed.and(handle.invoke_callback(py))
+}
+
+#[pymethods]
+impl ShareConsumer {
+    #[new]
+    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, timeout=None, **kwargs))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn new(
+        py: Python<'_>,
+        bootstrap: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        topics: Option<&Bound<'_, PyAny>>,
+        key_deserializer: Option<&Bound<'_, PyAny>>,
+        value_deserializer: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
+        let (client, own_client) =
+            resolve_connected_client(py, "ShareConsumer", bootstrap, config, timeout, kwargs)?;
+        let handle = ShareConsumerHandle::new(client, own_client, deserializers);
+        let base = ShareConsumerBase::new(handle.map_err(|error| errors::raise(py, &error))?, topics)?;
+        Ok(PyClassInitializer::from(base).add_subclass(Self))
+    }
+
+    /// Acquire and return records as soon as there are any, or an empty list after the timeout.
+    ///
+    /// First the records of the last poll are acknowledged. Records whose lock was renewed are
+    /// returned again.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: 1.
+    ///     max_records: the maximum number of records. Default: ``max.poll.records``, 500.
+    ///
+    /// Raises:
+    ///     SerializationError: a record cannot be deserialized. It is released, unless
+    ///         ``acknowledge_offsets`` says otherwise before the next poll.
+    ///     StateError: there is no subscription, another thread polls, or records of the last poll
+    ///         are not acknowledged with ``share.acknowledgement.mode=explicit``.
+    ///     UnsupportedVersionError: the brokers have no share groups.
+    ///     WakeupError: ``wakeup()`` was called.
+    ///     ClosedError: the consumer was closed before or during the poll.
+    #[pyo3(signature = (timeout=1.0, max_records=None))]
+    fn poll<'py>(
+        this: &Bound<'py, Self>,
+        timeout: f64,
+        max_records: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = this.py();
+        let max_records = handle(this)?.max_records(max_records);
+        let records = poll(this, deadline_after(timeout)?, |handle| {
+            let records = handle.pop_records(py, max_records)?;
+            Ok((!records.is_empty()).then_some(records))
+        })?;
+        PyList::new(py, records.unwrap_or_default())
+    }
+
+    /// Acquire and return records as Arrow columns, or None after the timeout.
+    ///
+    /// First the records of the last poll are acknowledged.
+    ///
+    /// Args:
+    ///     timeout: seconds to wait. Default: 1.
+    ///     max_rows: the maximum number of rows.
+    ///     columns: the columns, in this order: any of ``key``, ``value``, ``topic``,
+    ///         ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
+    ///         Default: all but ``headers``. The column ``deliveryCount`` (int16) is always added
+    ///         as the last one: 1 for a record that is delivered for the first time.
+    ///     include_headers: whether to add ``headers`` to the default columns.
+    ///
+    /// Raises:
+    ///     ConfigError: a column does not exist or is listed twice.
+    ///     KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
+    #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
+    fn poll_arrow(
+        this: &Bound<'_, Self>,
+        timeout: f64,
+        max_rows: usize,
+        columns: Option<Vec<String>>,
+        include_headers: bool,
+    ) -> PyResult<Option<RecordBatch>> {
+        let py = this.py();
+        let columns = scan::columns(py, columns, include_headers)?;
+        let layout = ArrowLayout { columns, max_rows, ..ArrowLayout::default() };
+        poll(this, deadline_after(timeout)?, |handle| handle.pop_batch(py, &layout))
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
+        let (py, handle) = (this.py(), handle(this)?);
+        if handle.core.has_buffered_records() {
+            let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
+            let runtime = runtime()?;
+            let _entered = runtime.enter();
+            handle.core.begin_poll().map_err(|error| errors::raise(py, &error))?;
+            if let Some(record) = handle.pop_records(py, 1)?.pop() {
+                return Ok(Some(record));
+            }
+        }
+        let deadline = deadline_after(f64::MAX)?;
+        poll(this, deadline, |handle| Ok(handle.pop_records(py, 1)?.pop()))
+    }
+
+    /// Send the acknowledgements of delivered records, and wait for the results.
+    ///
+    /// With ``share.acknowledgement.mode=implicit`` it accepts the records of the last poll; with
+    /// ``explicit`` it sends what was acknowledged.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     The result by ``(topic, partition)``: None, or the ``KafkaError`` for which records of
+    ///     the partition were not acknowledged, or may not have been; those are delivered again.
+    #[pyo3(signature = (*, timeout=None))]
+    fn commit<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> PyResult<Bound<'py, PyDict>> {
+        let (py, handle) = (this.py(), handle(this)?);
+        let timeout = handle.timeout(timeout)?;
+        let results = wait_for(py, handle.core.commit(timeout))?;
+        handle.invoke_callback(py)?;
+        commit_results(py, results)
+    }
+
+    /// Acknowledge delivered records, as ``commit`` does, release the others, and leave the group.
+    ///
+    /// A poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
+    ///
+    /// Args:
+    ///     timeout: seconds for all of this. Default: 30.
+    ///
+    /// Raises:
+    ///     TimeoutError: a broker did not respond in time; the consumer is closed.
+    ///     StateError: a callback of this consumer called it.
+    #[pyo3(signature = (timeout=30.0))]
+    fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
+        close(this, timeout, false)
+    }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __exit__(
+        this: &Bound<'_, Self>,
+        kind: Option<&Bound<'_, PyAny>>,
+        _error: Option<&Bound<'_, PyAny>>,
+        _trace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if kind.is_none() {
+            return close(this, 30.0, false);
+        }
+        let closed = close(this, 30.0, true);
+        errors::prefer_block_error(this.py(), closed, |error| base(this)._closing_failed(error))
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> String {
+        repr("ShareConsumer", base(this))
+    }
+}
