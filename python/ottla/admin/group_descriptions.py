@@ -14,11 +14,13 @@ from ottla.admin.authorized_operations import operations_of
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
 from ottla.admin.items import Results, error_of
-from ottla.admin.member_assignment import decode_assignment
+from ottla.admin.member_assignment import decode_assignment, decode_subscription
 from ottla.admin.streams_groups import StreamsMember, StreamsTopology, member_of, topology_of
 from ottla.errors import KafkaError
 
 _GROUP_ID_NOT_FOUND, _UNSUPPORTED_VERSION = 69, 35
+# Whether a type of member uses the protocol of KIP-848.
+_UPGRADED = {0: False, 1: True}
 # Describes groups of each type, the newest first.
 _DESCRIBING = {
     "Consumer": "ConsumerGroupDescribe",
@@ -38,13 +40,17 @@ class MemberDescription:
         host: the address that it connects from.
         rack: its ``client.rack``, if it is known.
         epoch: its epoch; None in classic groups.
-        subscribed_topics: the topics that it names; empty in classic groups.
+        subscribed_topics: the topics that it names; empty in classic groups that are not stable,
+            and if they are encoded in a way that only its clients know.
         subscribed_pattern: the pattern that the brokers match for it, if any.
         assignment: its partitions; None in groups of Kafka Streams, and if they are encoded in a
             way that only its clients know.
         target_assignment: its partitions after the rebalance; None in groups of other types than
             ``Consumer``.
         streams: its process and its tasks in a group of Kafka Streams; None in others.
+        upgraded: whether it uses the protocol of KIP-848, in groups of the type ``Consumer``, which
+            may have members of the classic protocol too (KIP-1099); None in others, and before
+            Kafka 4.0.
     """
 
     member_id: str
@@ -58,6 +64,7 @@ class MemberDescription:
     assignment: list[TopicPartition] | None
     target_assignment: list[TopicPartition] | None
     streams: StreamsMember | None = None
+    upgraded: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def _member_of_classic(body: Body) -> MemberDescription:
         body["client_host"],
         None,
         None,
-        [],
+        decode_subscription(body["member_metadata"]),
         None,
         decode_assignment(body["member_assignment"]),
         None,
@@ -131,6 +138,7 @@ def _member(body: Body, group_type: str) -> MemberDescription:
         None if is_streams else _places(body["assignment"]),
         _places(body["target_assignment"]) if group_type == "Consumer" else None,
         member_of(body) if is_streams else None,
+        _UPGRADED.get(body.get("member_type", -1)),
     )
 
 
@@ -192,6 +200,20 @@ async def describe_groups(
         else result
         for group, result in results.items()
     }
+
+
+async def find_group(call: Call, group: str) -> GroupDescription | None:
+    """Describe a group; None if it does not exist.
+
+    Raises:
+        KafkaError: it cannot be described.
+    """
+    found = (await describe_groups(call, [group], authorized_operations=False))[group]
+    if not isinstance(found, KafkaError):
+        return found
+    if found.code != _GROUP_ID_NOT_FOUND:
+        raise found
+    return None
 
 
 def _not_found() -> KafkaError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from ottla.admin import Plan, PlannedChange
 from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
 from ottla.cli.parsing import add_partitions
 from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, place, report
@@ -23,21 +22,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Delete records; return the exit code."""
     with admin(arguments) as client:
         places = partitions_of(client, arguments.partitions)
-        first = offsets_at(client, places, "earliest")
         before = offsets_at(client, places, arguments.before)
-        changes = [
-            PlannedChange(
-                "delete",
-                place(each),
-                f"{before[each] - first[each]} offsets",
-                str(first[each]),
-                str(before[each]),
-            )
-            for each in places
-            if before[each] > first[each]
-        ]
-        if not confirm(arguments, Plan(changes)):
-            return 1 if changes else 0
-        wanted = {each: before[each] for each in places if before[each] > first[each]}
-        deleted = client.delete_records(wanted, errors="return")
-    return report(deleted, "deleted records:", lambda each: f"{place(each)} before {before[each]}")
+        plan = client.delete_records(before, dry_run=True)
+        if not confirm(arguments, plan):
+            return 1 if plan else 0
+        deleted = client.delete_records(before, errors="return")
+    return report(deleted, "deleted records:", lambda each: f"{place(each)} before {deleted[each]}")
