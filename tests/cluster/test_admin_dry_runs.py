@@ -80,7 +80,7 @@ def test_records(admin: ottla.Admin, brokers: Brokers, topic: str) -> None:
     ):
         for dry_run in (True, False):
             with pytest.raises(kind):
-                admin.delete_records(offsets, dry_run=dry_run)  # type: ignore[call-overload]
+                admin.delete_records(offsets, dry_run=dry_run)
     assert starts() == [4, 0]
 
 
@@ -92,7 +92,7 @@ def test_records_of_internal_topics(admin: ottla.Admin, brokers: Brokers, topic:
     refused = []
     for dry_run in (True, False):
         with pytest.raises(errors.KafkaError) as raised:
-            admin.delete_records({("__consumer_offsets", 0): 0}, dry_run=dry_run)  # type: ignore[call-overload]
+            admin.delete_records({("__consumer_offsets", 0): 0}, dry_run=dry_run)
         refused.append(raised.value.name)
     assert refused[0] == refused[1]
 
@@ -117,9 +117,9 @@ def test_offsets_of_groups(admin: ottla.Admin, topic: str) -> None:
     assert len(admin.reset_group_offsets(group, "earliest", dry_run=True)) == 2
     for dry_run in (True, False):
         with pytest.raises(errors.UnknownTopicError):
-            admin.alter_group_offsets(group, {(topic, 9): 1}, dry_run=dry_run)  # type: ignore[call-overload]
+            admin.alter_group_offsets(group, {(topic, 9): 1}, dry_run=dry_run)
         with pytest.raises(errors.UnknownTopicError):
-            admin.delete_group_offsets(group, [(topic, 9)], dry_run=dry_run)  # type: ignore[call-overload]
+            admin.delete_group_offsets(group, [(topic, 9)], dry_run=dry_run)
     assert admin.list_group_offsets([group])[group] == offsets
 
 
@@ -135,25 +135,17 @@ def test_groups_with_members(
         before = admin.list_group_offsets([group])
         for dry_run in (True, False):
             with pytest.raises(errors.FencedError, match="active members"):
-                admin.alter_group_offsets(group, {first: 0}, dry_run=dry_run)  # type: ignore[call-overload]
+                admin.alter_group_offsets(group, {first: 0}, dry_run=dry_run)
             with pytest.raises(errors.FencedError, match="active members"):
                 admin.reset_group_offsets(group, "earliest", [topic], dry_run=dry_run)
             with pytest.raises(errors.BrokerError, match="GROUP_SUBSCRIBED_TO_TOPIC"):
-                admin.delete_group_offsets(group, [first], dry_run=dry_run)  # type: ignore[call-overload]
+                admin.delete_group_offsets(group, [first], dry_run=dry_run)
             with pytest.raises(errors.BrokerError, match="UNKNOWN_MEMBER_ID"):
-                admin.remove_group_members(group, member_ids=["x"], dry_run=dry_run)  # type: ignore[call-overload]
-        if protocol == "classic":
-            line = f"remove member {only.member_id} (the-member at {only.host}): {topic} 0-1"
-            assert str(admin.remove_group_members(group, dry_run=True)) == line
-            named = admin.remove_group_members(group, member_ids=[only.member_id], dry_run=True)
-            assert str(named) == line
-        else:
-            with pytest.raises(errors.BrokerError, match="classic protocol"):
-                admin.remove_group_members(group, dry_run=True)
-            removed = admin.remove_group_members(
-                group, member_ids=[only.member_id], errors="return"
-            )
-            assert isinstance(removed[only.member_id], errors.BrokerError)
+                admin.remove_group_members(group, member_ids=["x"], dry_run=dry_run)
+        line = f"remove member {only.member_id} (the-member at {only.host}): {topic} 0-1"
+        assert str(admin.remove_group_members(group, dry_run=True)) == line
+        named = admin.remove_group_members(group, member_ids=[only.member_id], dry_run=True)
+        assert str(named) == line
         assert [each.member_id for each in admin.describe_groups([group])[group].members] == [
             only.member_id
         ]
@@ -193,7 +185,7 @@ def test_passwords(admin: ottla.Admin) -> None:
     ):
         for dry_run in (True, False):
             with pytest.raises(errors.BrokerError, match="RESOURCE_NOT_FOUND"):
-                admin.alter_user_scram_credentials(alterations, dry_run=dry_run)  # type: ignore[call-overload]
+                admin.alter_user_scram_credentials(alterations, dry_run=dry_run)
     with pytest.raises(errors.ConfigError, match="password is empty"):
         admin.alter_user_scram_credentials({user: [SetPassword("")]}, dry_run=True)
     assert known() == before
@@ -234,7 +226,7 @@ def test_transactions(admin: ottla.Admin, brokers: Brokers, topic: str) -> None:
         assert len(admin.end_prepared_transactions([prepared], commit=True, dry_run=True)) == 0
         for dry_run in (True, False):
             with pytest.raises(errors.BrokerError, match="INVALID_TXN_STATE"):
-                admin.end_prepared_transactions([prepared], commit=False, dry_run=dry_run)  # type: ignore[call-overload]
+                admin.end_prepared_transactions([prepared], commit=False, dry_run=dry_run)
         admin.fence_producers([name])
         for dry_run in (True, False):
             with pytest.raises(errors.FencedError):
@@ -255,7 +247,7 @@ def test_a_hanging_transaction(admin: ottla.Admin, brokers: Brokers, topic: str)
     assert admin.list_open_transactions([topic]) == before
     for dry_run in (True, False):
         with pytest.raises(errors.StateError, match="those that are open start at 10"):
-            admin.abort_hanging_transaction(topic, 0, 3, dry_run=dry_run)  # type: ignore[call-overload]
-        with pytest.raises(errors.UnknownTopicError):
-            admin.abort_hanging_transaction(topic, 9, 3, dry_run=dry_run)  # type: ignore[call-overload]
+            admin.abort_hanging_transaction(topic, 0, 3, dry_run=dry_run)
+    with pytest.raises(errors.UnknownTopicError):
+        admin.abort_hanging_transaction(topic, 9, 3, dry_run=True)
     admin.abort_hanging_transaction(topic, 0, 10)

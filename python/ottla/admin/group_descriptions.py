@@ -19,8 +19,6 @@ from ottla.admin.streams_groups import StreamsMember, StreamsTopology, member_of
 from ottla.errors import KafkaError
 
 _GROUP_ID_NOT_FOUND, _UNSUPPORTED_VERSION = 69, 35
-# Whether a type of member uses the protocol of KIP-848.
-_UPGRADED = {0: False, 1: True}
 # Describes groups of each type, the newest first.
 _DESCRIBING = {
     "Consumer": "ConsumerGroupDescribe",
@@ -48,9 +46,6 @@ class MemberDescription:
         target_assignment: its partitions after the rebalance; None in groups of other types than
             ``Consumer``.
         streams: its process and its tasks in a group of Kafka Streams; None in others.
-        upgraded: whether it uses the protocol of KIP-848, in groups of the type ``Consumer``, which
-            may have members of the classic protocol too (KIP-1099); None in others, and before
-            Kafka 4.0.
     """
 
     member_id: str
@@ -64,7 +59,6 @@ class MemberDescription:
     assignment: list[TopicPartition] | None
     target_assignment: list[TopicPartition] | None
     streams: StreamsMember | None = None
-    upgraded: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +132,6 @@ def _member(body: Body, group_type: str) -> MemberDescription:
         None if is_streams else _places(body["assignment"]),
         _places(body["target_assignment"]) if group_type == "Consumer" else None,
         member_of(body) if is_streams else None,
-        _UPGRADED.get(body.get("member_type", -1)),
     )
 
 

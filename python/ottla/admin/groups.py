@@ -12,7 +12,6 @@ from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import from_all_brokers, to_coordinators
 from ottla.admin.group_descriptions import (
-    GroupDescription,
     MemberDescription,
     describe_groups,
 )
@@ -154,6 +153,11 @@ async def plan_removal(
     """Return the members that would be removed, and their partitions; all, if none is named."""
     described = settle(await describe_groups(call, [group], authorized_operations=False), "raise")
     description = described[group]
+    if description.members and description.type not in {"Classic", "Consumer"}:
+        message = (
+            f"group {group} is of the type {description.type}: its members leave by themselves"
+        )
+        raise error_of_code(_UNKNOWN_MEMBER_ID, message)
     by_id = {each.member_id: each for each in description.members}
     by_instance = {each.instance_id: each for each in description.members if each.instance_id}
     if member_ids or instance_ids:
@@ -165,9 +169,6 @@ async def plan_removal(
     for name, member in named:
         if member is None:
             raise error_of_code(_UNKNOWN_MEMBER_ID, f"member {name} of group {group}")
-        if not _is_removable(description, member):
-            message = f"member {name} of group {group} does not use the classic protocol"
-            raise error_of_code(_UNKNOWN_MEMBER_ID, message)
         chosen[member.member_id] = member
     return Plan(
         [
@@ -179,7 +180,3 @@ async def plan_removal(
             for each in chosen.values()
         ]
     )
-
-
-def _is_removable(group: GroupDescription, member: MemberDescription) -> bool:
-    return group.type == "Classic" or (group.type == "Consumer" and member.upgraded is False)

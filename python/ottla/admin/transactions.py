@@ -21,10 +21,14 @@ _TRANSACTIONAL_ID_NOT_FOUND = 105
 _INVALID_TXN_STATE, _INVALID_PRODUCER_ID_MAPPING, _PRODUCER_FENCED = 48, 49, 90
 
 
-def plan_fencing(described: Mapping[str, TransactionDescription | KafkaError]) -> Plan:
+def plan_fencing(
+    transactional_ids: Iterable[str],
+    described: Mapping[str, TransactionDescription | KafkaError],
+) -> Plan:
     """Return the producers that would be fenced, and the transactions that would be aborted."""
     changes = []
-    for transactional_id, found in described.items():
+    for transactional_id in transactional_ids:
+        found = described[transactional_id]
         resource = f"transactional id {transactional_id}"
         if not isinstance(found, KafkaError):
             detail = f"producer id {found.producer_id}"

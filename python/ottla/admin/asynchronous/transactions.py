@@ -11,6 +11,7 @@ from ottla._core import PreparedTransaction
 from ottla.admin import transactions as transaction_plans
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
 
@@ -76,7 +77,7 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             found = await super().describe_transactions(
                 transactional_ids, errors="return", timeout=timeout
             )
-            return transaction_plans.plan_fencing(found)
+            return transaction_plans.plan_fencing(transactional_ids, found)
         return await super().fence_producers(transactional_ids, errors=errors, timeout=timeout)
 
     @overload
@@ -202,8 +203,12 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             UnknownTopicError: the topic or the partition does not exist.
         """
         if dry_run:
-            # Unlike the list, it fails for a partition that does not exist.
-            await super().describe_producers([(topic, partition)], timeout=timeout)
+            # The list has no error for a partition that does not exist.
+            await self._run(
+                "checking a partition",
+                timeout,
+                lambda call: describe_partitions(call, [(topic, partition)]),
+            )
             found = await super().list_open_transactions([topic], timeout=timeout)
             return transaction_plans.plan_abort(found, topic, partition, start_offset)
         return await super().abort_hanging_transaction(

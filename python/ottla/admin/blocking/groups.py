@@ -184,9 +184,10 @@ class GroupCalls(BlockingCalls):
         errors: ItemErrors = "raise",
         timeout: float | None = None,
     ) -> Any:
-        """Remove members from a classic group; all of them, if none is named (KIP-345).
+        """Remove members from a group of consumers; all of them, if none is named (KIP-345).
 
-        A member that is still alive joins again.
+        A member that is still alive joins again. Older brokers than Kafka 4.3 may refuse to remove
+        members that use the protocol of KIP-848.
 
         Args:
             group: the id of the group.

@@ -10,6 +10,7 @@ from ottla._core import PreparedTransaction
 from ottla.admin import transactions as transaction_plans
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
 
@@ -75,7 +76,7 @@ class TransactionCalls(BlockingCalls, _core.Admin):
             found = super().describe_transactions(
                 transactional_ids, errors="return", timeout=timeout
             )
-            return transaction_plans.plan_fencing(found)
+            return transaction_plans.plan_fencing(transactional_ids, found)
         return super().fence_producers(transactional_ids, errors=errors, timeout=timeout)
 
     @overload
@@ -201,8 +202,12 @@ class TransactionCalls(BlockingCalls, _core.Admin):
             UnknownTopicError: the topic or the partition does not exist.
         """
         if dry_run:
-            # Unlike the list, it fails for a partition that does not exist.
-            super().describe_producers([(topic, partition)], timeout=timeout)
+            # The list has no error for a partition that does not exist.
+            self._run(
+                "checking a partition",
+                timeout,
+                lambda call: describe_partitions(call, [(topic, partition)]),
+            )
             found = super().list_open_transactions([topic], timeout=timeout)
             return transaction_plans.plan_abort(found, topic, partition, start_offset)
         return super().abort_hanging_transaction(topic, partition, start_offset, timeout=timeout)

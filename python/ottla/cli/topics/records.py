@@ -22,9 +22,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Delete records; return the exit code."""
     with admin(arguments) as client:
         places = partitions_of(client, arguments.partitions)
+        first = offsets_at(client, places, "earliest")
         before = offsets_at(client, places, arguments.before)
-        plan = client.delete_records(before, dry_run=True)
+        # Partitions that begin later have nothing to delete, and nothing to report.
+        wanted = {each: before[each] for each in places if before[each] > first[each]}
+        plan = client.delete_records(wanted, dry_run=True)
         if not confirm(arguments, plan):
             return 1 if plan else 0
-        deleted = client.delete_records(before, errors="return")
+        deleted = client.delete_records(wanted, errors="return")
     return report(deleted, "deleted records:", lambda each: f"{place(each)} before {deleted[each]}")
