@@ -137,8 +137,11 @@ def check_member(admin: ottla.Admin, group: str, topic: str) -> None:
         admin.alter_share_group_offsets(group, {(topic, 0): 0}, dry_run=True)
     with pytest.raises(errors.BrokerError, match="NON_EMPTY_GROUP"):
         admin.delete_share_group_offsets(group, [topic], dry_run=True)
-    with pytest.raises(errors.BrokerError, match="is a share group"):
-        admin.alter_group_offsets(group, {(topic, 0): 0}, dry_run=True)
+    for dry_run in (True, False):
+        with pytest.raises(errors.BrokerError, match="GROUP_ID_NOT_FOUND"):
+            admin.alter_group_offsets(group, {(topic, 0): 0}, dry_run=dry_run)
+        with pytest.raises(errors.BrokerError, match="GROUP_ID_NOT_FOUND"):
+            admin.delete_group_offsets(group, [(topic, 0)], dry_run=dry_run)
 
 
 def test_a_group_of_consumers_has_no_share_offsets(
