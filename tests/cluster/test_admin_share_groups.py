@@ -133,6 +133,15 @@ def check_member(admin: ottla.Admin, group: str, topic: str) -> None:
     for error in (altered[topic, 0], deleted[topic]):
         assert isinstance(error, errors.BrokerError)
         assert error.name == "NON_EMPTY_GROUP"
+    with pytest.raises(errors.BrokerError, match="NON_EMPTY_GROUP"):
+        admin.alter_share_group_offsets(group, {(topic, 0): 0}, dry_run=True)
+    with pytest.raises(errors.BrokerError, match="NON_EMPTY_GROUP"):
+        admin.delete_share_group_offsets(group, [topic], dry_run=True)
+    for dry_run in (True, False):
+        with pytest.raises(errors.BrokerError, match="GROUP_ID_NOT_FOUND"):
+            admin.alter_group_offsets(group, {(topic, 0): 0}, dry_run=dry_run)
+        with pytest.raises(errors.BrokerError, match="GROUP_ID_NOT_FOUND"):
+            admin.delete_group_offsets(group, [(topic, 0)], dry_run=dry_run)
 
 
 def test_a_group_of_consumers_has_no_share_offsets(
@@ -141,9 +150,10 @@ def test_a_group_of_consumers_has_no_share_offsets(
     topic, group = kafka_topic(), new_group()
     admin.alter_group_offsets(group, {(topic, 0): 0})
     assert admin.list_share_group_offsets([group]) == {group: {}}
-    with pytest.raises(errors.BrokerError, match="is not a share group"):
-        admin.alter_share_group_offsets(group, {(topic, 0): 0})
-    with pytest.raises(errors.BrokerError, match="is not a share group"):
-        admin.delete_share_group_offsets(group, [topic])
+    for dry_run in (True, False):
+        with pytest.raises(errors.BrokerError, match="is not a share group"):
+            admin.alter_share_group_offsets(group, {(topic, 0): 0}, dry_run=dry_run)
+        with pytest.raises(errors.BrokerError, match="is not a share group"):
+            admin.delete_share_group_offsets(group, [topic], dry_run=dry_run)
     assert admin.list_group_offsets([group])[group][topic, 0].offset == 0
     admin.delete_groups([group])

@@ -116,7 +116,7 @@ def test_a_hanging_transaction_is_found_and_aborted(brokers: Brokers, admin: ott
     place = ("-t", topic, "-p", "1", "--start-offset", "1")
     asked = command("transactions", "abort", brokers.bootstrap, *place)
     assert asked.code == 1
-    assert "repeat with --yes" in asked.text
+    assert "repeat with --yes" in asked.err
     assert committed(brokers, topic, all_ended=False) == [b"before"]
     done = command("transactions", "abort", brokers.bootstrap, *place, "--yes")
     assert (done.code, done.err) == (0, "")

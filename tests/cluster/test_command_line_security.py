@@ -64,6 +64,10 @@ def test_users(brokers: Brokers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     file = tmp_path / "password"
     file.write_text("a secret\nrest")
     password = ("users", "set-password", "alice")
+    shown = run(brokers, *password, "--password-file", str(file), "--dry-run")
+    creation = "create password of alice: SCRAM-SHA-512 (none -> 4096 iterations)\n"
+    assert (shown.code, shown.text) == (0, creation)
+    assert "alice" not in run_well(brokers, "users", "list")
     text = run_well(brokers, *password, "--password-file", str(file), "--iterations", "8192")
     assert text == "set the password of alice (SCRAM-SHA-512)\n"
     monkeypatch.setattr("sys.stdin", io.StringIO("another\n"))
@@ -76,7 +80,8 @@ def test_users(brokers: Brokers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     wait_until(lambda: all(row in listed() for row in rows), lambda: "passwords are listed")
     delete = ("users", "delete-password", "alice")
     shown = run(brokers, *delete, "--mechanism", "SCRAM-SHA-256")
-    assert (shown.code, shown.text) == (1, "delete password of alice: SCRAM-SHA-256\n")
+    deletion = "delete password of alice: SCRAM-SHA-256 (4096 iterations -> none)\n"
+    assert (shown.code, shown.text) == (1, deletion)
     run_well(brokers, *delete, "--mechanism", "SCRAM-SHA-256", "--yes")
     wait_until(lambda: rows[0] not in listed(), lambda: "the password is gone")
     assert rows[1] in listed()

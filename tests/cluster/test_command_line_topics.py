@@ -115,7 +115,7 @@ def test_offsets_and_deleted_records(brokers: Brokers, topic: str) -> None:
 
     before = ("topics", "delete-records", topic, "--before", at)
     shown = run(brokers, *before)
-    assert (shown.code, shown.text) == (1, f"delete {topic}-0: 4 offsets (0 -> 4)\n")
+    assert (shown.code, shown.text) == (1, f"delete records of {topic}-0: at most 4 (0 -> 4)\n")
     assert run_well(brokers, *before, "--yes") == f"deleted records: {topic}-0 before 4\n"
     found = json.loads(run_well(brokers, "offsets", f"{topic}:0", "--json"))
     assert [each["earliest"] for each in found] == [4]

@@ -141,8 +141,9 @@ def test_abort_changes_nothing_without_yes(mock_cluster: MockCluster, topic: str
     where = mock_cluster.bootstrap
     with open_transaction(mock_cluster, topic) as producer:
         done = command("transactions", "abort", where, "--id", "billing-7")
-        assert done.code == 1
-        assert "would abort the transaction of billing-7" in done.text
+        assert (done.code, done.err) == (1, "ottla: nothing was changed; repeat with --yes\n")
+        assert done.text.startswith("fence transactional id billing-7: producer id ")
+        assert "aborts its transaction in orders 1 (epoch 0 -> a newer epoch)" in done.text
         producer.commit_transaction()
         done = command("transactions", "abort", where, "--id", "billing-7", "--yes")
         assert done.code == 1

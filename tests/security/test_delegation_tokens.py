@@ -61,6 +61,11 @@ def test_a_token_lives(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     before = time.time() * 1000
+    tokens = admin.describe_delegation_token()
+    plan = admin.create_delegation_token(renewers=["User:bob"], dry_run=True)
+    [line] = str(plan).splitlines()
+    assert line.startswith("create delegation token of the principal of this client: renewers")
+    assert admin.describe_delegation_token() == tokens
     token = admin.create_delegation_token(
         renewers=["User:bob", "User:carol"], max_lifetime=timedelta(hours=3)
     )
@@ -71,6 +76,20 @@ def test_a_token_lives(
     assert token.expiry_timestamp_ms <= token.max_timestamp_ms
     wait_until(lambda: described(admin, token) == [token], lambda: "the token is described")
     assert admin.describe_delegation_token(["User:nobody"]) == []
+    plans = [
+        admin.renew_delegation_token(token.hmac, dry_run=True),
+        admin.renew_delegation_token(token.hmac, period=timedelta(hours=1), dry_run=True),
+        admin.expire_delegation_token(token.hmac, dry_run=True),
+        admin.expire_delegation_token(token.hmac, period=timedelta(days=9), dry_run=True),
+    ]
+    assert [len(plan) for plan in plans] == [1] * 4
+    assert plans[2][0].after == "at once"
+    # No later than it expires for good.
+    assert plans[3][0].after == plans[3][0].before
+    for plan in plans:
+        assert token.token_id in str(plan)
+        assert token.password not in str(plan) + repr(plan)
+    assert described(admin, token) == [token]
     rows = admin.describe_delegation_token([ME])
     assert token in rows
     assert "hmac" not in rows.to_arrow().column_names
@@ -99,8 +118,11 @@ def test_a_token_lives(
 
     assert admin.expire_delegation_token(token.hmac) < later
     wait_until(lambda: described(admin, token) == [], lambda: "the token is gone")
-    with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_NOT_FOUND") as gone:
-        admin.renew_delegation_token(token.hmac)
+    for dry_run in (True, False):
+        with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_NOT_FOUND") as gone:
+            admin.renew_delegation_token(token.hmac, dry_run=dry_run)
+    with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_NOT_FOUND"):
+        admin.expire_delegation_token(token.hmac, dry_run=True)
     for text in (repr(token), str(token), repr(rows), str(gone.value), caplog.text):
         for secret in (token.password, token.hmac.hex(), repr(token.hmac)[2:-1]):
             assert secret not in text
@@ -129,3 +151,8 @@ def test_mistakes(admin: ottla.Admin, broker: SecuredKafka) -> None:
         pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"),
     ):
         nobody.create_delegation_token()
+    with (
+        ottla.Admin(broker.at("plaintext")) as nobody,
+        pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"),
+    ):
+        nobody.create_delegation_token(dry_run=True)

@@ -19,8 +19,11 @@ from ottla.admin.asynchronous.offsets import AsyncOffsetCalls
 from ottla.admin.asynchronous.quorum import AsyncQuorumCalls
 from ottla.admin.asynchronous.quotas import AsyncQuotaCalls
 from ottla.admin.asynchronous.reassignments import AsyncReassignmentCalls
+from ottla.admin.asynchronous.records import AsyncRecordCalls
 from ottla.admin.asynchronous.share_group_offsets import AsyncShareGroupOffsetCalls
+from ottla.admin.asynchronous.single_topics import AsyncSingleTopicCalls
 from ottla.admin.asynchronous.topics import AsyncTopicCalls
+from ottla.admin.asynchronous.transactions import AsyncTransactionCalls
 from ottla.admin.asynchronous.users import AsyncUserCalls
 from ottla.admin.blocking.acls import AclCalls
 from ottla.admin.blocking.cluster import ClusterCalls
@@ -35,13 +38,18 @@ from ottla.admin.blocking.offsets import OffsetCalls
 from ottla.admin.blocking.quorum import QuorumCalls
 from ottla.admin.blocking.quotas import QuotaCalls
 from ottla.admin.blocking.reassignments import ReassignmentCalls
+from ottla.admin.blocking.records import RecordCalls
 from ottla.admin.blocking.share_group_offsets import ShareGroupOffsetCalls
+from ottla.admin.blocking.single_topics import SingleTopicCalls
 from ottla.admin.blocking.topics import TopicCalls
+from ottla.admin.blocking.transactions import TransactionCalls
 from ottla.admin.blocking.users import UserCalls
 
 
 class Admin(
     TopicCalls,
+    SingleTopicCalls,
+    RecordCalls,
     ConfigCalls,
     ClusterCalls,
     LogDirCalls,
@@ -57,6 +65,7 @@ class Admin(
     UserCalls,
     QuotaCalls,
     DelegationTokenCalls,
+    TransactionCalls,
     _core.Admin,
 ):
     """A client that manages a cluster: topics, configurations, groups, ACLs, users and more.
@@ -82,6 +91,8 @@ class Admin(
 
 class AsyncAdmin(
     AsyncTopicCalls,
+    AsyncSingleTopicCalls,
+    AsyncRecordCalls,
     AsyncConfigCalls,
     AsyncClusterCalls,
     AsyncLogDirCalls,
@@ -97,6 +108,7 @@ class AsyncAdmin(
     AsyncUserCalls,
     AsyncQuotaCalls,
     AsyncDelegationTokenCalls,
+    AsyncTransactionCalls,
     _core.AsyncAdmin,
 ):
     """``Admin`` for asyncio.

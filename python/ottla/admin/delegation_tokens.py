@@ -6,18 +6,22 @@ Invariant: the HMAC, which is the password of a token, is in no ``repr``, error 
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
+from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Destination, Request, Response
 from ottla.admin.destinations import ask_controller, by_destination
 from ottla.admin.items import Results, error_of
+from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
 
 _DEFAULT = -1
 _AT_ONCE = -1
+_DELEGATION_TOKEN_NOT_FOUND, _DELEGATION_TOKEN_EXPIRED = 62, 66
 
 
 @dataclass(frozen=True)
@@ -86,19 +90,40 @@ def _token(body: Body, renewers: Iterable[str], suffix: str) -> DelegationToken:
     )
 
 
+def _creation(owner: str | None, renewers: list[str], max_lifetime: timedelta | None) -> Body:
+    body: Body = {
+        "renewers": list(map(_principal, renewers)),
+        "max_lifetime_ms": _milliseconds(max_lifetime, "max_lifetime", _DEFAULT),
+    }
+    if owner is not None:
+        body |= {f"owner_{name}": value for name, value in _principal(owner).items()}
+    return body
+
+
 async def create_delegation_token(
     call: Call, *, owner: str | None, renewers: Iterable[str], max_lifetime: timedelta | None
 ) -> DelegationToken:
     """Create a token."""
     allowed = list(renewers)
-    body: Body = {
-        "renewers": list(map(_principal, allowed)),
-        "max_lifetime_ms": _milliseconds(max_lifetime, "max_lifetime", _DEFAULT),
-    }
-    if owner is not None:
-        body |= {f"owner_{name}": value for name, value in _principal(owner).items()}
+    body = _creation(owner, allowed, max_lifetime)
     response = await ask_controller(call, Request("CreateDelegationToken", body))
     return _token(response, allowed, "_ms")
+
+
+async def plan_creation(
+    call: Call, *, owner: str | None, renewers: Iterable[str], max_lifetime: timedelta | None
+) -> Plan:
+    """Check that the brokers give tokens to this client, and return what one would be."""
+    allowed = list(renewers)
+    _creation(owner, allowed, max_lifetime)
+    await describe_delegation_token(call, None)
+    limit = "delegation.token.max.lifetime.ms of the brokers"
+    parts = [f"renewers {', '.join(allowed)}"] if allowed else []
+    parts.append(f"expires for good after {limit if max_lifetime is None else max_lifetime}")
+    if max_lifetime is not None:
+        parts.append(f"or {limit}, if that is less")
+    resource = f"delegation token of {owner or 'the principal of this client'}"
+    return Plan([PlannedChange("create", resource, ", ".join(parts))])
 
 
 async def renew_delegation_token(call: Call, hmac: bytes, period: timedelta | None) -> int:
@@ -142,3 +167,48 @@ async def describe_delegation_token(
     if isinstance(result, KafkaError):
         raise result
     return Table(DelegationToken, sorted(result, key=lambda each: each.token_id))
+
+
+async def plan_renewal(call: Call, hmac: bytes, period: timedelta | None) -> Plan:
+    """Return when a token expires before and after."""
+    milliseconds = _milliseconds(period, "period", _DEFAULT)
+    token = await _valid_token(call, hmac)
+    latest = token.max_timestamp_ms
+    if period is None:
+        default = "delegation.token.expiry.time.ms of the brokers"
+        return _new_expiry_plan("renew", token, f"{default} from now, at most {_time(latest)}")
+    return _new_expiry_plan("renew", token, _time(min(_now_ms() + milliseconds, latest)))
+
+
+async def plan_expiry(call: Call, hmac: bytes, period: timedelta | None) -> Plan:
+    """Return when a token expires before and after."""
+    milliseconds = _milliseconds(period, "period", _AT_ONCE)
+    token = await _valid_token(call, hmac)
+    if period is None:
+        return _new_expiry_plan("expire", token, "at once")
+    new = min(_now_ms() + milliseconds, token.max_timestamp_ms)
+    return _new_expiry_plan("expire", token, _time(new))
+
+
+def _new_expiry_plan(action: str, token: DelegationToken, after: str) -> Plan:
+    resource = f"delegation token {token.token_id}"
+    before = _time(token.expiry_timestamp_ms)
+    return Plan([PlannedChange(action, resource, f"of {token.owner}", before, after)])
+
+
+async def _valid_token(call: Call, hmac: bytes) -> DelegationToken:
+    for token in await describe_delegation_token(call, None):
+        if token.hmac == hmac:
+            if token.expiry_timestamp_ms < _now_ms():
+                raise error_of_code(_DELEGATION_TOKEN_EXPIRED, f"token {token.token_id}")
+            return token
+    raise error_of_code(_DELEGATION_TOKEN_NOT_FOUND)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _time(milliseconds: int) -> str:
+    at = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    return at.isoformat(timespec="seconds")

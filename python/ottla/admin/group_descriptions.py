@@ -14,7 +14,7 @@ from ottla.admin.authorized_operations import operations_of
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
 from ottla.admin.items import Results, error_of
-from ottla.admin.member_assignment import decode_assignment
+from ottla.admin.member_assignment import decode_assignment, decode_subscription
 from ottla.admin.streams_groups import StreamsMember, StreamsTopology, member_of, topology_of
 from ottla.errors import KafkaError
 
@@ -38,7 +38,8 @@ class MemberDescription:
         host: the address that it connects from.
         rack: its ``client.rack``, if it is known.
         epoch: its epoch; None in classic groups.
-        subscribed_topics: the topics that it names; empty in classic groups.
+        subscribed_topics: the topics that it names; empty in classic groups that are not stable,
+            and if they are encoded in a way that only its clients know.
         subscribed_pattern: the pattern that the brokers match for it, if any.
         assignment: its partitions; None in groups of Kafka Streams, and if they are encoded in a
             way that only its clients know.
@@ -102,7 +103,7 @@ def _member_of_classic(body: Body) -> MemberDescription:
         body["client_host"],
         None,
         None,
-        [],
+        decode_subscription(body["member_metadata"]),
         None,
         decode_assignment(body["member_assignment"]),
         None,
@@ -192,6 +193,20 @@ async def describe_groups(
         else result
         for group, result in results.items()
     }
+
+
+async def find_group(call: Call, group: str) -> GroupDescription | None:
+    """Describe a group; None if it does not exist.
+
+    Raises:
+        KafkaError: it cannot be described.
+    """
+    found = (await describe_groups(call, [group], authorized_operations=False))[group]
+    if not isinstance(found, KafkaError):
+        return found
+    if found.code != _GROUP_ID_NOT_FOUND:
+        raise found
+    return None
 
 
 def _not_found() -> KafkaError:

@@ -9,9 +9,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, to_coordinators
-from ottla.admin.items import Results, error_of, is_repeated, known, left_out
+from ottla.admin.group_descriptions import GroupDescription, find_group
+from ottla.admin.items import Results, error_of, is_repeated, known, left_out, settle
+from ottla.admin.offsets import offset_bounds, place_text
+from ottla.admin.partitions import describe_partitions
+from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import FencedError, KafkaError
 
 K = TypeVar("K", bound=Hashable)
@@ -20,6 +25,7 @@ K = TypeVar("K", bound=Hashable)
 _LAST_BY_NAME = 9
 _UNKNOWN_MEMBER_ID = 25
 _UNSUPPORTED_VERSION = 35
+_NON_EMPTY_GROUP, _GROUP_ID_NOT_FOUND, _GROUP_SUBSCRIBED_TO_TOPIC = 68, 69, 86
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,12 @@ class CommittedOffset:
     offset: int
     leader_epoch: int | None = None
     metadata: str = ""
+
+    def __str__(self) -> str:
+        """Return the offset, and what else is known."""
+        epoch = [] if self.leader_epoch is None else [f"leader epoch {self.leader_epoch}"]
+        extra = [*epoch, *([f"metadata {self.metadata!r}"] if self.metadata else [])]
+        return f"{self.offset} ({', '.join(extra)})" if extra else str(self.offset)
 
 
 async def list_group_offsets(
@@ -141,8 +153,10 @@ async def _change(
 
 
 def _fenced(group: str, partition: Body) -> FencedError | None:
-    if partition["error_code"] != _UNKNOWN_MEMBER_ID:
-        return None
+    return _has_members(group) if partition["error_code"] == _UNKNOWN_MEMBER_ID else None
+
+
+def _has_members(group: str) -> FencedError:
     error = FencedError(
         f"UNKNOWN_MEMBER_ID ({_UNKNOWN_MEMBER_ID}): the group has active members, and only "
         f"they may commit: stop the members of {group} first"
@@ -175,3 +189,78 @@ async def delete_group_offsets(
     wanted = list(partitions)
     body = {"group_id": group, "topics": _by_topic({place: {} for place in wanted})}
     return await _change(call, group, Request("OffsetDelete", body), wanted)
+
+
+async def check_no_members(call: Call, group: str) -> None:
+    """Check that offsets may be committed for a group from outside; a new one may get them.
+
+    Raises:
+        BrokerError: it is a share group.
+        FencedError: it has members.
+    """
+    found = await find_group(call, group)
+    if found and found.type == "Share":
+        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group} is a share group")
+    if found and found.members:
+        raise _has_members(group)
+
+
+async def plan_alterations(
+    call: Call, group: str, offsets: Mapping[TopicPartition, CommittedOffset]
+) -> Plan:
+    """Return the offsets before and after; those that a partition has, if it lacks the new one."""
+    await check_no_members(call, group)
+    committed = settle(await list_group_offsets(call, [group]), "raise")[group]
+    bounds = await offset_bounds(call, offsets)
+    return Plan(
+        [
+            PlannedChange(
+                "alter",
+                f"offset of group {group}",
+                place_text(place, after.offset, bounds[place]),
+                str(committed[place]) if place in committed else None,
+                str(after),
+            )
+            for place, after in offsets.items()
+            if committed.get(place) != after
+        ]
+    )
+
+
+async def plan_deletion(call: Call, group: str, partitions: Iterable[TopicPartition]) -> Plan:
+    """Return the committed offsets that would be deleted."""
+    wanted = list(partitions)
+    subscribed = _subscribed_topics(await find_group(call, group), group)
+    await describe_partitions(call, wanted)
+    for topic, partition in wanted:
+        if topic in subscribed:
+            raise error_of_code(
+                _GROUP_SUBSCRIBED_TO_TOPIC, f"group {group}", topic=topic, partition=partition
+            )
+    committed = settle(await list_group_offsets(call, [group]), "raise")[group]
+    return Plan(
+        [
+            PlannedChange(
+                "delete",
+                f"offset of group {group}",
+                f"{place[0]}-{place[1]}",
+                str(committed[place]),
+            )
+            for place in wanted
+            if place in committed
+        ]
+    )
+
+
+def _subscribed_topics(found: GroupDescription | None, group: str) -> set[str]:
+    """Return the topics whose offsets the coordinator does not delete."""
+    if found is None or found.type == "Share":
+        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group}")
+    if found.members and found.type == "Classic" and found.protocol_type != "consumer":
+        raise error_of_code(_NON_EMPTY_GROUP, f"group {group}")
+    # A member that subscribes by a pattern names no topics.
+    return {
+        topic
+        for member in found.members
+        for topic in (*member.subscribed_topics, *(each for each, _ in member.assignment or ()))
+    }

@@ -8,13 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import from_all_brokers, to_coordinators
-from ottla.admin.group_descriptions import describe_groups
+from ottla.admin.group_descriptions import (
+    MemberDescription,
+    describe_groups,
+)
 from ottla.admin.items import Results, error_of, settle
+from ottla.admin.partitions import partitions_text
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError, StateError
+
+_UNKNOWN_MEMBER_ID = 25
 
 
 @dataclass(frozen=True)
@@ -138,3 +145,38 @@ async def remove_members(
     if isinstance(result, KafkaError):
         raise result
     return result
+
+
+async def plan_removal(
+    call: Call, group: str, *, member_ids: Sequence[str], instance_ids: Sequence[str]
+) -> Plan:
+    """Return the members that would be removed, and their partitions; all, if none is named."""
+    described = settle(await describe_groups(call, [group], authorized_operations=False), "raise")
+    description = described[group]
+    if description.members and description.type not in {"Classic", "Consumer"}:
+        message = (
+            f"group {group} is of the type {description.type}: its members leave by themselves"
+        )
+        raise error_of_code(_UNKNOWN_MEMBER_ID, message)
+    by_id = {each.member_id: each for each in description.members}
+    by_instance = {each.instance_id: each for each in description.members if each.instance_id}
+    if member_ids or instance_ids:
+        named = [(each, by_instance.get(each)) for each in instance_ids]
+        named += [(each, by_id.get(each)) for each in member_ids]
+    else:
+        named = [(each.member_id, each) for each in description.members]
+    chosen: dict[str, MemberDescription] = {}
+    for name, member in named:
+        if member is None:
+            raise error_of_code(_UNKNOWN_MEMBER_ID, f"member {name} of group {group}")
+        chosen[member.member_id] = member
+    return Plan(
+        [
+            PlannedChange(
+                "remove",
+                f"member {each.instance_id or each.member_id} ({each.client_id} at {each.host})",
+                partitions_text(each.assignment or ()),
+            )
+            for each in chosen.values()
+        ]
+    )

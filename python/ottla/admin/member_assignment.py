@@ -1,6 +1,6 @@
-"""The assignment of a member of a classic group, as its leader encodes it.
+"""The subscription and the assignment of a member of a classic group, as the clients encode them.
 
-Invariant: bytes that are no assignment, as of groups of other clients, are None and no error.
+Invariant: bytes that are neither, as of groups of other clients, are no error.
 """
 
 from __future__ import annotations
@@ -32,3 +32,22 @@ def _partitions(data: memoryview) -> Iterator[TopicPartition]:
         for partition in struct.unpack_from(f">{count}i", data, at + 4):
             yield name.decode(), partition
         at += 4 + 4 * count
+
+
+def decode_subscription(data: bytes) -> list[str]:
+    """Return the topics of a subscription; none if it is not one."""
+    try:
+        return _topics(data) if data else []
+    except (struct.error, UnicodeDecodeError):
+        return []
+
+
+def _topics(data: bytes) -> list[str]:
+    _version, count = struct.unpack_from(">hi", data)
+    at, topics = 6, []
+    for _ in range(count):
+        (length,) = struct.unpack_from(">h", data, at)
+        (name,) = struct.unpack_from(f">{length}s", data, at + 2)
+        at += 2 + length
+        topics.append(name.decode())
+    return sorted(topics)

@@ -149,3 +149,16 @@ async def offset_bounds(
     first = settle(await list_offsets(call, dict.fromkeys(wanted, "earliest")), "raise")
     last = settle(await list_offsets(call, dict.fromkeys(wanted, "latest")), "raise")
     return {place: (first[place].offset or 0, last[place].offset or 0) for place in wanted}
+
+
+def place_text(place: TopicPartition, offset: int, bounds: tuple[int, int]) -> str:
+    """Return the name of a partition, for plans; with the offsets that it has if it lacks one.
+
+    Args:
+        place: the partition.
+        offset: the offset that it may lack.
+        bounds: its first offset, and the one after its last record.
+    """
+    low, high = bounds
+    text = f"{place[0]}-{place[1]}"
+    return text if low <= offset <= high else f"{text} (it has the offsets {low} to {high})"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ottla._core import error_of_code
 from ottla.admin.call import Call
-from ottla.admin.destinations import TopicPartition
+from ottla.admin.destinations import TopicPartition, partitions_by_topic
 from ottla.admin.items import settle
 from ottla.admin.topics import PartitionDescription, describe_topics
 
@@ -39,3 +39,19 @@ async def describe_partitions(
 def brokers_text(brokers: Iterable[int]) -> str:
     """Return the ids of brokers, for plans."""
     return ", ".join(map(str, brokers))
+
+
+def partitions_text(partitions: Iterable[TopicPartition]) -> str:
+    """Return partitions in short: ``orders 0-3,7 payments 0``."""
+    by_topic = partitions_by_topic(sorted(partitions))
+    return " ".join(f"{topic} {_numbers(numbers)}" for topic, numbers in by_topic.items())
+
+
+def _numbers(numbers: list[int]) -> str:
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

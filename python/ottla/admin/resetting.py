@@ -15,10 +15,11 @@ from ottla.admin.destinations import TopicPartition, metadata
 from ottla.admin.group_offsets import (
     CommittedOffset,
     alter_group_offsets,
+    check_no_members,
     list_group_offsets,
 )
 from ottla.admin.items import error_of, settle
-from ottla.admin.offsets import OffsetSpec, list_offsets, offset_bounds
+from ottla.admin.offsets import OffsetSpec, list_offsets, offset_bounds, place_text
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError
 
@@ -63,9 +64,7 @@ async def planned_offsets(
         low, high = bounds[place]
         wanted = _wanted(target, before, low, high, by_time.get(place))
         offset = min(max(wanted, low), high)
-        detail = f"{place[0]}-{place[1]}"
-        if offset != wanted:
-            detail += f" (it has the offsets {low} to {high})"
+        detail = place_text(place, wanted, bounds[place])
         if offset != before:
             offsets[place] = CommittedOffset(offset)
             shown = None if before is None else str(before)
@@ -82,6 +81,8 @@ async def reset_group_offsets(
     dry_run: bool,
 ) -> Plan:
     """Reset offsets, or plan to."""
+    if dry_run:
+        await check_no_members(call, group)
     offsets, plan = await planned_offsets(call, group, target, places)
     if offsets and not dry_run:
         settle(await alter_group_offsets(call, group, offsets), "raise")

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, to_coordinators
+from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.group_offsets import change_offsets
 from ottla.admin.items import Results, error_of, known, settle
-from ottla.admin.offsets import offset_bounds
+from ottla.admin.offsets import offset_bounds, place_text
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import KafkaError
 
-_UNKNOWN_TOPIC_OR_PARTITION = 3
+_UNKNOWN_TOPIC_OR_PARTITION, _NON_EMPTY_GROUP, _GROUP_ID_NOT_FOUND = 3, 68, 69
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,13 @@ async def alter_share_group_offsets(
 
 async def plan_alterations(call: Call, group: str, offsets: Mapping[TopicPartition, int]) -> Plan:
     """Return the offsets before and after; those that a partition has, if it lacks the new one."""
+    await _check(call, group)
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
     bounds = await offset_bounds(call, offsets)
     changes = []
     for place, offset in offsets.items():
         before = str(current[place].start_offset) if place in current else None
-        low, high = bounds[place]
-        detail = f"{place[0]}-{place[1]}"
-        if not low <= offset <= high:
-            detail += f" (it has the offsets {low} to {high})"
+        detail = place_text(place, offset, bounds[place])
         if before != str(offset):
             changes.append(PlannedChange("alter", f"group {group}", detail, before, str(offset)))
     return Plan(changes)
@@ -128,6 +127,8 @@ async def delete_share_group_offsets(
 
 async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
     """Return the offsets that would be deleted."""
+    if await _check(call, group) is None:
+        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group}")
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
     changes = []
     for topic in topics:
@@ -138,8 +139,22 @@ async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
             )
         changes += [
             PlannedChange(
-                "delete", f"group {group}", f"{topic}-{partition}", str(each.start_offset), "none"
+                "delete",
+                f"offset of group {group}",
+                f"{topic}-{partition}",
+                str(each.start_offset),
+                "none",
             )
             for (_, partition), each in found.items()
         ]
     return Plan(changes)
+
+
+async def _check(call: Call, group: str) -> GroupDescription | None:
+    """Return the group, or None, after the checks that its coordinator makes."""
+    found = await find_group(call, group)
+    if found and found.type != "Share":
+        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group} is not a share group")
+    if found and found.members:
+        raise error_of_code(_NON_EMPTY_GROUP, f"group {group}: stop its members first")
+    return found

@@ -1,4 +1,4 @@
-"""Topics: list, describe, create and delete them, add partitions and delete records.
+"""Topics: list, describe, create and delete them, and add partitions.
 
 Invariant: a topic whose creation or deletion may have taken effect has an error that says
 ``maybe_done``.
@@ -14,9 +14,6 @@ from ottla.admin.authorized_operations import operations_of
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,
-    TopicPartition,
-    by_destination,
-    leaders,
     metadata,
     to_controller,
 )
@@ -345,34 +342,3 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
 
     planned = settle(await until_final(call, wanted, attempt), "raise")
     return Plan(list(planned.values()))
-
-
-async def delete_records(
-    call: Call, offsets: Mapping[TopicPartition, int]
-) -> Results[TopicPartition, int]:
-    """Delete the records before offsets; return the new log start offsets."""
-
-    def build(partitions: list[TopicPartition]) -> Request:
-        topics: dict[str, list[Body]] = {}
-        for topic, partition in partitions:
-            entry = {"partition_index": partition, "offset": offsets[topic, partition]}
-            topics.setdefault(topic, []).append(entry)
-        bodies = [{"name": name, "partitions": entries} for name, entries in topics.items()]
-        return Request("DeleteRecords", {"topics": bodies, "timeout_ms": CONTROLLER_TIMEOUT_MS})
-
-    def read(response: Response, _: list[TopicPartition]) -> Results[TopicPartition, int]:
-        return {
-            (topic["name"], each["partition_index"]): error_of(
-                each, topic=topic["name"], partition=each["partition_index"]
-            )
-            or each["low_watermark"]
-            for topic in response.body["topics"]
-            for each in topic["partitions"]
-        }
-
-    async def find(
-        partitions: list[TopicPartition],
-    ) -> Mapping[TopicPartition, int | KafkaError]:
-        return await leaders(call, partitions)
-
-    return await by_destination(call, offsets, find, build, read, changes=True)

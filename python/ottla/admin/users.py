@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of
+from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 
 ScramMechanism: TypeAlias = Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -22,6 +24,7 @@ _MECHANISMS: dict[ScramMechanism, int] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2
 _HASHES = {1: "sha256", 2: "sha512"}
 _MIN_ITERATIONS, _MAX_ITERATIONS = 4_096, 16_384
 _SALT_BYTES = 24
+_RESOURCE_NOT_FOUND = 91
 
 
 @dataclass(frozen=True)
@@ -111,12 +114,16 @@ async def describe_users(
     return dict(sorted(result.items()))
 
 
-def _upsertion(user: str, change: SetPassword) -> Body:
+def _check(user: str, change: SetPassword) -> None:
     if not _MIN_ITERATIONS <= change.iterations <= _MAX_ITERATIONS:
         limits = f"{_MIN_ITERATIONS} to {_MAX_ITERATIONS}"
         raise ConfigError(f"user {user}: iterations is {change.iterations}: expected {limits}")
     if not change.password:
         raise ConfigError(f"user {user}: the password is empty")
+
+
+def _upsertion(user: str, change: SetPassword) -> Body:
+    _check(user, change)
     mechanism = _mechanism(change.mechanism)
     salt = secrets.token_bytes(_SALT_BYTES)
     salted = hashlib.pbkdf2_hmac(
@@ -166,3 +173,40 @@ async def alter_users(
         for (user, _), result in (await to_controller(call, turn, build, read)).items():
             results[user] = result
     return results
+
+
+async def plan_alterations(call: Call, alterations: Mapping[str, Iterable[UserAlteration]]) -> Plan:
+    """Return which passwords would be created, replaced and deleted, and their iterations."""
+    wanted = [(user, change) for user, changes in alterations.items() for change in changes]
+    for user, change in wanted:
+        _mechanism(change.mechanism)
+        if isinstance(change, SetPassword):
+            _check(user, change)
+    before: dict[tuple[str, str], int] = {}
+    described = await describe_users(call, alterations) if wanted else {}
+    for user, found in described.items():
+        if isinstance(found, KafkaError):
+            if found.code != _RESOURCE_NOT_FOUND:
+                raise found
+        else:
+            before |= {(user, each.mechanism): each.iterations for each in found}
+    changes = []
+    for user, change in wanted:
+        key = user, change.mechanism
+        present = _iterations(before.pop(key)) if key in before else None
+        if isinstance(change, SetPassword):
+            action, after = "replace" if present else "create", _iterations(change.iterations)
+            before[key] = change.iterations
+        elif present is None:
+            message = f"user {user} has no password for {change.mechanism}"
+            raise error_of_code(_RESOURCE_NOT_FOUND, message)
+        else:
+            action, after = "delete", None
+        changes.append(
+            PlannedChange(action, f"password of {user}", change.mechanism, present, after)
+        )
+    return Plan(changes)
+
+
+def _iterations(number: int) -> str:
+    return f"{number} iterations"

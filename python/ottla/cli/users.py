@@ -10,13 +10,15 @@ import getpass
 import sys
 from pathlib import Path
 
-from ottla.admin import DeletePassword, Plan, PlannedChange, ScramCredential, SetPassword
+from ottla.admin import DeletePassword, ScramCredential, SetPassword
 from ottla.cli.resources import (
     Subcommands,
+    add_dry_run,
     add_resource,
     add_subcommand,
     admin,
     confirm,
+    print_plan,
     report,
     show,
 )
@@ -62,6 +64,7 @@ def _add_set(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--iterations", type=int, default=4096, help="how often it is hashed (4096)"
     )
+    add_dry_run(parser, "only show whether it replaces another one")
 
 
 def _add_delete(subcommands: Subcommands) -> None:
@@ -99,8 +102,12 @@ def run_set(arguments: argparse.Namespace) -> int:
     """Set a password; return the exit code."""
     password = _password(arguments)
     secret = SetPassword(password, arguments.mechanism, arguments.iterations)
+    alterations = {arguments.name: [secret]}
     with admin(arguments) as client:
-        changed = client.alter_user_scram_credentials({arguments.name: [secret]}, errors="return")
+        if arguments.dry_run:
+            print_plan(client.alter_user_scram_credentials(alterations, dry_run=True))
+            return 0
+        changed = client.alter_user_scram_credentials(alterations, errors="return")
     return report(changed, "set the password of", of=f" ({arguments.mechanism})")
 
 
@@ -135,11 +142,8 @@ def run_delete(arguments: argparse.Namespace) -> int:
         ]
         if not mechanisms:
             raise ConfigError(f"user {arguments.name} has no {arguments.mechanism} password")
-        changes = [
-            PlannedChange("delete", f"password of {arguments.name}", each) for each in mechanisms
-        ]
-        if not confirm(arguments, Plan(changes)):
+        deletions = {arguments.name: [DeletePassword(each) for each in mechanisms]}
+        if not confirm(arguments, client.alter_user_scram_credentials(deletions, dry_run=True)):
             return 1
-        deletions = [DeletePassword(each) for each in mechanisms]
-        changed = client.alter_user_scram_credentials({arguments.name: deletions}, errors="return")
+        changed = client.alter_user_scram_credentials(deletions, errors="return")
     return report(changed, "deleted:", of=f" ({', '.join(mechanisms)})")

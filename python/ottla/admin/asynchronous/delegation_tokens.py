@@ -5,24 +5,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any, Literal, overload
 
 from ottla.admin import delegation_tokens
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.delegation_tokens import DelegationToken
+from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 
 
 class AsyncDelegationTokenCalls(AsynchronousCalls):
     """Creates, renews, expires and describes delegation tokens."""
 
+    @overload
     async def create_delegation_token(
         self,
         *,
+        dry_run: Literal[False] = False,
         owner: str | None = None,
         renewers: Iterable[str] = (),
         max_lifetime: timedelta | None = None,
         timeout: float | None = None,
-    ) -> DelegationToken:
+    ) -> DelegationToken: ...
+    @overload
+    async def create_delegation_token(
+        self,
+        *,
+        dry_run: Literal[True],
+        owner: str | None = None,
+        renewers: Iterable[str] = (),
+        max_lifetime: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def create_delegation_token(
+        self,
+        *,
+        dry_run: bool = False,
+        owner: str | None = None,
+        renewers: Iterable[str] = (),
+        max_lifetime: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> Any:
         """Create a delegation token (KIP-48): with it, a client logs in as its owner.
 
         Args:
@@ -32,10 +55,11 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
                 creates a token of another owner may not, unless it is among them.
             max_lifetime: after which time it expires for good. Default:
                 ``delegation.token.max.lifetime.ms`` of the brokers.
+            dry_run: whether to create nothing, and return a plan.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The token. Other brokers may learn of it a moment later.
+            The token. Other brokers may learn of it a moment later; for a dry run the plan.
 
         Raises:
             AuthorizationError: the principal may not create tokens of the owner.
@@ -44,6 +68,14 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: a principal or the lifetime is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        if dry_run:
+            return await self._run(
+                "checking a delegation token",
+                timeout,
+                lambda call: delegation_tokens.plan_creation(
+                    call, owner=owner, renewers=renewers, max_lifetime=max_lifetime
+                ),
+            )
         return await self._run(
             "creating a delegation token",
             timeout,
@@ -52,18 +84,44 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ),
         )
 
+    @overload
     async def renew_delegation_token(
-        self, hmac: bytes, *, period: timedelta | None = None, timeout: float | None = None
-    ) -> int:
+        self,
+        hmac: bytes,
+        *,
+        dry_run: Literal[False] = False,
+        period: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> int: ...
+    @overload
+    async def renew_delegation_token(
+        self,
+        hmac: bytes,
+        *,
+        dry_run: Literal[True],
+        period: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def renew_delegation_token(
+        self,
+        hmac: bytes,
+        *,
+        dry_run: bool = False,
+        period: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> Any:
         """Renew a delegation token.
 
         Args:
             hmac: the HMAC of the token.
             period: how long from now. Default: ``delegation.token.expiry.time.ms`` of the brokers.
+            dry_run: whether to change nothing, and return a plan: when it expires before and after,
+                never its HMAC. The token is looked up with ``describe_delegation_token``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            When it expires now, in ms since 1970; at most its ``max_timestamp_ms``.
+            When it expires now, in ms since 1970; at most its ``max_timestamp_ms``. For a dry run
+            the plan.
 
         Raises:
             AuthorizationError: the principal may not renew it.
@@ -71,24 +129,55 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        if dry_run:
+            return await self._run(
+                "checking a delegation token",
+                timeout,
+                lambda call: delegation_tokens.plan_renewal(call, hmac, period),
+            )
         return await self._run(
             "renewing a delegation token",
             timeout,
             lambda call: delegation_tokens.renew_delegation_token(call, hmac, period),
         )
 
+    @overload
     async def expire_delegation_token(
-        self, hmac: bytes, *, period: timedelta | None = None, timeout: float | None = None
-    ) -> int:
+        self,
+        hmac: bytes,
+        *,
+        dry_run: Literal[False] = False,
+        period: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> int: ...
+    @overload
+    async def expire_delegation_token(
+        self,
+        hmac: bytes,
+        *,
+        dry_run: Literal[True],
+        period: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def expire_delegation_token(
+        self,
+        hmac: bytes,
+        *,
+        dry_run: bool = False,
+        period: timedelta | None = None,
+        timeout: float | None = None,
+    ) -> Any:
         """Let a delegation token expire.
 
         Args:
             hmac: the HMAC of the token.
             period: how long from now. Default: at once; the brokers delete the token.
+            dry_run: whether to change nothing, and return a plan: when it expires before and after,
+                never its HMAC. The token is looked up with ``describe_delegation_token``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            When it expires, in ms since 1970.
+            When it expires, in ms since 1970; for a dry run the plan.
 
         Raises:
             AuthorizationError: the principal may not expire it.
@@ -97,6 +186,12 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: the period is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        if dry_run:
+            return await self._run(
+                "checking a delegation token",
+                timeout,
+                lambda call: delegation_tokens.plan_expiry(call, hmac, period),
+            )
         return await self._run(
             "expiring a delegation token",
             timeout,

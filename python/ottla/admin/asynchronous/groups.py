@@ -151,38 +151,73 @@ class AsyncGroupCalls(AsynchronousCalls):
             lambda call: group_operations.delete_groups(call, groups),
         )
 
+    @overload
     async def remove_group_members(
         self,
         group: str,
         *,
+        dry_run: Literal[False] = False,
         member_ids: Sequence[str] = (),
         instance_ids: Sequence[str] = (),
         reason: str | None = None,
         errors: ItemErrors = "raise",
         timeout: float | None = None,
-    ) -> dict[str, KafkaError | None]:
-        """Remove members from a classic group; all of them, if none is named (KIP-345).
+    ) -> dict[str, KafkaError | None]: ...
+    @overload
+    async def remove_group_members(
+        self,
+        group: str,
+        *,
+        dry_run: Literal[True],
+        member_ids: Sequence[str] = (),
+        instance_ids: Sequence[str] = (),
+        reason: str | None = None,
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def remove_group_members(
+        self,
+        group: str,
+        *,
+        dry_run: bool = False,
+        member_ids: Sequence[str] = (),
+        instance_ids: Sequence[str] = (),
+        reason: str | None = None,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Remove members from a group of consumers; all of them, if none is named (KIP-345).
 
-        A member that is still alive joins again.
+        A member that is still alive joins again. Older brokers than Kafka 4.3 may refuse to remove
+        members that use the protocol of KIP-848.
 
         Args:
             group: the id of the group.
             member_ids: members by id.
             instance_ids: static members by ``group.instance.id``.
             reason: a reason, which the coordinator logs (KIP-800).
+            dry_run: whether to change nothing, and return a plan: the members, their clients and
+                hosts, and their partitions.
             errors: what to do with the error of one member: ``"raise"`` the first one, or
                 ``"return"`` each.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            By member or instance id, None for success or the error.
+            By member or instance id, None for success or the error; for a dry run the plan.
 
         Raises:
             AuthorizationError: the principal may not read the group.
             BrokerError: the group or a member does not exist.
             TimeoutError: the coordinator did not respond in time.
         """
-        removed = await self._settle(
+        if dry_run:
+            return await self._run(
+                "checking members",
+                timeout,
+                lambda call: group_operations.plan_removal(
+                    call, group, member_ids=member_ids, instance_ids=instance_ids
+                ),
+            )
+        return await self._settle(
             "removing members",
             timeout,
             errors,
@@ -190,4 +225,3 @@ class AsyncGroupCalls(AsynchronousCalls):
                 call, group, member_ids=member_ids, instance_ids=instance_ids, reason=reason
             ),
         )
-        return dict(removed)

@@ -8,7 +8,6 @@ from typing import Any, Literal, overload
 
 from ottla.admin import topics
 from ottla.admin.calls import AsynchronousCalls
-from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -248,48 +247,4 @@ class AsyncTopicCalls(AsynchronousCalls):
             )
         return await self._settle(
             "deleting topics", timeout, errors, lambda call: topics.delete_topics(call, names, ids)
-        )
-
-    @overload
-    async def delete_records(
-        self,
-        offsets: Mapping[TopicPartition, int],
-        *,
-        errors: Literal["raise"] = "raise",
-        timeout: float | None = None,
-    ) -> dict[TopicPartition, int]: ...
-    @overload
-    async def delete_records(
-        self,
-        offsets: Mapping[TopicPartition, int],
-        *,
-        errors: Literal["return"],
-        timeout: float | None = None,
-    ) -> dict[TopicPartition, int | KafkaError]: ...
-    async def delete_records(
-        self,
-        offsets: Mapping[TopicPartition, int],
-        *,
-        errors: ItemErrors = "raise",
-        timeout: float | None = None,
-    ) -> Any:
-        """Delete the records before offsets.
-
-        Args:
-            offsets: the first offset to keep by ``(topic, partition)``; -1 keeps none.
-            errors: what to do with the error of one partition: ``"raise"`` the first one, or
-                ``"return"`` each in place of the offset.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Returns:
-            The first offset of each partition afterwards.
-
-        Raises:
-            AuthorizationError: the principal may not delete records of a topic.
-            BrokerError: a topic is compacted only, or an offset is behind the end.
-            TimeoutError: a leader did not respond in time.
-            UnknownTopicError: a partition does not exist.
-        """
-        return await self._settle(
-            "deleting records", timeout, errors, lambda call: topics.delete_records(call, offsets)
         )

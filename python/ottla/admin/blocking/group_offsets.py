@@ -72,25 +72,47 @@ class GroupOffsetCalls(BlockingCalls):
             ),
         )
 
+    @overload
     def alter_group_offsets(
         self,
         group: str,
         offsets: Mapping[TopicPartition, int | CommittedOffset],
         *,
+        dry_run: Literal[False] = False,
         errors: ItemErrors = "raise",
         timeout: float | None = None,
-    ) -> dict[TopicPartition, KafkaError | None]:
+    ) -> dict[TopicPartition, KafkaError | None]: ...
+    @overload
+    def alter_group_offsets(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int | CommittedOffset],
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    def alter_group_offsets(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int | CommittedOffset],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
         """Set the committed offsets of a group without members; creates the group if needed.
 
         Args:
             group: the id of the group.
             offsets: the offset of the next record to read, by ``(topic, partition)``.
+            dry_run: whether to change nothing, and return a plan, which names the offsets that the
+                partition has if the new one is not among them.
             errors: what to do with the error of one partition: ``"raise"`` the first one, or
                 ``"return"`` each.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            By ``(topic, partition)``, None for success or the error.
+            By ``(topic, partition)``, None for success or the error; for a dry run the plan.
 
         Raises:
             AuthorizationError: the principal may not commit for the group or a topic.
@@ -102,33 +124,59 @@ class GroupOffsetCalls(BlockingCalls):
             place: CommittedOffset(each) if isinstance(each, int) else each
             for place, each in offsets.items()
         }
-        altered = self._settle(
+        if dry_run:
+            return self._run(
+                "checking the offsets of a group",
+                timeout,
+                lambda call: group_offsets.plan_alterations(call, group, committed),
+            )
+        return self._settle(
             "altering the offsets of a group",
             timeout,
             errors,
             lambda call: group_offsets.alter_group_offsets(call, group, committed),
         )
-        return dict(altered)
 
+    @overload
     def delete_group_offsets(
         self,
         group: str,
         partitions: Iterable[TopicPartition],
         *,
+        dry_run: Literal[False] = False,
         errors: ItemErrors = "raise",
         timeout: float | None = None,
-    ) -> dict[TopicPartition, KafkaError | None]:
+    ) -> dict[TopicPartition, KafkaError | None]: ...
+    @overload
+    def delete_group_offsets(
+        self,
+        group: str,
+        partitions: Iterable[TopicPartition],
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    def delete_group_offsets(
+        self,
+        group: str,
+        partitions: Iterable[TopicPartition],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
         """Delete committed offsets of topics that no member subscribes to (KIP-496).
 
         Args:
             group: the id of the group.
             partitions: the partitions, as ``(topic, partition)``.
+            dry_run: whether to change nothing, and return a plan.
             errors: what to do with the error of one partition: ``"raise"`` the first one, or
                 ``"return"`` each.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            By ``(topic, partition)``, None for success or the error.
+            By ``(topic, partition)``, None for success or the error; for a dry run the plan.
 
         Raises:
             AuthorizationError: the principal may not delete from the group or read a topic.
@@ -136,13 +184,18 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
-        deleted = self._settle(
+        if dry_run:
+            return self._run(
+                "checking the offsets of a group",
+                timeout,
+                lambda call: group_offsets.plan_deletion(call, group, partitions),
+            )
+        return self._settle(
             "deleting offsets of a group",
             timeout,
             errors,
             lambda call: group_offsets.delete_group_offsets(call, group, partitions),
         )
-        return dict(deleted)
 
     def reset_group_offsets(
         self,

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 from ottla.admin import users as user_operations
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.plan import Plan
 from ottla.admin.users import ScramCredential, UserAlteration
 from ottla.errors import KafkaError
 
@@ -61,23 +62,43 @@ class UserCalls(BlockingCalls):
             lambda call: user_operations.describe_users(call, users),
         )
 
+    @overload
     def alter_user_scram_credentials(
         self,
         alterations: Mapping[str, Iterable[UserAlteration]],
         *,
+        dry_run: Literal[False] = False,
         errors: ItemErrors = "raise",
         timeout: float | None = None,
-    ) -> dict[str, KafkaError | None]:
+    ) -> dict[str, KafkaError | None]: ...
+    @overload
+    def alter_user_scram_credentials(
+        self,
+        alterations: Mapping[str, Iterable[UserAlteration]],
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    def alter_user_scram_credentials(
+        self,
+        alterations: Mapping[str, Iterable[UserAlteration]],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
         """Set and delete passwords (KIP-554). The brokers get salted hashes of them.
 
         Args:
             alterations: by user, ``SetPassword`` and ``DeletePassword``.
+            dry_run: whether to change nothing, and return a plan: which passwords would be created,
+                replaced and deleted, never a password.
             errors: what to do with the error of one user: ``"raise"`` the first one, or
                 ``"return"`` each.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            By user, None for success or the error.
+            By user, None for success or the error; for a dry run the plan.
 
         Raises:
             AuthorizationError: the principal may not alter the cluster.
@@ -86,10 +107,15 @@ class UserCalls(BlockingCalls):
             ConfigError: a mechanism or a number of iterations is invalid, or a password empty.
             TimeoutError: the controller did not respond in time.
         """
-        altered = self._settle(
+        if dry_run:
+            return self._run(
+                "checking users",
+                timeout,
+                lambda call: user_operations.plan_alterations(call, alterations),
+            )
+        return self._settle(
             "altering users",
             timeout,
             errors,
             lambda call: user_operations.alter_users(call, alterations),
         )
-        return dict(altered)

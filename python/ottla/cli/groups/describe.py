@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
-from collections.abc import Iterable
 
 from ottla.admin import GroupDescription, MemberDescription
+from ottla.admin.partitions import partitions_text
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show
 from ottla.cli.tables import Table
 
@@ -33,7 +32,7 @@ def _table(group: GroupDescription) -> Table:
             member.client_id,
             member.instance_id or "",
             member.host.lstrip("/"),
-            "" if member.assignment is None else ranges(member.assignment),
+            "" if member.assignment is None else partitions_text(member.assignment),
             _change(member),
         ]
         for member in group.members
@@ -55,22 +54,4 @@ def _change(member: MemberDescription) -> str:
     target = member.target_assignment
     if target is None or member.assignment is None or sorted(target) == sorted(member.assignment):
         return ""
-    return ranges(target) or "none"
-
-
-def ranges(partitions: Iterable[tuple[str, int]]) -> str:
-    """Return partitions in short: ``orders 0-3,7 payments 0``."""
-    by_topic: dict[str, list[int]] = defaultdict(list)
-    for topic, partition in sorted(partitions):
-        by_topic[topic].append(partition)
-    return " ".join(f"{topic} {_numbers(numbers)}" for topic, numbers in by_topic.items())
-
-
-def _numbers(numbers: list[int]) -> str:
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+    return partitions_text(target) or "none"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from ottla.admin import MemberDescription, Plan, PlannedChange
-from ottla.cli.groups.describe import ranges
 from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, report
 from ottla.errors import ConfigError
 
@@ -34,36 +32,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.all == bool(arguments.member or arguments.instance):
         raise ConfigError("name the members with --member or --instance, or give --all")
     with admin(arguments) as client:
-        group = client.describe_groups([arguments.name])[arguments.name]
-        chosen = [each for each in group.members if _is_chosen(each, arguments)]
-        missing = {*arguments.member, *arguments.instance} - {
-            name for each in chosen for name in (each.member_id, each.instance_id)
-        }
-        if missing:
-            raise ConfigError(f"group {arguments.name} has no member {', '.join(sorted(missing))}")
-        changes = [
-            PlannedChange("remove", f"member {_name(each)}", ranges(each.assignment or ()))
-            for each in chosen
-        ]
-        if not confirm(arguments, Plan(changes)):
-            return 1 if changes else 0
+        plan = client.remove_group_members(
+            arguments.name,
+            member_ids=arguments.member,
+            instance_ids=arguments.instance,
+            dry_run=True,
+        )
+        if not confirm(arguments, plan):
+            return 1 if plan else 0
         removed = client.remove_group_members(
             arguments.name,
-            member_ids=[each.member_id for each in chosen if each.instance_id is None],
-            instance_ids=[each.instance_id for each in chosen if each.instance_id is not None],
+            member_ids=arguments.member,
+            instance_ids=arguments.instance,
             reason=arguments.reason,
             errors="return",
         )
     return report(removed, "removed member")
-
-
-def _is_chosen(member: MemberDescription, arguments: argparse.Namespace) -> bool:
-    return (
-        arguments.all
-        or member.member_id in arguments.member
-        or member.instance_id in arguments.instance
-    )
-
-
-def _name(member: MemberDescription) -> str:
-    return f"{member.instance_id or member.member_id} ({member.client_id} at {member.host})"

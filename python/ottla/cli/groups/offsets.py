@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ottla.admin import CommittedOffset, Plan, PlannedChange
+from ottla.admin import CommittedOffset
 from ottla.cli.parsing import add_partitions, parse_partition
 from ottla.cli.resources import (
     Subcommands,
@@ -82,15 +82,8 @@ def run_delete(arguments: argparse.Namespace) -> int:
             raise ConfigError(
                 f"group {arguments.name} has committed none of these: nothing changed"
             )
-        changes = [
-            PlannedChange(
-                "delete",
-                f"offset of group {arguments.name}",
-                f"{place(each)} at {committed[each].offset}",
-            )
-            for each in chosen
-        ]
-        if not confirm(arguments, Plan(changes)):
+        plan = client.delete_group_offsets(arguments.name, chosen, dry_run=True)
+        if not confirm(arguments, plan):
             return 1
         deleted = client.delete_group_offsets(arguments.name, chosen, errors="return")
     return report(deleted, "deleted the offset of", place)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ottla import Admin
-from ottla.admin import Plan, PlannedChange, Shift
+from ottla.admin import Shift
 from ottla.admin.resetting import ResetTarget
 from ottla.cli.offset_specs import parse_spec
 from ottla.cli.parsing import parse_duration, parse_partition
@@ -93,20 +93,14 @@ def _import(client: Admin, arguments: argparse.Namespace) -> int:
     if arguments.topic:
         raise ConfigError("-t and --from-file exclude each other: the file names the partitions")
     found = client.list_group_offsets([arguments.name])[arguments.name]
-    before = {each: found[each].offset if each in found else None for each in wanted}
-    changed = {each: offset for each, offset in wanted.items() if before[each] != offset}
-    changes = [
-        PlannedChange(
-            "reset",
-            f"group {arguments.name}",
-            place(each),
-            None if before[each] is None else str(before[each]),
-            str(offset),
-        )
-        for each, offset in changed.items()
-    ]
-    if not confirm(arguments, Plan(changes)):
-        return 1 if changes else 0
+    changed = {
+        each: offset
+        for each, offset in wanted.items()
+        if each not in found or found[each].offset != offset
+    }
+    plan = client.alter_group_offsets(arguments.name, changed, dry_run=True)
+    if not confirm(arguments, plan):
+        return 1 if plan else 0
     altered = client.alter_group_offsets(arguments.name, changed, errors="return")
     return report(altered, "reset", place)
 

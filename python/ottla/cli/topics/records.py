@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from ottla.admin import Plan, PlannedChange
 from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
 from ottla.cli.parsing import add_partitions
 from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, place, report
@@ -25,19 +24,10 @@ def run(arguments: argparse.Namespace) -> int:
         places = partitions_of(client, arguments.partitions)
         first = offsets_at(client, places, "earliest")
         before = offsets_at(client, places, arguments.before)
-        changes = [
-            PlannedChange(
-                "delete",
-                place(each),
-                f"{before[each] - first[each]} offsets",
-                str(first[each]),
-                str(before[each]),
-            )
-            for each in places
-            if before[each] > first[each]
-        ]
-        if not confirm(arguments, Plan(changes)):
-            return 1 if changes else 0
+        # Partitions that begin later have nothing to delete, and nothing to report.
         wanted = {each: before[each] for each in places if before[each] > first[each]}
+        plan = client.delete_records(wanted, dry_run=True)
+        if not confirm(arguments, plan):
+            return 1 if plan else 0
         deleted = client.delete_records(wanted, errors="return")
-    return report(deleted, "deleted records:", lambda each: f"{place(each)} before {before[each]}")
+    return report(deleted, "deleted records:", lambda each: f"{place(each)} before {deleted[each]}")

@@ -9,8 +9,10 @@ import argparse
 
 from ottla import Admin
 from ottla.cli.options import add_cluster, connect
+from ottla.cli.resources import confirm, place
 from ottla.cli.transactions.describe import open_seconds
-from ottla.doctor.text import counted, duration
+from ottla.doctor.text import duration
+from ottla.doctor.tree import clean
 from ottla.errors import ConfigError, StateError
 
 
@@ -46,50 +48,32 @@ def run(arguments: argparse.Namespace) -> int:
     with connect(arguments) as client:
         admin = Admin(client)
         if arguments.id is not None:
-            return _abort_id(admin, arguments.id, yes=arguments.yes)
-        place = arguments.topic, arguments.partition, arguments.start_offset
-        return _abort_hanging(admin, *place, yes=arguments.yes)
+            return _abort_id(admin, arguments)
+        return _abort_hanging(admin, arguments)
 
 
-def _abort_id(admin: Admin, transactional_id: str, *, yes: bool) -> int:
-    described = admin.describe_transactions([transactional_id])[transactional_id]
+def _abort_id(admin: Admin, arguments: argparse.Namespace) -> int:
+    name = arguments.id
+    described = admin.describe_transactions([name])[name]
     if described.state != "Ongoing":
         raise StateError(
-            f"transactional id {transactional_id} has no open transaction: its state is "
+            f"transactional id {name} has no open transaction: its state is "
             f"{described.state}, and nothing was changed"
         )
-    age = duration(open_seconds(described.start_time) or 0.0)
-    what = (
-        f"the transaction of {transactional_id} (producer id {described.producer_id}, open for "
-        f"{age}, {counted(len(described.partitions), 'partition')})"
-    )
-    if not yes:
-        print(f"would abort {what} and fence its producer; repeat with --yes")
+    if not confirm(arguments, admin.fence_producers([name], dry_run=True)):
         return 1
-    admin.fence_producers([transactional_id])
-    print(f"aborted {what} and fenced its producer")
+    admin.fence_producers([name])
+    age = duration(open_seconds(described.start_time) or 0.0)
+    print(clean(f"aborted the transaction of {name}, open for {age}, and fenced its producer"))
     return 0
 
 
-def _abort_hanging(
-    admin: Admin, topic: str, partition: int, start_offset: int, *, yes: bool
-) -> int:
-    found = next(
-        (
-            each
-            for each in admin.list_open_transactions([topic])
-            if (each.partition, each.start_offset) == (partition, start_offset)
-        ),
-        None,
-    )
-    where = f"{topic}-{partition} at offset {start_offset}"
-    if found is None:
-        raise StateError(f"no open transaction starts in {where}: nothing was changed")
-    what = f"the hanging transaction of producer id {found.producer_id} in {where}"
-    if found.is_hanging and not yes:
-        print(f"would abort {what}; repeat with --yes")
+def _abort_hanging(admin: Admin, arguments: argparse.Namespace) -> int:
+    topic, partition, start_offset = arguments.topic, arguments.partition, arguments.start_offset
+    plan = admin.abort_hanging_transaction(topic, partition, start_offset, dry_run=True)
+    if not confirm(arguments, plan):
         return 1
-    # Refuses a transaction that does not hang.
     admin.abort_hanging_transaction(topic, partition, start_offset)
-    print(f"aborted {what}")
+    where = f"{place((topic, partition))} at offset {start_offset}"
+    print(clean(f"aborted the hanging transaction in {where}"))
     return 0

@@ -1,0 +1,109 @@
+# Made by tools/async_admin.py from ../blocking/single_topics.py: change that file.
+"""Calls about one topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, overload
+
+from ottla import _core
+from ottla.admin import topics
+from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.plan import Plan
+from ottla.admin.topics import NewTopic
+
+
+class AsyncSingleTopicCalls(AsynchronousCalls, _core.AsyncAdmin):
+    """Creates and deletes one topic."""
+
+    @overload
+    async def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication: int | None = None,
+        configs: Mapping[str, str] | None = None,
+        *,
+        dry_run: Literal[False] = False,
+        timeout: float | None = None,
+    ) -> None: ...
+    @overload
+    async def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication: int | None = None,
+        configs: Mapping[str, str] | None = None,
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication: int | None = None,
+        configs: Mapping[str, str] | None = None,
+        *,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Create a topic, and wait until all its partitions have leaders.
+
+        Args:
+            name: the topic's name.
+            partitions: the number of partitions. Default: the cluster's ``num.partitions``.
+            replication: the number of replicas. Default: the cluster's
+                ``default.replication.factor``.
+            configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
+            dry_run: whether to let the controller check it only, and return a plan.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not create the topic.
+            ConfigError: the number of partitions or replicas, or the configuration, is invalid.
+            TimeoutError: the topic was not created, or has no leaders, in time.
+            TopicExistsError: the topic exists; with ``maybe_done``, this call may have created it.
+        """
+        if dry_run:
+            new_topic = NewTopic(name, partitions, replication, configs=configs or {})
+            return await self._run(
+                "checking a topic", timeout, lambda call: topics.plan_topics(call, [new_topic])
+            )
+        return await super().create_topic(name, partitions, replication, configs, timeout=timeout)
+
+    @overload
+    async def delete_topic(
+        self, name: str, *, dry_run: Literal[False] = False, timeout: float | None = None
+    ) -> None: ...
+    @overload
+    async def delete_topic(
+        self, name: str, *, dry_run: Literal[True], timeout: float | None = None
+    ) -> Plan: ...
+    async def delete_topic(
+        self, name: str, *, dry_run: bool = False, timeout: float | None = None
+    ) -> Any:
+        """Delete a topic.
+
+        Args:
+            name: the topic's name.
+            dry_run: whether to delete nothing, and return a plan.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not delete the topic.
+            TimeoutError: the controller did not respond in time.
+            UnknownTopicError: the topic does not exist; with ``maybe_done``, this call may have
+                deleted it.
+        """
+        if dry_run:
+            return await self._run(
+                "checking a topic", timeout, lambda call: topics.plan_deletion(call, [name], [])
+            )
+        return await super().delete_topic(name, timeout=timeout)

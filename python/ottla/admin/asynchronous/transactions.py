@@ -1,0 +1,216 @@
+# Made by tools/async_admin.py from ../blocking/transactions.py: change that file.
+"""Calls that end transactions. Those that only list and describe them are in Rust."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+from ottla import _core
+from ottla._core import PreparedTransaction
+from ottla.admin import transactions as transaction_plans
+from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.items import ItemErrors
+from ottla.admin.partitions import describe_partitions
+from ottla.admin.plan import Plan
+from ottla.errors import KafkaError
+
+
+class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
+    """Fences producers, and commits and aborts transactions."""
+
+    @overload
+    async def fence_producers(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        dry_run: Literal[False] = False,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, tuple[int, int]]: ...
+    @overload
+    async def fence_producers(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        dry_run: Literal[False] = False,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, tuple[int, int] | KafkaError]: ...
+    @overload
+    async def fence_producers(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def fence_producers(
+        self,
+        transactional_ids: Sequence[str],
+        *,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Fence the producers with transactional ids and abort their open transactions.
+
+        This is what a new producer with the same id does to older ones. A coordinator that does
+        not know an id creates it.
+
+        Args:
+            transactional_ids: the ids.
+            dry_run: whether to change nothing, and return a plan: the producers and the
+                transactions that would be aborted (Kafka 3.0 and newer).
+            errors: what to do with the error of one id: ``"raise"`` the first one, or ``"return"``
+                each in place of the result.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The new producer id and epoch by transactional id; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not write with the id.
+            TimeoutError: a coordinator did not respond, or did not end the transaction, in time.
+        """
+        if dry_run:
+            found = await super().describe_transactions(
+                transactional_ids, errors="return", timeout=timeout
+            )
+            return transaction_plans.plan_fencing(transactional_ids, found)
+        return await super().fence_producers(transactional_ids, errors=errors, timeout=timeout)
+
+    @overload
+    async def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        dry_run: Literal[False] = False,
+        errors: Literal["raise"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[str, None]: ...
+    @overload
+    async def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        dry_run: Literal[False] = False,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[str, KafkaError | None]: ...
+    @overload
+    async def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def end_prepared_transactions(
+        self,
+        transactions: Sequence[PreparedTransaction],
+        *,
+        commit: bool,
+        dry_run: bool = False,
+        errors: ItemErrors = "raise",
+        timeout: float | None = None,
+    ) -> Any:
+        """Commit or abort transactions that their producers have prepared.
+
+        See ``Producer.prepare_transaction``. Repeating it is safe: an end that was made is
+        confirmed, until a newer producer uses the transactional id.
+
+        Args:
+            transactions: the transactions.
+            commit: whether to commit them; else they are aborted.
+            dry_run: whether to change nothing, and return a plan: the transactions that are still
+                open (Kafka 3.0 and newer).
+            errors: what to do with the error of one transaction: ``"raise"`` the first one, or
+                ``"return"`` each in place of None.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None, for success, by transactional id; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal may not write with the id.
+            BrokerError: the transaction has ended otherwise (``code`` 48 or 49), or its
+                transactional id has expired.
+            FencedError: its time was over and the brokers have aborted it, or a newer producer
+                with the id has taken over.
+            TimeoutError: the outcome is not known; call it again.
+        """
+        if dry_run:
+            ids = [each.transactional_id for each in transactions]
+            found = await super().describe_transactions(ids, errors="return", timeout=timeout)
+            return transaction_plans.plan_ends(transactions, found, commit=commit)
+        return await super().end_prepared_transactions(
+            transactions, commit=commit, errors=errors, timeout=timeout
+        )
+
+    @overload
+    async def abort_hanging_transaction(
+        self,
+        topic: str,
+        partition: int,
+        start_offset: int,
+        *,
+        dry_run: Literal[False] = False,
+        timeout: float | None = None,
+    ) -> None: ...
+    @overload
+    async def abort_hanging_transaction(
+        self,
+        topic: str,
+        partition: int,
+        start_offset: int,
+        *,
+        dry_run: Literal[True],
+        timeout: float | None = None,
+    ) -> Plan: ...
+    async def abort_hanging_transaction(
+        self,
+        topic: str,
+        partition: int,
+        start_offset: int,
+        *,
+        dry_run: bool = False,
+        timeout: float | None = None,
+    ) -> Any:
+        """Abort a hanging transaction in one partition.
+
+        The partition's leader writes an abort marker (WriteTxnMarkers).
+
+        Args:
+            topic: the topic.
+            partition: the partition.
+            start_offset: the first offset of the transaction; see ``list_open_transactions``.
+            dry_run: whether to change nothing, and return a plan.
+            timeout: seconds for each kind of request. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            None; for a dry run the plan.
+
+        Raises:
+            AuthorizationError: the principal needs ``ClusterAction`` on the cluster.
+            FencedError: the producer or a coordinator has written with a newer epoch meanwhile.
+            StateError: no open transaction starts at this offset, or it does not hang: its
+                coordinator will end it, and ``fence_producers`` aborts it at once.
+            TimeoutError: a broker did not respond in time.
+            UnknownTopicError: the topic or the partition does not exist.
+        """
+        if dry_run:
+            # The list has no error for a partition that does not exist.
+            await self._run(
+                "checking a partition",
+                timeout,
+                lambda call: describe_partitions(call, [(topic, partition)]),
+            )
+            found = await super().list_open_transactions([topic], timeout=timeout)
+            return transaction_plans.plan_abort(found, topic, partition, start_offset)
+        return await super().abort_hanging_transaction(
+            topic, partition, start_offset, timeout=timeout
+        )
