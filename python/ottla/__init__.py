@@ -1,10 +1,10 @@
 """ottla: a topology-aware Apache Kafka client.
 
 ``Client`` looks up metadata and offsets, ``Producer`` writes, ``Consumer`` reads, ``scan`` reads a
-bounded part of a topic as Arrow, ``transform`` reads and writes exactly once, and ``Admin`` manages
-a cluster.
-``AsyncClient``, ``AsyncProducer``, ``AsyncConsumer`` and ``AsyncAdmin`` are their counterparts for
-asyncio.
+bounded part of a topic as Arrow, ``ShareConsumer`` reads as a member of a share group,
+``transform`` reads and writes exactly once, and ``Admin`` manages a cluster.
+``AsyncClient``, ``AsyncProducer``, ``AsyncConsumer``, ``AsyncShareConsumer`` and ``AsyncAdmin`` are
+their counterparts for asyncio.
 ``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and writes in PySpark, and
 ``diagnose`` checks connections.
 
@@ -44,6 +44,7 @@ from ottla._core import (
     RecordBatch,
     RecordMetadata,
     Scan,
+    ShareConsumer,
     Topic,
     TransactionDescription,
     TransactionListing,
@@ -66,8 +67,10 @@ if TYPE_CHECKING:
         spark,
         testing,
     )
+    from ottla.acknowledge_type import AcknowledgeType
     from ottla.admin import Admin, AsyncAdmin
     from ottla.async_consumer import AsyncConsumer
+    from ottla.async_share_consumer import AsyncShareConsumer
     from ottla.doctor import diagnose
     from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
     from ottla.scanning import scan
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
     from ottla.transforming import transform, transform_async
 
 __all__ = [
+    "AcknowledgeType",
     "Admin",
     "AsyncAdmin",
     "AsyncBatchDelivery",
@@ -82,6 +86,7 @@ __all__ = [
     "AsyncConsumer",
     "AsyncEvents",
     "AsyncProducer",
+    "AsyncShareConsumer",
     "BatchDelivery",
     "Broker",
     "Client",
@@ -106,6 +111,7 @@ __all__ = [
     "RecordBatch",
     "RecordMetadata",
     "Scan",
+    "ShareConsumer",
     "Topic",
     "TopicMetrics",
     "TransactionDescription",
@@ -134,9 +140,11 @@ if not TYPE_CHECKING:  # type checkers would accept any name
     __getattr__, __dir__ = load_later(
         __name__,
         {
+            "AcknowledgeType": "acknowledge_type",
             "Admin": "admin",
             "AsyncAdmin": "admin",
             "AsyncConsumer": "async_consumer",
+            "AsyncShareConsumer": "async_share_consumer",
             "Metrics": "metrics",
             "ProducerMetrics": "metrics",
             "TopicMetrics": "metrics",
@@ -147,9 +155,11 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "transform_async": "transforming",
         },
         {
+            "acknowledge_type",
             "admin",
             "assignors",
             "async_consumer",
+            "async_share_consumer",
             "config_types",
             "deserializers",
             "doctor",

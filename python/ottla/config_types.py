@@ -143,6 +143,8 @@ class _ConsumerKeys(TypedDict, total=False):
     auto_commit_interval_ms: _Number
     allow_auto_create_topics: _Flag
     exclude_internal_topics: _Flag
+    share_acknowledgement_mode: Literal["implicit", "explicit"] | None
+    share_acquire_mode: Literal["batch_optimized", "record_limit"] | None
 
 
 class ProducerConfig(CommonConfig, _ProducerKeys, total=False):

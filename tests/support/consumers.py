@@ -17,8 +17,10 @@ TIMEOUT = 120.0
 class BlockingAsyncConsumer:
     """An ``AsyncConsumer`` with the interface of ``Consumer``: its loop runs during each call."""
 
+    consumer_class: Any = ottla.AsyncConsumer
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.consumer = ottla.AsyncConsumer(*args, **kwargs)
+        self.consumer = self.consumer_class(*args, **kwargs)
         self.loop = asyncio.new_event_loop()
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -44,7 +46,8 @@ class BlockingAsyncConsumer:
 
     def __next__(self) -> ottla.Record:
         async def work() -> ottla.Record:
-            return await self.consumer.__anext__()
+            record: ottla.Record = await self.consumer.__anext__()
+            return record
 
         record: ottla.Record = self.run(work())
         return record
@@ -74,6 +77,13 @@ class BlockingAsyncConsumer:
                 self.loop.close()
 
 
+class BlockingAsyncShareConsumer(BlockingAsyncConsumer):
+    """An ``AsyncShareConsumer`` with the interface of ``ShareConsumer``."""
+
+    consumer_class: Any = ottla.AsyncShareConsumer
+
+
+SHARE_KINDS: dict[str, Any] = {"sync": ottla.ShareConsumer, "asyncio": BlockingAsyncShareConsumer}
 KINDS: dict[str, Any] = {"sync": ottla.Consumer, "asyncio": BlockingAsyncConsumer}
 
 

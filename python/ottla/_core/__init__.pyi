@@ -9,6 +9,7 @@ from ottla._core.admin_call import AdminCall, error_of_code
 from ottla._core.async_admin import AsyncAdmin
 from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
+from ottla._core.async_share_consumer import AsyncShareConsumerBase
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Broker, Cluster, Partition, Topic
 from ottla._core.config import config_row_of, config_rows, other_client_config_rows
@@ -33,6 +34,8 @@ from ottla._core.partitioner import Array, partition_for_key, partitions_for_key
 from ottla._core.producer import Producer
 from ottla._core.records import Record, RecordBatch
 from ottla._core.scan import Scan
+from ottla._core.share_consumer import ShareConsumer
+from ottla._core.share_consumer_base import ShareConsumerBase
 from ottla._core.transactions import (
     OpenTransaction,
     PreparedTransaction,
@@ -51,6 +54,7 @@ __all__ = [
     "AsyncConsumerBase",
     "AsyncEvents",
     "AsyncProducer",
+    "AsyncShareConsumerBase",
     "BatchDelivery",
     "Broker",
     "Client",
@@ -79,6 +83,8 @@ __all__ = [
     "RecordBatch",
     "RecordMetadata",
     "Scan",
+    "ShareConsumer",
+    "ShareConsumerBase",
     "Topic",
     "TransactionDescription",
     "TransactionListing",

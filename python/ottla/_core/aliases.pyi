@@ -27,3 +27,6 @@ RebalanceCallback: TypeAlias = Callable[[Any, list[TopicPartition]], object]
 CommitCallback: TypeAlias = Callable[
     [KafkaError | None, dict[TopicPartition, OffsetAndMetadata]], object
 ]
+AcknowledgementCommitCallback: TypeAlias = Callable[
+    [KafkaError | None, dict[TopicPartition, list[tuple[int, int]]]], object
+]

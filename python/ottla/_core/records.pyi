@@ -25,6 +25,7 @@ class Record(Generic[_Key, _Value]):
         value: bytes, or the result of ``value_deserializer``. Default: None, a tombstone.
         headers: pairs of a name and a value. Default: none.
         leader_epoch: the epoch of the leader that appended the record. Default: -1, unknown.
+        delivery_count: how often a share group has delivered the record. Default: None.
     """
 
     def __new__(
@@ -39,6 +40,7 @@ class Record(Generic[_Key, _Value]):
         value: _Value = ...,
         headers: Sequence[tuple[str, bytes | None]] | None = None,
         leader_epoch: int = ...,
+        delivery_count: int | None = None,
     ) -> Record[_Key, _Value]: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
@@ -68,6 +70,9 @@ class Record(Generic[_Key, _Value]):
     @property
     def leader_epoch(self) -> int:
         """The epoch of the leader that appended the record (KIP-320); -1 if unknown."""
+    @property
+    def delivery_count(self) -> int | None:
+        """How often a share group has delivered the record; None if read without one."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...

@@ -46,8 +46,7 @@ pub(crate) struct Record {
     headers: Py<PyTuple>,
     /// The epoch of the leader that appended the record (KIP-320); -1 if unknown.
     leader_epoch: i32,
-    /// How often a share group has delivered the record, 1 for the first time (KIP-932); None if it
-    /// was not read by a share consumer.
+    /// How often a share group has delivered the record; None if read without one.
     delivery_count: Option<i16>,
 }
 

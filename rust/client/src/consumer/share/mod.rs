@@ -144,10 +144,7 @@ impl ShareConsumer {
         if let Some(group) = self.shared.group.get() {
             group.unsubscribe();
         }
-        let mut state = self.shared.state.lock();
-        let member_id = Arc::clone(&state.member_id);
-        state.assign(member_id, Vec::new(), Instant::now());
-        drop(state);
+        self.shared.state.lock().unassign(Instant::now());
         *self.decoded.lock() = None;
         self.shared.fetcher_wakeup.notify_one();
         Ok(())
@@ -285,7 +282,7 @@ impl ShareConsumer {
                 }
             };
             let member_id = group.group_metadata().member_id;
-            self.shared.state.lock().assign(member_id, assigned, Instant::now());
+            self.shared.state.lock().assign(member_id, assigned);
             group.complete_event();
         }
         Ok(())

@@ -116,17 +116,19 @@ impl ShareState {
         }
     }
 
-    /// Replaces the assignment. Buffered records of other partitions are released.
-    pub(super) fn assign(&mut self, member_id: Arc<str>, partitions: Vec<TopicPartition>, now: Instant) {
+    /// Replaces the assignment. Records that were acquired before are delivered all the same: they are
+    /// locked, and a release would count as a delivery.
+    pub(super) fn assign(&mut self, member_id: Arc<str>, partitions: Vec<TopicPartition>) {
         self.member_id = member_id;
         self.assignment = partitions.into_iter().collect();
-        let (kept, dropped) = std::mem::take(&mut self.buffered)
-            .into_iter()
-            .partition::<VecDeque<_>, _>(|fetch| self.assignment.contains(&fetch.partition));
-        self.buffered = kept;
-        self.front_version += 1;
         self.failing.clear();
-        for fetch in dropped {
+    }
+
+    /// Gives up the assignment, and releases the records that were not delivered.
+    pub(super) fn unassign(&mut self, now: Instant) {
+        self.assignment.clear();
+        self.failing.clear();
+        while let Some(fetch) = self.pop_front() {
             self.acknowledge_all(&fetch, Acknowledgement::Undelivered, now);
         }
     }

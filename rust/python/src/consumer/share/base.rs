@@ -105,7 +105,7 @@ impl ShareConsumerBase {
         acknowledged.map_err(|error| errors::raise(py, &error))
     }
 
-    /// Acknowledge delivered records by their offsets, such as one that could not be deserialized.
+    /// Acknowledge delivered records by offset, such as one that cannot be deserialized.
     ///
     /// Args:
     ///     topic: the topic.

@@ -215,7 +215,7 @@ impl ShareConsumer {
         commit_results(py, results)
     }
 
-    /// Acknowledge delivered records, as ``commit`` does, release the others, and leave the group.
+    /// Acknowledge delivered records as ``commit`` does, release the others, leave the group.
     ///
     /// A poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
     ///
