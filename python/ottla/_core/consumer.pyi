@@ -1,6 +1,6 @@
 """The blocking consumer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import GenericAlias, TracebackType
 from typing import Any, Generic, final
@@ -15,6 +15,7 @@ from ottla._core.events import Events
 from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from ottla._core.records import Record, RecordBatch
 from ottla.config_types import ConsumerConfig
+from ottla.interceptors import ConsumerInterceptor
 
 # Of a consumer: what its deserializers return. Its records have None for null.
 _K = TypeVar("_K", covariant=True, default=bytes)
@@ -57,6 +58,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         topics: Sequence[str] | None = None,
         key_deserializer: DeserializerLike[_K] | None = None,
         value_deserializer: DeserializerLike[_V] | None = None,
+        interceptors: Iterable[ConsumerInterceptor] | None = None,
         timeout: float | None = None,
         **kwargs: Unpack[ConsumerConfig],
     ) -> Consumer[_K, _V]: ...

@@ -49,6 +49,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Duration;
 
 pub use call_sequence::{CallSequence, Progress, Step};
+pub use commit::CommitListener;
 pub use completed_fetch::CompletedFetch;
 pub use group_metadata::ConsumerGroupMetadata;
 #[cfg(feature = "arrow")]
@@ -134,6 +135,15 @@ impl Consumer {
     #[must_use]
     pub fn with_rebalance_listener(mut self, listener: Arc<dyn RebalanceListener>) -> Self {
         self.listener = Some(listener);
+        self
+    }
+
+    /// Calls `listener` after each successful commit, automatic ones included. Commits within a transaction
+    /// are not reported: their transaction may still be aborted.
+    #[must_use]
+    pub fn with_commit_listener(self, listener: Arc<dyn CommitListener>) -> Self {
+        // A consumer that was just created has no listener yet.
+        let _ = self.shared.commit_listener.set(listener);
         self
     }
 
