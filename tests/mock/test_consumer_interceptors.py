@@ -99,7 +99,7 @@ class Interrupted(RecordingInterceptor):
         super().on_consume_arrow(batch)
 
 
-@pytest.fixture(params=KINDS.values(), ids=KINDS)
+@pytest.fixture(params=list(KINDS.values()), ids=list(KINDS))
 def make(request: pytest.FixtureRequest, mock_cluster: MockCluster, single: str) -> Any:
     """Return a function that creates a consumer of a topic with three records."""
     mock_cluster.append(single, 0, VALUES)

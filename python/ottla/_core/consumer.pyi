@@ -42,6 +42,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
             keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
+        interceptors: see what a poll returns, and may replace it, and are notified of commits; see
+            ``ottla.interceptors``.
         timeout: seconds to find the cluster, as for ``Client``.
 
     Raises:
@@ -107,7 +109,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             include_headers: whether to add ``headers`` to the default columns.
 
         Raises:
-            ConfigError: a column does not exist or is listed twice.
+            ConfigError: a column does not exist or is listed twice, or an interceptor has no
+                ``on_consume_arrow``.
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
 
