@@ -15,13 +15,15 @@
 //! - `positions`: initial positions: committed offsets, offsets by time, truncated logs.
 //! - `completed_fetch`, `read`: buffered record batches, and their decoding to records and Arrow batches.
 //! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
-//! - [`offsets`], `commit`, `group_metadata`: offset commits and the identity under which they are sent.
+//! - [`offsets`], `commit`, `commit_listener`, `group_metadata`: offset commits and the identity under which
+//!   they are sent.
 //! - `scan`: bounded reads of partition ranges, without a consumer.
 
 pub mod assignor;
 mod call_sequence;
 mod close;
 mod commit;
+mod commit_listener;
 mod completed_fetch;
 mod fetch;
 pub mod group;
@@ -49,7 +51,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Duration;
 
 pub use call_sequence::{CallSequence, Progress, Step};
-pub use commit::CommitListener;
+pub use commit_listener::CommitListener;
 pub use completed_fetch::CompletedFetch;
 pub use group_metadata::ConsumerGroupMetadata;
 #[cfg(feature = "arrow")]

@@ -14,7 +14,7 @@ use super::ConsumerGroupMetadata;
 use super::group::Group;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
-use crate::consumer::commit::CommitListener;
+use crate::consumer::commit_listener::CommitListener;
 use crate::consumer::offsets::CommittedOffset;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::subscription_state::SubscriptionState;

@@ -8,7 +8,6 @@
 mod ownership;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,13 +29,6 @@ use crate::topic_partition::TopicPartition;
 const EPOCH_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a revocation waits for pending commits; the rest of the group waits with it.
 const PENDING_COMMITS_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Notified of the commits of a consumer that succeed, whoever requested them; `onCommit` of Java's
-/// `ConsumerInterceptor`.
-pub trait CommitListener: fmt::Debug + Send + Sync {
-    /// Called after each successful commit, in order, while later ones wait. It must not block.
-    fn on_commit(&self, offsets: &HashMap<TopicPartition, CommittedOffset>);
-}
 
 #[derive(Debug)]
 pub(crate) struct CommitManager {
