@@ -51,8 +51,9 @@ class Telemetry:
         )
 
     def spans(self, prefix: str = "") -> Sequence[ReadableSpan]:
-        """Return the ended spans whose names begin with a prefix."""
+        """Return the ended spans whose names begin with a prefix, in the order of their starts."""
         ended = self._exporter.get_finished_spans()
+        ended = tuple(sorted(ended, key=lambda span: span.start_time or 0))
         return [span for span in ended if span.name.startswith(prefix)]
 
     def open_spans(self) -> int:
