@@ -268,3 +268,20 @@ def test_a_failed_commit_is_not_reported(make: Any, mock_cluster: MockCluster) -
 def test_invalid_interceptors_are_rejected(mock_cluster: MockCluster, kind: Any) -> None:
     with pytest.raises(errors.ConfigError, match="an object of type int has no on_consume"):
         kind(mock_cluster.bootstrap, interceptors=[5])
+
+
+def test_unreported_commits_are_bounded_and_end_with_the_newest(make: Any, single: str) -> None:
+    recording = RecordingInterceptor()
+    with make(recording) as consumer:
+        read(consumer, 3)
+        for number in range(1_100):
+            consumer.commit_async({(single, 0): number % 100 + number // 100})
+        # Commits are sent in order, so this one is the last.
+        while (committed := consumer.committed((single, 0))[single, 0]) is None or (
+            committed.offset != 109
+        ):
+            assert not recording.commits
+        consumer.poll(0)
+        assert len(recording.commits) == 1_000
+        assert recording.commits[0] == {(single, 0): 0}
+        assert recording.commits[-1] == {(single, 0): 109}
