@@ -281,7 +281,9 @@ def test_unreported_commits_are_bounded_and_end_with_the_newest(make: Any, singl
             committed.offset != 109
         ):
             assert not recording.commits
-        consumer.poll(0)
-        assert len(recording.commits) == 1_000
+        # The broker knows of the last commit, but its response may not be processed yet.
+        while recording.commits[-1:] != [{(single, 0): 109}]:
+            consumer.poll(0)
+        assert len(recording.commits) in (1_000, 1_001)
         assert recording.commits[0] == {(single, 0): 0}
         assert recording.commits[-1] == {(single, 0): 109}
