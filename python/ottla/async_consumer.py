@@ -56,6 +56,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
             keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
+        interceptors: as for ``Consumer``; called on the loop's thread.
         timeout: seconds for ``connect()`` to find the cluster. Default:
             ``default.api.timeout.ms``, 60 s.
 
@@ -89,7 +90,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         """
         records = await self._poll(
             lambda: self._poll_records(timeout, max_records),
-            lambda: self._pop_records(max_records) or None,
+            lambda: self._pop_records(max_records),
         )
         return records or []
 
@@ -114,7 +115,8 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             include_headers: whether to add ``headers`` to the default columns.
 
         Raises:
-            ConfigError: a column does not exist or is listed twice.
+            ConfigError: a column does not exist or is listed twice, or an interceptor has no
+                ``on_consume_arrow``.
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
         names = None if columns is None else list(columns)
@@ -205,7 +207,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         try:
             await self._run(call)
         finally:
-            self._forget_subscription()
+            self._release()
 
     async def _run(
         self, call: ConsumerCall, take: Callable[[], T | None] = lambda: None

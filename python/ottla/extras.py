@@ -10,6 +10,7 @@ import importlib.util
 
 PACKAGES = {
     "arrow": ("pyarrow",),
+    "otel": ("opentelemetry",),
     "cli": ("rich", "shtab"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }

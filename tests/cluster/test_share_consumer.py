@@ -13,6 +13,7 @@ import pytest
 import ottla
 from ottla import AcknowledgeType, errors
 from ottla.admin import ConfigResource
+from ottla.testing import MockCluster
 from tests.cluster.conftest import Brokers
 from tests.support.consumers import SHARE_KINDS, TIMEOUT, read
 
@@ -279,7 +280,15 @@ def test_a_record_that_cannot_be_deserialized(brokers: Brokers, kind: Any, group
 
 def test_an_expired_lock(brokers: Brokers, kind: Any) -> None:
     """After its lock has expired, a record goes to another member, and a late accept is an error."""
-    group = new_group(brokers, share_record_lock_duration_ms="1000")
+    if brokers.is_mock:
+        with MockCluster(share_lock_duration=1.0) as cluster:
+            check_expired_lock(Brokers(cluster), kind, new_group(Brokers(cluster)))
+    else:
+        group = new_group(brokers, share_record_lock_duration_ms="1000")
+        check_expired_lock(brokers, kind, group)
+
+
+def check_expired_lock(brokers: Brokers, kind: Any, group: str) -> None:
     topic = fill(brokers, 4)
     with (
         explicit(kind, brokers, topic, group) as slow,

@@ -89,6 +89,13 @@ EXPECTED = {
         r"assigned \[\('orders', 0\)\]\n(?s:.*)None b'three'", endless=True
     ),
     ("docs/guides/groups.md", 1): Expected(r"^\[\('orders', 0\)\]$"),
+    ("docs/guides/observability.md", 0): Expected(r"\d b'(?s:.*)\"name\": \"process orders\""),
+    ("docs/guides/observability.md", 1): Expected(
+        r'^kafka_producer_record_send_total{client_id="orders-writer"} 1.0$'
+    ),
+    ("docs/guides/observability.md", 2): Expected(
+        r"^\[b'one', b'three'\]\ncommitted {\('orders', 0\): OffsetAndMetadata\(offset=3"
+    ),
     ("docs/guides/produce.md", 0): Expected("^3$"),
     ("docs/guides/produce.md", 2): Expected(r"RecordMetadata\(.*\) None"),
     ("docs/guides/produce.md", 3): Expected("^3 2 2$"),

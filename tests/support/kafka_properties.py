@@ -28,6 +28,10 @@ SETTINGS = {
     # Groups are stable at once.
     "group.initial.rebalance.delay.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
+    # Members of share groups learn of their partitions, and locks expire, in test time.
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.min.record.lock.duration.ms": "1000",
     # Leaders move only when a test moves them.
     "auto.leader.rebalance.enable": "false",
     "controlled.shutdown.enable": "true",

@@ -43,6 +43,17 @@ def error_without(names: list[str], program: str) -> str:
     return without(names, EXPECT.format(body=body))
 
 
+OTEL = "pip install 'ottla[otel]'"
+
+
+@pytest.mark.parametrize(
+    "program", ["import ottla.otel", "import ottla\nottla.otel.ProducerInterceptor()"]
+)
+def test_without_opentelemetry(program: str) -> None:
+    message = error_without(["opentelemetry"], program)
+    assert message == f"ottla.otel needs opentelemetry, which is not installed: {OTEL}\n"
+
+
 SPARK = "pip install 'ottla[spark]'"
 
 

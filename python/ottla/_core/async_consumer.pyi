@@ -1,7 +1,7 @@
 """The operations of ``ottla.AsyncConsumer`` as native futures."""
 
 from asyncio import Future
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import GenericAlias
 from typing import Any, Generic
@@ -18,6 +18,7 @@ from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from ottla._core.records import Record, RecordBatch
 from ottla.config_types import ConsumerConfig
 from ottla.errors import KafkaError
+from ottla.interceptors import ConsumerInterceptor
 
 # Of a consumer: what its deserializers return. Its records have None for null.
 _K = TypeVar("_K", covariant=True, default=bytes)
@@ -35,6 +36,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         topics: Sequence[str] | None = None,
         key_deserializer: DeserializerLike[_K] | None = None,
         value_deserializer: DeserializerLike[_V] | None = None,
+        interceptors: Iterable[ConsumerInterceptor] | None = None,
         timeout: float | None = None,
         **kwargs: Unpack[ConsumerConfig],
     ) -> Self: ...
@@ -194,7 +196,9 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def _lock_poll(self) -> None: ...
     def _unlock_poll(self) -> None: ...
     def _poll_records(self, timeout: float, max_records: int | None) -> ConsumerCall: ...
-    def _pop_records(self, max_records: int | None) -> list[Record[_K | None, _V | None]]: ...
+    def _pop_records(
+        self, max_records: int | None
+    ) -> list[Record[_K | None, _V | None]] | None: ...
     def _pop_record(self) -> Record[_K | None, _V | None] | None: ...
     def _poll_batch(
         self, timeout: float, max_rows: int, columns: list[str] | None, include_headers: bool
@@ -207,4 +211,4 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         tuple[CommitCallback, KafkaError | None, dict[TopicPartition, OffsetAndMetadata]] | None
     ): ...
     def _start_closing(self, timeout: float) -> ConsumerCall | None: ...
-    def _forget_subscription(self) -> None: ...
+    def _release(self) -> None: ...

@@ -1,6 +1,6 @@
 """The blocking consumer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import GenericAlias, TracebackType
 from typing import Any, Generic, final
@@ -15,6 +15,7 @@ from ottla._core.events import Events
 from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from ottla._core.records import Record, RecordBatch
 from ottla.config_types import ConsumerConfig
+from ottla.interceptors import ConsumerInterceptor
 
 # Of a consumer: what its deserializers return. Its records have None for null.
 _K = TypeVar("_K", covariant=True, default=bytes)
@@ -41,6 +42,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
             keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
+        interceptors: see what a poll returns, and may replace it, and are notified of commits; see
+            ``ottla.interceptors``.
         timeout: seconds to find the cluster, as for ``Client``.
 
     Raises:
@@ -57,6 +60,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         topics: Sequence[str] | None = None,
         key_deserializer: DeserializerLike[_K] | None = None,
         value_deserializer: DeserializerLike[_V] | None = None,
+        interceptors: Iterable[ConsumerInterceptor] | None = None,
         timeout: float | None = None,
         **kwargs: Unpack[ConsumerConfig],
     ) -> Consumer[_K, _V]: ...
@@ -105,7 +109,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             include_headers: whether to add ``headers`` to the default columns.
 
         Raises:
-            ConfigError: a column does not exist or is listed twice.
+            ConfigError: a column does not exist or is listed twice, or an interceptor has no
+                ``on_consume_arrow``.
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
 

@@ -193,7 +193,7 @@ other_client_keys! {
         "opaque" => Unsupported(PARTS_OF_CLIENT);
         "enable.random.seed" => Unsupported(PARTS_OF_CLIENT);
         "internal.termination.signal" => Unsupported(PARTS_OF_CLIENT);
-        "plugin.library.paths" => Unsupported("leave it out, and pass interceptors to the producer");
+        "plugin.library.paths" => Unsupported("leave it out, and pass interceptors to the producer or consumer");
         "default_topic_conf" => Unsupported("write its keys into the configuration itself");
         "api.version.request" => FixedTo(&["true"], VERSIONS);
         "api.version.request.timeout.ms" => Unsupported("use socket.connection.setup.timeout.ms");

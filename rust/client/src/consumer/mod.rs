@@ -15,7 +15,8 @@
 //! - `positions`: initial positions: committed offsets, offsets by time, truncated logs.
 //! - `completed_fetch`, `read`: buffered record batches, and their decoding to records and Arrow batches.
 //! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
-//! - [`offsets`], `commit`, `group_metadata`: offset commits and the identity under which they are sent.
+//! - [`offsets`], `commit`, `commit_listener`, `group_metadata`: offset commits and the identity under which
+//!   they are sent.
 //! - [`share`]: the share consumer, whose members acquire records instead of partitions.
 //! - `scan`: bounded reads of partition ranges, without a consumer.
 
@@ -23,6 +24,7 @@ pub mod assignor;
 mod call_sequence;
 mod close;
 mod commit;
+mod commit_listener;
 mod completed_fetch;
 mod fetch;
 pub mod group;
@@ -51,6 +53,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Duration;
 
 pub use call_sequence::{CallSequence, Progress, Step};
+pub use commit_listener::CommitListener;
 pub use completed_fetch::CompletedFetch;
 pub use group_metadata::ConsumerGroupMetadata;
 #[cfg(feature = "arrow")]
@@ -136,6 +139,15 @@ impl Consumer {
     #[must_use]
     pub fn with_rebalance_listener(mut self, listener: Arc<dyn RebalanceListener>) -> Self {
         self.listener = Some(listener);
+        self
+    }
+
+    /// Calls `listener` after each successful commit, automatic ones included. Commits within a transaction
+    /// are not reported: their transaction may still be aborted.
+    #[must_use]
+    pub fn with_commit_listener(self, listener: Arc<dyn CommitListener>) -> Self {
+        // A consumer that was just created has no listener yet.
+        let _ = self.shared.commit_listener.set(listener);
         self
     }
 

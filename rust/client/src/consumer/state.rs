@@ -2,6 +2,7 @@
 //!
 //! Invariant: the lock of `subscriptions` is never held across an await.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -13,6 +14,8 @@ use super::ConsumerGroupMetadata;
 use super::group::Group;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
+use crate::consumer::commit_listener::CommitListener;
+use crate::consumer::offsets::CommittedOffset;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::error::{Error, Kind};
@@ -33,6 +36,7 @@ pub(super) struct ConsumerState {
     pub(super) group: OnceLock<Group>,
     /// Whether the group assigns the partitions.
     pub(super) subscribed: AtomicBool,
+    pub(super) commit_listener: OnceLock<Arc<dyn CommitListener>>,
     error: Mutex<Option<Error>>,
     /// The panic that ended the fetcher.
     fatal_error: OnceLock<Error>,
@@ -52,6 +56,7 @@ impl ConsumerState {
             group_id,
             group: OnceLock::new(),
             subscribed: AtomicBool::new(false),
+            commit_listener: OnceLock::new(),
             error: Mutex::default(),
             fatal_error: OnceLock::new(),
         }
@@ -115,6 +120,13 @@ impl ConsumerState {
     /// The group membership, if this consumer is subscribed and was polled since.
     pub(super) fn membership(&self) -> Option<&Group> {
         self.group.get().filter(|_| self.is_subscribed())
+    }
+
+    /// Reports a successful commit to the listener.
+    pub(super) fn report_commit(&self, offsets: &HashMap<TopicPartition, CommittedOffset>) {
+        if let Some(listener) = self.commit_listener.get() {
+            listener.on_commit(offsets);
+        }
     }
 
     /// Keeps an error for the next poll that belongs to no partition.

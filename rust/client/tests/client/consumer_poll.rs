@@ -2,16 +2,18 @@
 //! was delivered and no further, a cancelled poll loses nothing, aborted and control records never appear, and
 //! rebalances and closing call the listener in order and commit what was delivered.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use ottla_client::consumer::group::{RebalanceEvent, Subscription};
-use ottla_client::consumer::{ArrowLayout, Consumer, RebalanceListener};
+use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::consumer::{ArrowLayout, CommitListener, Consumer, RebalanceListener};
 use ottla_client::environment::BoxFuture;
-use ottla_client::{Error, Kind, Result};
-use ottla_mock::MockCluster;
-use ottla_protocol::ApiKey;
+use ottla_client::{Error, Kind, Result, TopicPartition};
+use ottla_mock::{Fault, Match, MockCluster, Reaction};
+use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
@@ -203,6 +205,34 @@ async fn closing_calls_the_listener_and_commits_what_was_delivered() {
     assert_eq!(*listener.0.lock(), ["assigned 1 of 1", "revoked 1 of 1"]);
     assert_eq!(cluster.committed("g", "t", 0).map(|committed| committed.offset), Some(4));
     assert!(cluster.requests().iter().any(|request| request.api == Some(ApiKey::LeaveGroup)));
+}
+
+/// Records the offsets of partition 0 of each commit.
+#[derive(Debug, Default)]
+struct Commits(Mutex<Vec<i64>>);
+
+impl CommitListener for Commits {
+    fn on_commit(&self, offsets: &HashMap<TopicPartition, CommittedOffset>) {
+        self.0.lock().push(offsets[&tp(0)].offset);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_commit_listener_learns_of_successful_commits_only() {
+    let cluster = cluster(1).await;
+    write(&cluster, 0, 10);
+    let commits = Arc::new(Commits::default());
+    let consumer =
+        member(&cluster, OnRevoke::Return).await.0.with_commit_listener(Arc::clone(&commits) as Arc<_>);
+    read(&consumer, 4).await;
+    within_deadline(consumer.commit(None, CALL_TIMEOUT)).await.expect("committed");
+    let rejected = Reaction::Error(ErrorCode::GroupAuthorizationFailed);
+    cluster.inject(Fault::once(Match::api(ApiKey::OffsetCommit), rejected));
+    within_deadline(consumer.commit(None, CALL_TIMEOUT)).await.expect_err("rejected");
+    read(&consumer, 2).await;
+    // The last commit is automatic.
+    within_deadline(consumer.close(CALL_TIMEOUT)).await.expect("closed");
+    assert_eq!(*commits.0.lock(), [4, 6]);
 }
 
 #[tokio::test(start_paused = true)]

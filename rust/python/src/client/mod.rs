@@ -2,7 +2,7 @@
 //!
 //! - `client_ops`: each operation once, as a future; `sync` blocks on it, `asynchronous` returns it to
 //!   asyncio.
-//! - `client_arg`: the client that a producer, consumer or admin uses.
+//! - `client_arg`: the client that a producer, consumer or admin uses; `interceptor_chain`: their interceptors.
 //! - `cluster`, `connection_status`, `events`, `metrics`: the results.
 
 pub(crate) mod asynchronous;
@@ -11,5 +11,6 @@ pub(crate) mod client_ops;
 pub(crate) mod cluster;
 pub(crate) mod connection_status;
 pub(crate) mod events;
+pub(crate) mod interceptor_chain;
 pub(crate) mod metrics;
 pub(crate) mod sync;

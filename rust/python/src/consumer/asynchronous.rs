@@ -13,10 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{IntoPyObjectExt, intern};
 
-use super::assignors;
 use super::base::{ConsumerBase, repr};
 use super::blocking::{deadline_after, default_deadline};
-use super::deserializers::Deserializers;
+use super::hooks::Hooks;
 use super::partitions;
 use super::record::{ReadyRecord, Record};
 use crate::asyncio::{FutureResult, start};
@@ -51,7 +50,7 @@ fn handle_even_if_closed<'a>(this: &'a Bound<'_, AsyncConsumerBase>) -> PyResult
 #[pymethods]
 impl AsyncConsumerBase {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, timeout=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, interceptors=None, timeout=None, **kwargs))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -60,15 +59,15 @@ impl AsyncConsumerBase {
         topics: Option<&Bound<'_, PyAny>>,
         key_deserializer: Option<&Bound<'_, PyAny>>,
         value_deserializer: Option<&Bound<'_, PyAny>>,
+        interceptors: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        let (assignors, kwargs) = assignors::extract(kwargs)?;
+        let (hooks, kwargs) =
+            Hooks::from_arguments(key_deserializer, value_deserializer, interceptors, kwargs)?;
         let (client, own_client) = resolve_client(py, "AsyncConsumer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
-        let base =
-            ConsumerBase::new(ConsumerHandle::new(client, own_client, deserializers, assignors), topics)?;
+        let base = ConsumerBase::new(ConsumerHandle::new(py, client, own_client, hooks)?, topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self { timeout, own_client }))
     }
 
@@ -101,6 +100,7 @@ impl AsyncConsumerBase {
         max_records: Option<usize>,
     ) -> PyResult<ConsumerCall> {
         let handle = handle(this)?;
+        handle.on_poll(this.py())?;
         let target = PollTarget::Records(handle.max_records(max_records));
         Ok(ConsumerCall::poll(handle, target, deadline_after(timeout)?))
     }
@@ -108,13 +108,13 @@ impl AsyncConsumerBase {
     fn _pop_records<'py>(
         this: &Bound<'py, Self>,
         max_records: Option<usize>,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
         let handle = handle(this)?;
-        PyList::new(this.py(), handle.pop_records(this.py(), handle.max_records(max_records))?)
+        handle.take_records(this.py(), handle.max_records(max_records))
     }
 
     fn _pop_record(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
-        handle(this)?.pop_record(this.py())
+        handle(this)?.take_record(this.py())
     }
 
     fn _poll_batch(
@@ -124,13 +124,16 @@ impl AsyncConsumerBase {
         columns: Option<Vec<String>>,
         include_headers: bool,
     ) -> PyResult<ConsumerCall> {
-        let columns = scan::columns(this.py(), columns, include_headers)?;
+        let (py, handle) = (this.py(), handle(this)?);
+        let columns = scan::columns(py, columns, include_headers)?;
+        handle.check_arrow(py)?;
+        handle.on_poll(py)?;
         let target = PollTarget::Batch(ArrowLayout { columns, max_rows, ..ArrowLayout::default() });
-        Ok(ConsumerCall::poll(handle(this)?, target, deadline_after(timeout)?))
+        Ok(ConsumerCall::poll(handle, target, deadline_after(timeout)?))
     }
 
-    fn _pop_batch(this: &Bound<'_, Self>) -> PyResult<Option<RecordBatch>> {
-        Ok(handle(this)?.core.pop_batch().map(RecordBatch))
+    fn _pop_batch(this: &Bound<'_, Self>) -> PyResult<Option<Py<RecordBatch>>> {
+        handle(this)?.take_batch(this.py())
     }
 
     fn __aiter__(this: Py<Self>) -> Py<Self> {
@@ -143,7 +146,7 @@ impl AsyncConsumerBase {
         let buffered = {
             let raise = |error| errors::raise(py, &error);
             handle.poll_lock.acquire("another task").map_err(raise)?;
-            let buffered = handle.pop_buffered_record(py);
+            let buffered = handle.on_poll(py).and_then(|()| handle.take_buffered_record(py));
             handle.poll_lock.release();
             buffered?
         };
@@ -238,8 +241,9 @@ impl AsyncConsumerBase {
         let timeout = handle.timeout(timeout)?;
         // The positions as of now: later polls must not change what is committed.
         let offsets = partitions::offsets(offsets)?.unwrap_or_else(|| handle.core.positions());
-        let work = start_now(async move { handle.core.commit(Some(offsets), timeout).await })?;
-        start(this.py(), work, |py, ()| Ok(py.None()))
+        let committing = Arc::clone(&handle);
+        let work = start_now(async move { committing.core.commit(Some(offsets), timeout).await })?;
+        start(this.py(), work, move |py, ()| handle.report_commits(py).map(|()| py.None()))
     }
 
     /// Commit offsets without a future. Commits are sent in the order of the calls.
@@ -264,7 +268,9 @@ impl AsyncConsumerBase {
 
     /// Returns the next commit callback to call, with its arguments.
     fn _next_commit_callback(this: &Bound<'_, Self>) -> PyResult<Option<CallbackCall>> {
-        handle_even_if_closed(this)?.commit_callbacks.next_call(this.py())
+        let handle = handle_even_if_closed(this)?;
+        handle.report_commits(this.py())?;
+        handle.commit_callbacks.next_call(this.py())
     }
 
     /// Return the offsets that the group has committed.
@@ -363,9 +369,9 @@ impl AsyncConsumerBase {
         Ok(handle.start_closing().then(|| ConsumerCall::close(handle, deadline)))
     }
 
-    fn _forget_subscription(this: &Bound<'_, Self>) -> PyResult<()> {
-        handle_even_if_closed(this)?.forget_subscription();
-        Ok(())
+    /// Closes the interceptors and drops the subscription, once the consumer is closed.
+    fn _release(this: &Bound<'_, Self>) -> PyResult<()> {
+        handle_even_if_closed(this)?.release(this.py())
     }
 
     fn __repr__(this: &Bound<'_, Self>) -> String {

@@ -66,7 +66,7 @@ fn run<T>(
                 drop(guard);
                 return sequence.finish().map(|()| popped).map_err(|CallError(error)| error);
             }
-            Step::CommitCallbacks => handle.commit_callbacks.invoke_completed(py).map(progress),
+            Step::CommitCallbacks => handle.invoke_commit_callbacks(py).map(progress),
             Step::Take => {
                 popped = pop(handle)?;
                 Ok(progress(popped.is_some()))
@@ -117,14 +117,15 @@ pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) 
     let py = consumer.py();
     {
         let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
-        if let Some(record) = handle.pop_buffered_record(py)? {
+        handle.on_poll(py)?;
+        if let Some(record) = handle.take_buffered_record(py)? {
             return Ok(record);
         }
     }
     let target = PollTarget::Records(handle.max_records(None));
     let args = PollArgs { target, deadline: deadline_after(f64::MAX)? };
     loop {
-        if let Some(record) = poll(consumer, handle, &args, |handle| handle.pop_record(py))? {
+        if let Some(record) = poll(consumer, handle, &args, |handle| handle.take_record(py))? {
             return Ok(record);
         }
     }
@@ -142,7 +143,7 @@ pub(super) fn close(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle, timeou
     }
     let closed = run(consumer, handle, CallSequence::close(deadline), None, |_| Ok(None::<()>));
     if handle.is_closed() {
-        handle.forget_subscription();
+        handle.release(consumer.py())?;
     }
     closed.map(drop)
 }

@@ -109,9 +109,7 @@ impl CommitCallbacks {
     pub(super) fn next_call(&self, py: Python<'_>) -> PyResult<Option<CallbackCall>> {
         let next = self.queue.lock().pop();
         let Some(CompletedCommit { callback, offsets, result }) = next else { return Ok(None) };
-        let offsets = to_dict(py, offsets, |committed| {
-            Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any)
-        })?;
+        let offsets = offsets_to_dict(py, offsets)?;
         let error = match result {
             Ok(()) => py.None(),
             Err(error) => errors::value(py, &error)?,
@@ -140,6 +138,11 @@ impl CommitCallbacks {
             }
         }
     }
+}
+
+/// Returns committed offsets as callbacks and interceptors get them.
+pub(super) fn offsets_to_dict(py: Python<'_>, offsets: Offsets) -> PyResult<Bound<'_, PyDict>> {
+    to_dict(py, offsets, |committed| Py::new(py, OffsetAndMetadata::from(committed)).map(Py::into_any))
 }
 
 /// Polls `work` once, now, so that a commit is queued before any later one; returns the rest of it.

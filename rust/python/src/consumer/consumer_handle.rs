@@ -9,17 +9,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ottla_client::config::IsolationLevel;
-use ottla_client::consumer::assignor::Assignor;
 use ottla_client::consumer::{Consumer, ConvertError};
 use ottla_client::tasks::panics::try_catch;
 use ottla_client::{Client, ListedOffset, OffsetSpec, Result, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 use tokio::time::Instant;
 
 use super::deserializers::Deserializers;
+use super::hooks::Hooks;
+use super::interceptors::Interceptors;
 use super::record::Record;
 use crate::client::client_ops;
 use crate::consumer::commit_callbacks::{CommitCallbacks, CompletedCommit, Offsets, start_now};
@@ -27,6 +28,7 @@ use crate::consumer::poll_guard::PollLock;
 use crate::consumer::rebalance_listener::RebalanceListener;
 use crate::consumer::subscription_arg::SubscriptionArg;
 use crate::convert::errors;
+use crate::convert::record_batch::RecordBatch;
 use crate::runtime::{ProcessLocal, runtime, seconds};
 
 pub(crate) struct ConsumerHandle {
@@ -34,6 +36,7 @@ pub(crate) struct ConsumerHandle {
     /// Whether the client was created for this consumer and is closed with it.
     own_client: bool,
     deserializers: Deserializers,
+    interceptors: Option<Interceptors>,
     pub(super) poll_lock: PollLock,
     pub(super) listener: RebalanceListener,
     pub(super) commit_callbacks: CommitCallbacks,
@@ -45,25 +48,27 @@ pub(crate) struct ConsumerHandle {
 
 impl ConsumerHandle {
     /// Creates the core's consumer on a client.
-    pub(super) fn new(
-        client: Client,
-        own_client: bool,
-        deserializers: Deserializers,
-        assignors: Vec<Arc<dyn Assignor>>,
-    ) -> Self {
+    pub(super) fn new(py: Python<'_>, client: Client, own_client: bool, hooks: Hooks) -> PyResult<Self> {
+        let Hooks { deserializers, interceptors, assignors } = hooks;
         // Long polls would delay other requests on shared connections.
         let client = if own_client { client } else { client.with_dedicated_connections() };
-        Self {
-            core: Consumer::new(client).with_assignors(assignors),
+        let mut core = Consumer::new(client).with_assignors(assignors);
+        if let Some(interceptors) = &interceptors {
+            interceptors.configure(py, core.client().config())?;
+            core = core.with_commit_listener(interceptors.commit_listener());
+        }
+        Ok(Self {
+            core,
             own_client,
             deserializers,
+            interceptors,
             poll_lock: PollLock::default(),
             listener: RebalanceListener::default(),
             commit_callbacks: CommitCallbacks::default(),
             subscription: Mutex::default(),
             topic: Mutex::default(),
             closed: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Returns the handle in a cell, unless the consumer was closed.
@@ -82,8 +87,67 @@ impl ConsumerHandle {
         seconds(timeout, self.core.client().config().default_api_timeout)
     }
 
+    /// Notifies the interceptors that a poll begins.
+    pub(super) fn on_poll(&self, py: Python<'_>) -> PyResult<()> {
+        self.interceptors.iter().try_for_each(|all| all.on_poll(py))
+    }
+
+    /// Raises an error if an interceptor cannot see Arrow batches.
+    pub(super) fn check_arrow(&self, py: Python<'_>) -> PyResult<()> {
+        self.interceptors.iter().try_for_each(|all| all.check_arrow(py))
+    }
+
+    /// Pops the next records, at most `max_records`, as the interceptors return them; `None` if there are
+    /// none.
+    pub(super) fn take_records<'py>(
+        &self,
+        py: Python<'py>,
+        max_records: usize,
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
+        let records = self.pop_records(py, max_records)?;
+        if records.is_empty() {
+            return Ok(None);
+        }
+        let records = PyList::new(py, records)?;
+        match &self.interceptors {
+            Some(all) => all.on_consume(&self.core, &records, false).map(Some),
+            None => Ok(Some(records)),
+        }
+    }
+
+    /// Pops the next record that the interceptors do not drop, if there is one.
+    pub(super) fn take_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
+        let Some(all) = &self.interceptors else { return self.pop_record(py) };
+        while let Some(record) = self.pop_record(py)? {
+            let returned = all.on_consume(&self.core, &PyList::new(py, [record])?, true)?;
+            if let Some(record) = returned.iter().next() {
+                return Ok(Some(record.cast_into::<Record>()?.unbind()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Pops the next Arrow batch, if there is one, after the interceptors have seen it.
+    pub(super) fn take_batch(&self, py: Python<'_>) -> PyResult<Option<Py<RecordBatch>>> {
+        match &self.interceptors {
+            Some(all) => all.pop_batch(py, &self.core),
+            None => self.core.pop_batch().map(|batch| Py::new(py, RecordBatch(batch))).transpose(),
+        }
+    }
+
+    /// Notifies the interceptors of commits that succeeded.
+    pub(super) fn report_commits(&self, py: Python<'_>) -> PyResult<()> {
+        self.interceptors.iter().try_for_each(|all| all.report_commits(py))
+    }
+
+    /// Calls what waits for completed commits; returns whether a callback was called.
+    pub(super) fn invoke_commit_callbacks(&self, py: Python<'_>) -> PyResult<bool> {
+        self.report_commits(py)?;
+        self.commit_callbacks.invoke_completed(py)
+    }
+
     /// Pops the next records, at most `max_records`.
-    pub(super) fn pop_records(&self, py: Python<'_>, max_records: usize) -> PyResult<Vec<Py<Record>>> {
+    fn pop_records(&self, py: Python<'_>, max_records: usize) -> PyResult<Vec<Py<Record>>> {
         let mut last: Option<(Arc<str>, Bound<'_, PyString>)> = None;
         self.core.pop_records(max_records, |set, entry| {
             let name = &set.partition.0;
@@ -102,7 +166,7 @@ impl ConsumerHandle {
     }
 
     /// Pops the next record, if there is one.
-    pub(super) fn pop_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
+    fn pop_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         self.core.pop_record(|set, entry| {
             Record::new(&self.topic(py, &set.partition.0), set, entry, &self.deserializers, None)
         })
@@ -121,9 +185,9 @@ impl ConsumerHandle {
         }
     }
 
-    /// Pops the next record, if there is one and no poll is due.
-    pub(super) fn pop_buffered_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
-        if self.core.polled_recently() { self.pop_record(py) } else { Ok(None) }
+    /// Like [`Self::take_record`], if no poll is due.
+    pub(super) fn take_buffered_record(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
+        if self.core.polled_recently() { self.take_record(py) } else { Ok(None) }
     }
 
     /// Looks up offsets at the consumer's isolation level.
@@ -198,10 +262,12 @@ impl ConsumerHandle {
         *self.subscription.lock() = None;
     }
 
-    /// Drops the subscription and its callbacks, so that no reference cycle keeps the consumer alive.
-    pub(super) fn forget_subscription(&self) {
+    /// Runs once the consumer is closed: closes the interceptors, and drops the subscription and its
+    /// callbacks, so that no reference cycle keeps the consumer alive.
+    pub(super) fn release(&self, py: Python<'_>) -> PyResult<()> {
         self.listener.set(None, None, None);
         self.forget_subscription_names();
+        self.interceptors.iter().try_for_each(|all| all.close(py))
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -5,9 +5,10 @@
 //!   does in each step. The order of the steps is the core's.
 //! - `subscription_arg`: the argument of `subscribe`.
 //! - `consumer_handle`: the core's consumer and what Python adds to it.
+//! - `hooks`: the application's `deserializers`, `interceptors` and `assignors`.
 //! - `share`: the share consumers, which acquire records instead of partitions.
-//! - `record`, `deserializers`: records as objects; `partitions`: partitions and offsets.
-//! - `rebalance_listener`, `rebalance_change`: rebalances and their callbacks; `assignors`: custom ones.
+//! - `record`: records as objects; `partitions`: partitions and offsets.
+//! - `rebalance_listener`, `rebalance_change`: rebalances and their callbacks.
 //! - `poll_guard`: one poll at a time; `commit_callbacks`: asynchronous commits.
 
 mod assignors;
@@ -18,6 +19,8 @@ mod blocking;
 mod commit_callbacks;
 mod consumer_handle;
 mod deserializers;
+mod hooks;
+mod interceptors;
 pub(crate) mod partitions;
 mod poll_guard;
 mod rebalance_change;

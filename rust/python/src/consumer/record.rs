@@ -85,20 +85,17 @@ impl Record {
 }
 
 impl Record {
-    /// The topic, the partition and the offset.
-    pub(super) fn location<'py>(&'py self, py: Python<'py>) -> PyResult<(&'py str, i32, i64)> {
-        Ok((self.topic.bind(py).to_str()?, self.partition, self.offset))
+    /// Returns the partition and the offset.
+    pub(super) fn location(&self, py: Python<'_>) -> PyResult<(TopicPartition, i64)> {
+        Ok(((self.topic.bind(py).to_str()?.into(), self.partition), self.offset))
     }
 
     /// Returns the position to commit once the record is processed: the next offset, in its leader's epoch.
     pub(super) fn position_after(&self, py: Python<'_>) -> PyResult<(TopicPartition, CommittedOffset)> {
-        let topic = self.topic.bind(py).to_str()?;
-        let offset = self.offset.saturating_add(1);
+        let (partition, offset) = self.location(py)?;
         let leader_epoch = (self.leader_epoch >= 0).then_some(self.leader_epoch);
-        Ok((
-            (topic.into(), self.partition),
-            CommittedOffset { offset, leader_epoch, ..CommittedOffset::default() },
-        ))
+        let offset = offset.saturating_add(1);
+        Ok((partition, CommittedOffset { offset, leader_epoch, ..CommittedOffset::default() }))
     }
 }
 

@@ -7,10 +7,9 @@ use ottla_client::consumer::{ArrowLayout, PollTarget};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use super::assignors;
 use super::base::{ConsumerBase, repr};
 use super::blocking::{self, deadline_after, default_deadline, poll};
-use super::deserializers::Deserializers;
+use super::hooks::Hooks;
 use super::partitions;
 use super::record::Record;
 use crate::client::client_arg::resolve_connected_client;
@@ -43,6 +42,8 @@ use crate::scan;
 ///     key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
 ///         keep the bytes. Default: keys stay bytes.
 ///     value_deserializer: the same for values.
+///     interceptors: see what a poll returns, and may replace it, and are notified of commits; see
+///         ``ottla.interceptors``.
 ///     timeout: seconds to find the cluster, as for ``Client``.
 ///
 /// Raises:
@@ -63,7 +64,7 @@ fn handle<'a>(this: &'a Bound<'_, Consumer>) -> PyResult<&'a Arc<ConsumerHandle>
 #[pymethods]
 impl Consumer {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, timeout=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, interceptors=None, timeout=None, **kwargs))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -72,15 +73,15 @@ impl Consumer {
         topics: Option<&Bound<'_, PyAny>>,
         key_deserializer: Option<&Bound<'_, PyAny>>,
         value_deserializer: Option<&Bound<'_, PyAny>>,
+        interceptors: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        let (assignors, kwargs) = assignors::extract(kwargs)?;
+        let (hooks, kwargs) =
+            Hooks::from_arguments(key_deserializer, value_deserializer, interceptors, kwargs)?;
         let (client, own_client) =
             resolve_connected_client(py, "Consumer", bootstrap, config, timeout, kwargs.as_ref())?;
-        let base =
-            ConsumerBase::new(ConsumerHandle::new(client, own_client, deserializers, assignors), topics)?;
+        let base = ConsumerBase::new(ConsumerHandle::new(py, client, own_client, hooks)?, topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
 
@@ -119,11 +120,9 @@ impl Consumer {
         let py = this.py();
         let max_records = handle(this)?.max_records(max_records);
         let args = PollArgs { target: PollTarget::Records(max_records), deadline: deadline_after(timeout)? };
-        let records = poll(this, handle(this)?, &args, |handle| {
-            let records = handle.pop_records(py, max_records)?;
-            Ok((!records.is_empty()).then_some(records))
-        })?;
-        PyList::new(py, records.unwrap_or_default())
+        handle(this)?.on_poll(py)?;
+        let records = poll(this, handle(this)?, &args, |handle| handle.take_records(py, max_records))?;
+        Ok(records.unwrap_or_else(|| PyList::empty(py)))
     }
 
     /// Return records as Arrow columns, or None after the timeout.
@@ -140,7 +139,8 @@ impl Consumer {
     ///     include_headers: whether to add ``headers`` to the default columns.
     ///
     /// Raises:
-    ///     ConfigError: a column does not exist or is listed twice.
+    ///     ConfigError: a column does not exist or is listed twice, or an interceptor has no
+    ///         ``on_consume_arrow``.
     ///     KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
     #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
     fn poll_arrow(
@@ -149,12 +149,14 @@ impl Consumer {
         max_rows: usize,
         columns: Option<Vec<String>>,
         include_headers: bool,
-    ) -> PyResult<Option<RecordBatch>> {
-        let columns = scan::columns(this.py(), columns, include_headers)?;
+    ) -> PyResult<Option<Py<RecordBatch>>> {
+        let py = this.py();
+        let columns = scan::columns(py, columns, include_headers)?;
+        handle(this)?.check_arrow(py)?;
         let target = PollTarget::Batch(ArrowLayout { columns, max_rows, ..ArrowLayout::default() });
         let args = PollArgs { target, deadline: deadline_after(timeout)? };
-        let batch = poll(this, handle(this)?, &args, |handle| Ok(handle.core.pop_batch()))?;
-        Ok(batch.map(RecordBatch))
+        handle(this)?.on_poll(py)?;
+        poll(this, handle(this)?, &args, |handle| handle.take_batch(py))
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -236,7 +238,7 @@ impl Consumer {
         let handle = handle(this)?;
         let timeout = handle.timeout(timeout)?;
         let committed = wait_for(this.py(), handle.core.commit(partitions::offsets(offsets)?, timeout));
-        handle.commit_callbacks.invoke_completed(this.py())?;
+        handle.invoke_commit_callbacks(this.py())?;
         committed
     }
 

@@ -100,6 +100,7 @@ impl AsyncProducer {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (own_id, kwargs) = transactional_id::from_kwargs(py, bootstrap, kwargs)?;
         let (client, own_client) = resolve_client(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
+        hooks.configure(py, client.config())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let runtime = runtime()?;
         let _entered = runtime.enter();

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ottla_client::config::Config;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -28,5 +29,10 @@ impl Hooks {
         let interceptors = Interceptors::new(interceptors)?;
         let (partitioner, kwargs) = CustomPartitioner::from_kwargs(kwargs)?;
         Ok((Self { interceptors, serializers, partitioner: partitioner.map(Arc::new) }, kwargs))
+    }
+
+    /// Configures the interceptors, once the client is known.
+    pub(crate) fn configure(&self, py: Python<'_>, config: &Config) -> PyResult<()> {
+        self.interceptors.iter().try_for_each(|all| all.configure(py, config))
     }
 }

@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
+use ottla_client::config::Config;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
+use crate::client::interceptor_chain;
 use crate::convert::record::RecordArgs;
 use crate::producer::record_metadata::RecordMetadata;
 
@@ -55,10 +57,11 @@ impl<'py> Intercepted<'py> {
 impl Interceptors {
     /// Creates the chain; `None` without interceptors.
     pub(crate) fn new(interceptors: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
-        let Some(interceptors) = interceptors.filter(|given| !given.is_none()) else { return Ok(None) };
-        let chain =
-            interceptors.py().import("ottla.interceptors")?.getattr("_Chain")?.call1((interceptors,))?;
-        Ok(Some(Self(chain.unbind())))
+        Ok(interceptor_chain::new(interceptors, "_ProducerChain")?.map(Self))
+    }
+
+    pub(crate) fn configure(&self, py: Python<'_>, config: &Config) -> PyResult<()> {
+        interceptor_chain::configure(py, &self.0, config)
     }
 
     /// Passes a record through the chain.

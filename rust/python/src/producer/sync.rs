@@ -98,6 +98,7 @@ impl Producer {
         let (own_id, kwargs) = transactional_id::from_kwargs(py, bootstrap, kwargs)?;
         let (client, own_client) =
             resolve_connected_client(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
+        hooks.configure(py, client.config())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let core =

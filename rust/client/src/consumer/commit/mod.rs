@@ -296,5 +296,8 @@ fn record_results(
             (Err(error), _) => overall = Err(error),
         }
     }
+    if overall.is_ok() {
+        shared.report_commit(offsets);
+    }
     overall
 }

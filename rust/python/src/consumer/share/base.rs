@@ -99,9 +99,9 @@ impl ShareConsumerBase {
         record: &Bound<'_, Record>,
         r#type: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let (topic, partition, offset) = record.get().location(py)?;
+        let ((topic, partition), offset) = record.get().location(py)?;
         let kind = type_or_accept(r#type)?;
-        let acknowledged = self.handle()?.core.acknowledge(topic, partition, offset, kind);
+        let acknowledged = self.handle()?.core.acknowledge(&topic, partition, offset, kind);
         acknowledged.map_err(|error| errors::raise(py, &error))
     }
 

@@ -1,0 +1,39 @@
+"""OpenTelemetry for producers and consumers, as interceptors; needs ``ottla[otel]``.
+
+    ottla.Producer("kafka:9092", interceptors=[ottla.otel.ProducerInterceptor()])
+    ottla.Consumer("kafka:9092", interceptors=[ottla.otel.ConsumerInterceptor()])
+
+Spans, attributes and metrics follow OpenTelemetry's conventions for messaging. The context of a
+trace travels in the headers of records, in the format of the configured propagator: W3C's
+``traceparent`` by default. Keys and values never become part of a span.
+
+- ``semantics``: names, attributes and instruments; ``propagation``: contexts in headers.
+- ``producer``, ``consumer``: the interceptors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ottla.extras import require
+from ottla.loading import load_later
+
+if TYPE_CHECKING:
+    from ottla.otel.consumer import ConsumerInterceptor
+    from ottla.otel.producer import ProducerInterceptor
+    from ottla.otel.propagation import extract
+
+require("ottla.otel", "otel")
+
+__all__ = ["ConsumerInterceptor", "ProducerInterceptor", "extract"]
+
+if not TYPE_CHECKING:  # type checkers would take every name as defined
+    __getattr__, __dir__ = load_later(
+        __name__,
+        {
+            "ConsumerInterceptor": "consumer",
+            "ProducerInterceptor": "producer",
+            "extract": "propagation",
+        },
+        extra="otel",
+    )
