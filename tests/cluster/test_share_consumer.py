@@ -21,10 +21,32 @@ ACCEPT, RELEASE = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE
 REJECT, RENEW = AcknowledgeType.REJECT, AcknowledgeType.RENEW
 
 
-@pytest.fixture(params=SHARE_KINDS)
-def kind(request: pytest.FixtureRequest) -> Any:
-    """The class of the share consumer: blocking or asyncio."""
-    return SHARE_KINDS[request.param]
+@pytest.fixture(
+    params=[
+        ("mock", "sync"),
+        ("mock", "asyncio"),
+        pytest.param(("kafka", "sync"), marks=pytest.mark.cluster),
+        pytest.param(("kafka", "asyncio"), marks=[pytest.mark.cluster, pytest.mark.deep]),
+    ],
+    ids="-".join,
+)
+def cluster_and_kind(request: pytest.FixtureRequest) -> tuple[Brokers, Any]:
+    """A cluster, and the class of the share consumer: blocking or asyncio."""
+    cluster, kind = request.param
+    fixture = "mock_cluster" if cluster == "mock" else "kafka"
+    return Brokers(request.getfixturevalue(fixture)), SHARE_KINDS[kind]
+
+
+@pytest.fixture
+def brokers(cluster_and_kind: tuple[Brokers, Any]) -> Brokers:
+    """The cluster."""
+    return cluster_and_kind[0]
+
+
+@pytest.fixture
+def kind(cluster_and_kind: tuple[Brokers, Any]) -> Any:
+    """The class of the share consumer."""
+    return cluster_and_kind[1]
 
 
 @pytest.fixture
@@ -298,11 +320,11 @@ def check_expired_lock(brokers: Brokers, kind: Any, group: str) -> None:
         assert slow.acquisition_lock_timeout == 1.0
         again = read(other, 4)
         assert {record.delivery_count for record in again} == {2}
-        other.acknowledge_all()
-        assert other.commit() == {(topic, 0): None}
         slow.acknowledge_all()
         (late,) = slow.commit().values()
         assert late is not None and "lock expired" in str(late)
+        other.acknowledge_all()
+        assert other.commit() == {(topic, 0): None}
         assert slow.poll(timeout=0.5) == []
 
 
