@@ -190,12 +190,14 @@ def test_implicit_mode_refuses_acknowledgements(brokers: Brokers, kind: Any, gro
 
 def test_an_exception_in_the_with_block_releases(brokers: Brokers, kind: Any, group: str) -> None:
     topic = fill(brokers, 20)
-    with (
-        pytest.raises(ZeroDivisionError),
-        kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer,
-    ):
-        read(consumer, 20)
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
+            read(consumer, 20)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
         again = read(consumer, 20)
         assert {record.delivery_count for record in again} == {2}
@@ -205,14 +207,16 @@ def test_an_exception_in_the_with_block_releases(brokers: Brokers, kind: Any, gr
 
 def test_iteration_accepts_record_by_record(brokers: Brokers, kind: Any, group: str) -> None:
     topic = fill(brokers, 20)
-    with (
-        pytest.raises(ZeroDivisionError),
-        kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer,
-    ):
-        for count, record in enumerate(consumer):
-            assert record.offset == count
-            if count == 7:
-                raise ZeroDivisionError
+
+    def fail() -> None:
+        with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
+            for count, record in enumerate(consumer):
+                assert record.offset == count
+                if count == 7:
+                    raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
         again = read(consumer, 13)
         assert [record.offset for record in again] == list(range(7, 20))
@@ -301,7 +305,7 @@ def test_a_record_that_cannot_be_deserialized(brokers: Brokers, kind: Any, group
 
 
 def test_an_expired_lock(brokers: Brokers, kind: Any) -> None:
-    """After its lock has expired, a record goes to another member, and a late accept is an error."""
+    """After its lock expired, a record goes to another member; a late accept is an error."""
     if brokers.is_mock:
         with MockCluster(share_lock_duration=1.0) as cluster:
             check_expired_lock(Brokers(cluster), kind, new_group(Brokers(cluster)))
@@ -322,7 +326,7 @@ def check_expired_lock(brokers: Brokers, kind: Any, group: str) -> None:
         assert {record.delivery_count for record in again} == {2}
         slow.acknowledge_all()
         (late,) = slow.commit().values()
-        assert late is not None and "lock expired" in str(late)
+        assert "lock expired" in str(late)
         other.acknowledge_all()
         assert other.commit() == {(topic, 0): None}
         assert slow.poll(timeout=0.5) == []
@@ -353,5 +357,5 @@ def test_bad_input(brokers: Brokers, kind: Any) -> None:
         kind(brokers.bootstrap)
     with pytest.raises(errors.ConfigError, match="implicit"):
         kind(brokers.bootstrap, group_id="g", share_acknowledgement_mode="maybe")
-    with pytest.raises(TypeError, match="single string|list of topics"):
+    with pytest.raises(TypeError, match="expected a list of topics"):
         kind(brokers.bootstrap, group_id="g", topics="t")
