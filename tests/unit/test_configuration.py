@@ -26,6 +26,8 @@ GOOD: dict[str, Any] = {
     "compression.type": "zstd",
     "partitioner.class": "consistent_random",
     "isolation.level": "read_committed",
+    "share.acknowledgement.mode": "explicit",
+    "share.acquire.mode": "record_limit",
     "auto.offset.reset": "earliest",
     "group.protocol": "consumer",
     "partition.assignment.strategy": "range,org.apache.kafka.clients.consumer.StickyAssignor",
