@@ -9,10 +9,13 @@ from ottla import _core
 from ottla.testing.fault import Fault
 from ottla.testing.group import GroupOperations
 from ottla.testing.reassignments import ReassignmentOperations
+from ottla.testing.telemetry import TelemetryOperations
 from ottla.testing.transactions import TransactionOperations
 
 
-class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations):
+class MockCluster(
+    GroupOperations, ReassignmentOperations, TelemetryOperations, TransactionOperations
+):
     """A Kafka cluster in this process; its brokers have ids from 1 and listen on loopback.
 
     Use it in a ``with`` block, or ``close()`` it. Methods raise ``ConfigError`` if a topic, a
@@ -36,6 +39,8 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
             the transaction protocol (KIP-890), 0 or 1 for version 1; None for brokers that do not
             know the feature.
         transaction_max_timeout: the largest ``transaction.timeout.ms``, in seconds.
+        client_telemetry: whether the brokers take the metrics of clients (KIP-714), as brokers with a
+            telemetry receiver do.
 
     Raises:
         ConfigError: an argument is wrong.
@@ -57,6 +62,7 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
         group_initial_delay: float = 0.01,
         transaction_version: int | None = 2,
         transaction_max_timeout: float = 900.0,
+        client_telemetry: bool = False,
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
@@ -72,6 +78,7 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
             group_initial_delay=group_initial_delay,
             transaction_version=transaction_version,
             transaction_max_timeout=transaction_max_timeout,
+            client_telemetry=client_telemetry,
         )
 
     @property

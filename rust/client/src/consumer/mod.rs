@@ -16,6 +16,7 @@
 //! - `completed_fetch`, `read`: buffered record batches, and their decoding to records and Arrow batches.
 //! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
 //! - [`offsets`], `commit`, `group_metadata`: offset commits and the identity under which they are sent.
+//! - `metrics`, `telemetry_source`: what is measured, and what is pushed of it.
 //! - `scan`: bounded reads of partition ranges, without a consumer.
 
 pub mod assignor;
@@ -26,6 +27,7 @@ mod completed_fetch;
 mod fetch;
 pub mod group;
 mod group_metadata;
+mod metrics;
 pub mod offsets;
 mod partition_state;
 mod poll;
@@ -37,13 +39,15 @@ mod seek;
 mod state;
 mod subscribe;
 mod subscription_state;
+mod telemetry_source;
 mod wait;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use ottla_protocol::records::Decompressor;
+use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::Duration;
@@ -74,6 +78,8 @@ use crate::consumer::state::ConsumerState;
 use crate::consumer::subscribe::ConsumerSubscription;
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
+use crate::telemetry::source::Source;
+use crate::telemetry::{self, Telemetry};
 use crate::topic_partition::TopicPartition;
 
 /// A consumer.
@@ -92,6 +98,8 @@ pub struct Consumer {
     listener: Option<Arc<dyn RebalanceListener>>,
     /// Held by the call of a Rust program that polls or closes.
     polling: tokio::sync::Mutex<()>,
+    /// Started with the fetcher: creating a consumer needs no runtime.
+    telemetry: OnceLock<Option<Telemetry>>,
 }
 
 impl Drop for Consumer {
@@ -119,6 +127,7 @@ impl Consumer {
             buffers: ReadBuffers::default(),
             listener: None,
             polling: tokio::sync::Mutex::default(),
+            telemetry: OnceLock::new(),
         }
     }
 
@@ -164,6 +173,25 @@ impl Consumer {
             *fetcher = Some(task.abort_handle());
         }
         self.shared.fetcher_wakeup.notify_one();
+        self.telemetry();
+    }
+
+    /// Telemetry, which starts now if it has not; `None` with `enable.metrics.push=false`.
+    fn telemetry(&self) -> Option<&Telemetry> {
+        let start = || Telemetry::start(self.client(), Arc::clone(&self.shared) as Arc<dyn Source>);
+        self.telemetry.get_or_init(start).as_ref()
+    }
+
+    /// The id under which the cluster receives this consumer's metrics (KIP-714). Connects to a broker if none is
+    /// connected.
+    ///
+    /// # Errors
+    /// [`Kind::Config`] with `enable.metrics.push=false`; [`Kind::Timeout`]; UNSUPPORTED_VERSION if the brokers
+    /// do not support it.
+    pub async fn client_instance_id(&self, timeout: Duration) -> Result<Uuid> {
+        self.check_open()?;
+        let telemetry = self.telemetry().ok_or_else(telemetry::disabled)?;
+        telemetry.client_instance_id(self.client(), timeout).await
     }
 
     fn stop(&self) {

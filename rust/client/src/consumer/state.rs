@@ -13,6 +13,7 @@ use super::ConsumerGroupMetadata;
 use super::group::Group;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
+use crate::consumer::metrics::Metrics;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::error::{Error, Kind};
@@ -33,6 +34,7 @@ pub(super) struct ConsumerState {
     pub(super) group: OnceLock<Group>,
     /// Whether the group assigns the partitions.
     pub(super) subscribed: AtomicBool,
+    pub(super) metrics: Metrics,
     error: Mutex<Option<Error>>,
     /// The panic that ended the fetcher.
     fatal_error: OnceLock<Error>,
@@ -44,6 +46,7 @@ impl ConsumerState {
         let group_id = (!group_id.is_empty()).then(|| Arc::from(group_id.as_str()));
         let subscriptions = SubscriptionState::default();
         Self {
+            metrics: Metrics::from(client.config()),
             client,
             versions: subscriptions.versions(),
             subscriptions: Mutex::new(subscriptions),

@@ -16,6 +16,7 @@ mod leaders;
 mod log_directories;
 mod partition;
 mod reassignments;
+mod telemetry;
 mod topics;
 mod transactions;
 mod users;
@@ -44,6 +45,8 @@ use fetch_sessions::FetchSessions;
 pub(crate) use fetch_sessions::{RequestedPartition, SessionLimits};
 pub(crate) use log_directories::LOG_DIRECTORIES;
 pub(crate) use partition::{NO_LEADER, Partition};
+pub(crate) use telemetry::TelemetryClient;
+use telemetry::{ConfiguredSubscription, Telemetry};
 pub(crate) use topics::{NewTopic, Topic, validate_topic_name};
 pub(crate) use users::Upsertion;
 use users::Users;
@@ -96,6 +99,7 @@ pub(crate) struct ClusterState {
     pub(crate) acls: Acls,
     pub(crate) client_quotas: ClientQuotas,
     configs: Configs,
+    pub(crate) telemetry: Telemetry,
     coordinators: Coordinators,
     pub(crate) transactions: TransactionRegistry,
     pub(crate) features: Features,
@@ -123,6 +127,7 @@ impl ClusterState {
             acls: Acls::default(),
             client_quotas: ClientQuotas::default(),
             configs: Configs::default(),
+            telemetry: Telemetry::default(),
             coordinators: Coordinators::default(),
             transactions: TransactionRegistry::default(),
             features: Features::new(&config),
