@@ -69,6 +69,7 @@ def test_a_consumer_pushes_its_coordinator_fetches_and_lag(telemetry: MockCluste
     ) as consumer:
         instance = consumer.client_instance_id()
         records = consumer.poll(timeout=TIMEOUT, max_records=2)
+        records += consumer.poll(timeout=TIMEOUT, max_records=1)
         consumer.commit()
         found = pushes(
             telemetry, instance, "org.apache.kafka.consumer.coordinator.commit.latency.max"
@@ -84,6 +85,7 @@ def test_a_consumer_pushes_its_coordinator_fetches_and_lag(telemetry: MockCluste
     assert values[f"{prefix}fetch.manager.records.lag.max"] == 5 - len(records)
     assert values[f"{prefix}fetch.manager.fetch.latency.avg"] > 0
     assert f"{prefix}connection.creation.rate" in values
+    assert 0 <= values[f"{prefix}poll.idle.ratio.avg"] <= 1
 
 
 def test_a_subscription_selects_clients_and_metrics() -> None:

@@ -39,8 +39,8 @@ class MockCluster(
             the transaction protocol (KIP-890), 0 or 1 for version 1; None for brokers that do not
             know the feature.
         transaction_max_timeout: the largest ``transaction.timeout.ms``, in seconds.
-        client_telemetry: whether the brokers take the metrics of clients (KIP-714), as brokers with a
-            telemetry receiver do.
+        client_telemetry: whether the brokers take the metrics of clients (KIP-714), as those with
+            a telemetry receiver do.
 
     Raises:
         ConfigError: an argument is wrong.

@@ -1,4 +1,4 @@
-"""Client telemetry on a mock cluster: subscriptions, and the metrics that clients push (KIP-714)."""
+"""Client telemetry on a mock cluster: subscriptions, and what clients push (KIP-714)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TelemetryOperations:
         self._core.subscribe_to_metrics(name, dict(configs))
 
     def pushed_metrics(self) -> list[PushedMetrics]:
-        """Return the metrics that clients have pushed, the oldest first; at most the last 10,000 pushes."""
+        """Return the last 10,000 pushes of clients, the oldest first."""
         return [
             PushedMetrics(
                 client_instance_id=instance,

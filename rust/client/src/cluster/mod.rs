@@ -4,6 +4,7 @@
 //! error code means. Callers supply the timeout.
 
 pub(crate) mod bootstrap;
+mod client_telemetry;
 mod coordinator;
 mod event_subscribers;
 mod find_cluster;
@@ -11,7 +12,6 @@ mod nearest_names;
 mod refresh;
 mod refresher;
 mod route;
-mod telemetry_source;
 mod topics;
 
 use std::future::Future;
@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use ottla_protocol::Request;
-use ottla_protocol::wire::Uuid;
 use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
@@ -27,7 +26,6 @@ use tokio::time::{Duration, Instant};
 pub use coordinator::{Coordinator, CoordinatorKind};
 pub use event_subscribers::EventSubscription;
 pub use route::Route;
-use telemetry_source::ClientSource;
 pub use topics::IfMissing;
 
 use crate::cluster::bootstrap::parse;
@@ -40,8 +38,8 @@ use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
-use crate::retry::{self, Retry};
-use crate::telemetry::{self, Telemetry};
+use crate::retry::Retry;
+use crate::telemetry::Telemetry;
 
 /// A client of one cluster. Cheap to clone; dropping the last clone closes the connections.
 #[derive(Debug, Clone)]
@@ -161,33 +159,6 @@ impl Client {
     pub fn metrics(&self) -> Vec<Metric> {
         let refreshed = self.inner.metadata.refreshed();
         self.inner.settings.metrics.snapshot(refreshed.map(|refreshed| refreshed.elapsed()))
-    }
-
-    /// The id under which the cluster receives this client's metrics (KIP-714). The first call connects to a
-    /// broker if none is connected, and starts to push the metrics that the cluster subscribes to: a client
-    /// without producers and consumers pushes none before. Producers and consumers have ids of their own.
-    ///
-    /// # Errors
-    /// [`Kind::Config`] with `enable.metrics.push=false`; [`Kind::Timeout`]; UNSUPPORTED_VERSION if the brokers
-    /// do not support it.
-    pub async fn client_instance_id(&self, timeout: Duration) -> Result<Uuid> {
-        self.check_open()?;
-        let source = || Telemetry::start(self, Arc::new(ClientSource(Arc::downgrade(&self.inner))));
-        let telemetry = self.inner.telemetry.get_or_init(source);
-        telemetry.as_ref().ok_or_else(telemetry::disabled)?.client_instance_id(self, timeout).await
-    }
-
-    /// Whether the client itself pushes metrics.
-    #[must_use]
-    pub fn has_telemetry(&self) -> bool {
-        self.inner.telemetry.get().is_some_and(Option::is_some)
-    }
-
-    /// Sends the last push of the client's own metrics before the client is closed, for at most a second.
-    pub async fn close_telemetry(&self, timeout: Duration) {
-        if let Some(Some(telemetry)) = self.inner.telemetry.get() {
-            telemetry.close(retry::deadline(timeout)).await;
-        }
     }
 
     /// The state of each connection.

@@ -14,12 +14,14 @@ pub(super) struct Metrics {
     pub(super) fetch_latency: Sensor,
     /// Milliseconds of a successful commit.
     pub(super) commit_latency: Sensor,
+    /// The fraction of the time from the end of a poll to the end of the next that the application waited in it.
+    poll_idle_ratio: Sensor,
 }
 
 impl From<&Config> for Metrics {
     fn from(config: &Config) -> Self {
         let sensor = || Sensor::new(config.metrics_num_samples, config.metrics_sample_window);
-        Self { fetch_latency: sensor(), commit_latency: sensor() }
+        Self { fetch_latency: sensor(), commit_latency: sensor(), poll_idle_ratio: sensor() }
     }
 }
 
@@ -29,6 +31,23 @@ pub(super) fn millis(time: Duration) -> f64 {
 }
 
 impl Metrics {
+    /// Records a poll, given the end of the one before it.
+    pub(super) fn record_poll(&self, before: Instant, began: Instant, ended: Instant) {
+        let all = ended.saturating_duration_since(before);
+        if !all.is_zero() {
+            let waited = ended.saturating_duration_since(began);
+            self.poll_idle_ratio.record(waited.as_secs_f64() / all.as_secs_f64());
+        }
+    }
+
+    /// The metrics of polls.
+    pub(super) fn polls(&self) -> [Metric; 1] {
+        let value = self.poll_idle_ratio.read(Instant::now()).average;
+        let doc =
+            "Average fraction of the time that the application waits in polls, and does not process records.";
+        [Metric { name: "poll-idle-ratio-avg", value, doc }]
+    }
+
     /// The metrics of the group's coordinator.
     pub(super) fn coordinator(&self, assigned: usize) -> [Metric; 3] {
         let commit = self.commit_latency.read(Instant::now());

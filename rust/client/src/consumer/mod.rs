@@ -78,8 +78,8 @@ use crate::consumer::state::ConsumerState;
 use crate::consumer::subscribe::ConsumerSubscription;
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
+use crate::telemetry::Telemetry;
 use crate::telemetry::source::Source;
-use crate::telemetry::{self, Telemetry};
 use crate::topic_partition::TopicPartition;
 
 /// A consumer.
@@ -178,7 +178,7 @@ impl Consumer {
 
     /// Telemetry, which starts now if it has not; `None` with `enable.metrics.push=false`.
     fn telemetry(&self) -> Option<&Telemetry> {
-        let start = || Telemetry::start(self.client(), Arc::clone(&self.shared) as Arc<dyn Source>);
+        let start = || self.client().start_telemetry(Arc::clone(&self.shared) as Arc<dyn Source>);
         self.telemetry.get_or_init(start).as_ref()
     }
 
@@ -190,8 +190,7 @@ impl Consumer {
     /// do not support it.
     pub async fn client_instance_id(&self, timeout: Duration) -> Result<Uuid> {
         self.check_open()?;
-        let telemetry = self.telemetry().ok_or_else(telemetry::disabled)?;
-        telemetry.client_instance_id(self.client(), timeout).await
+        self.client().instance_id(self.telemetry(), timeout).await
     }
 
     fn stop(&self) {

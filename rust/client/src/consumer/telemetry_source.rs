@@ -14,6 +14,7 @@ impl Source for ConsumerState {
         };
         let mut all = source::named("consumer.coordinator", self.metrics.coordinator(assigned));
         all.extend(source::named("consumer.fetch.manager", self.metrics.fetch(lag)));
+        all.extend(source::named("consumer", self.metrics.polls()));
         all.extend(self.client.measure("consumer"));
         all
     }

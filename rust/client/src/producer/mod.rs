@@ -66,8 +66,8 @@ use crate::error::{Error, Kind, Result};
 use crate::metrics::Metric;
 use crate::retry::deadline;
 use crate::tasks::panics::catch;
+use crate::telemetry::Telemetry;
 use crate::telemetry::source::Source;
-use crate::telemetry::{self, Telemetry};
 use accumulator::Accumulator;
 use errors::closed;
 use inner::{ProducerInner, compressor};
@@ -141,7 +141,7 @@ impl Producer {
                 for_task.accumulator.abort(panicked);
             }
         });
-        let telemetry = Telemetry::start(&inner.client, Arc::clone(&inner) as Arc<dyn Source>);
+        let telemetry = inner.client.start_telemetry(Arc::clone(&inner) as Arc<dyn Source>);
         let sender_abort = sender.abort_handle();
         Ok(Self { inner, sender_abort, sender_task: Mutex::new(Some(sender)), telemetry })
     }
@@ -172,8 +172,7 @@ impl Producer {
     /// [`Kind::Config`] with `enable.metrics.push=false`; [`Kind::Timeout`]; UNSUPPORTED_VERSION if the brokers
     /// do not support it.
     pub async fn client_instance_id(&self, timeout: Duration) -> Result<Uuid> {
-        let telemetry = self.telemetry.as_ref().ok_or_else(telemetry::disabled)?;
-        telemetry.client_instance_id(self.client(), timeout).await
+        self.client().instance_id(self.telemetry.as_ref(), timeout).await
     }
 
     /// The metrics of each topic that the producer has written to.

@@ -8,22 +8,22 @@ use std::time::UNIX_EPOCH;
 use ottla_protocol::messages::get_telemetry_subscriptions::GetTelemetrySubscriptionsRequest;
 use ottla_protocol::messages::push_telemetry::PushTelemetryRequest;
 use ottla_protocol::{ApiKey, ErrorCode, Request};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::Identity;
 use super::collector::Collector;
 use super::payload::{Payload, build_payload};
 use super::reporter::{Action, Reporter};
 use super::source::Source;
 use super::subscription::Subscription;
-use crate::cluster::{Client, Inner};
+use super::{ConnectedBrokers, Identity};
 use crate::connection::{Connection, SupportingConnection};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 
 pub(super) struct Driver {
-    client: Weak<Inner>,
+    brokers: Weak<dyn ConnectedBrokers>,
     source: Arc<dyn Source>,
     environment: Environment,
     reporter: Reporter,
@@ -36,18 +36,18 @@ pub(super) struct Driver {
 
 impl Driver {
     pub(super) fn new(
-        client: &Client,
+        environment: &Environment,
+        brokers: Weak<dyn ConnectedBrokers>,
         source: Arc<dyn Source>,
         identity: watch::Sender<Identity>,
         closing: watch::Receiver<bool>,
     ) -> Self {
-        let environment = client.inner.environment.clone();
         Self {
-            client: Arc::downgrade(&client.inner),
+            brokers,
             source,
             reporter: Reporter::new(environment.clone(), Instant::now()),
-            collector: Collector::new(unix_nanos(&environment)),
-            environment,
+            collector: Collector::new(unix_nanos(environment)),
+            environment: environment.clone(),
             identity,
             closing,
             dropped_reported: false,
@@ -98,19 +98,20 @@ impl Driver {
     /// meanwhile or the client is gone.
     async fn connection(&mut self) -> Option<Result<Arc<Connection>>> {
         // Subscribed before the first look, so that no connection is missed.
-        let mut events = self.client.upgrade()?.metadata.events().subscribe();
+        let mut events = self.brokers.upgrade()?.connection_events();
         loop {
-            match self.client.upgrade()?.pool.supporting(ApiKey::GetTelemetrySubscriptions) {
+            match self.brokers.upgrade()?.supporting(ApiKey::GetTelemetrySubscriptions) {
                 SupportingConnection::Found(connection) => return Some(Ok(connection)),
                 SupportingConnection::Unsupported => return Some(Err(unsupported())),
                 SupportingConnection::NotConnected if *self.closing.borrow() => return None,
                 SupportingConnection::NotConnected => {}
             }
             tokio::select! {
-                event = events.recv() => match event {
-                    Err(tokio::sync::broadcast::error::RecvError::Closed) => return None,
-                    Ok(_) | Err(_) => {}
-                },
+                event = events.recv() => {
+                    if matches!(event, Err(RecvError::Closed)) {
+                        return None;
+                    }
+                }
                 changed = self.closing.changed() => changed.ok()?,
             }
         }

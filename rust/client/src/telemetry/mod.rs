@@ -14,16 +14,21 @@ mod reporter;
 pub(crate) mod source;
 mod subscription;
 
-use std::sync::Arc;
+use std::fmt::Debug;
+use std::future::Future;
+use std::sync::{Arc, Weak};
 
+use ottla_protocol::ApiKey;
 use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
-use crate::cluster::{Client, Route};
+use crate::connection::SupportingConnection;
+use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
+use crate::metadata::Event;
 use crate::retry;
 use crate::tasks::panics::catch;
 use driver::Driver;
@@ -31,6 +36,15 @@ use source::Source;
 
 /// How long closing waits for the last push.
 const TERMINATING_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The brokers that a client is connected to.
+pub(crate) trait ConnectedBrokers: Debug + Send + Sync {
+    /// An open connection to a broker that supports an API.
+    fn supporting(&self, api: ApiKey) -> SupportingConnection;
+
+    /// The events of connections that open, from now on.
+    fn connection_events(&self) -> broadcast::Receiver<Event>;
+}
 
 /// What is known of the client instance id.
 #[derive(Debug, Clone)]
@@ -57,37 +71,39 @@ impl Drop for Telemetry {
 }
 
 impl Telemetry {
-    /// Starts the task on the current runtime; `None` with `enable.metrics.push=false`.
-    pub(crate) fn start(client: &Client, source: Arc<dyn Source>) -> Option<Self> {
-        if !client.config().enable_metrics_push {
-            return None;
-        }
+    /// Starts the task on the current runtime.
+    pub(crate) fn start(
+        environment: &Environment,
+        brokers: Weak<dyn ConnectedBrokers>,
+        source: Arc<dyn Source>,
+    ) -> Self {
         let (known, identity) = watch::channel(Identity::Unknown);
         let (closing, close) = watch::channel(false);
-        let driver = Driver::new(client, source, known, close);
+        let driver = Driver::new(environment, brokers, source, known, close);
         let task = tokio::spawn(async move {
             // A panic is logged, and ends telemetry only.
             let _ = catch("the telemetry task", driver.run()).await;
         });
-        Some(Self { identity, closing, task: Mutex::new(Some(task)) })
+        Self { identity, closing, task: Mutex::new(Some(task)) }
     }
 
-    /// The id that the cluster assigned to this instance. Connects to a broker if none is connected.
-    pub(crate) async fn client_instance_id(&self, client: &Client, timeout: Duration) -> Result<Uuid> {
+    /// The id that the cluster assigned to this instance. Until it is known, `connect` opens a connection.
+    pub(crate) async fn client_instance_id(
+        &self,
+        connect: impl Future<Output = Result<()>>,
+        timeout: Duration,
+    ) -> Result<Uuid> {
         let deadline = retry::deadline(timeout);
         let mut identity = self.identity.clone();
         let assigned = async {
             if matches!(*identity.borrow(), Identity::Unknown) {
-                if client.snapshot().brokers.is_empty() {
-                    client.find_cluster(timeout).await?;
-                }
-                client.connection(Route::Any).await?;
+                connect.await?;
             }
             match identity.wait_for(|identity| !matches!(identity, Identity::Unknown)).await.as_deref() {
                 Ok(Identity::Assigned(id)) => Ok(*id),
                 Ok(Identity::Unavailable(error)) => Err(error.clone()),
                 Ok(Identity::Unknown) | Err(_) => {
-                    Err(Error::new(Kind::Closed, "telemetry has ended: closed"))
+                    Err(Error::new(Kind::Closed, "client_instance_id: the client was closed"))
                 }
             }
         };
@@ -107,10 +123,4 @@ impl Telemetry {
             task.abort();
         }
     }
-}
-
-/// The error of an instance that pushes no metrics.
-pub(crate) fn disabled() -> Error {
-    let message = "client_instance_id: this client pushes no metrics: set enable.metrics.push=true";
-    Error::new(Kind::Config, message)
 }
