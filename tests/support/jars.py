@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -46,6 +47,14 @@ def java() -> str:
             "no Java on PATH: `tools/prerequisites.sh test` tells how to install it"
         )
     return found
+
+
+def compile_java(name: str, directory: Path) -> None:
+    """Compile a class of this folder that brokers load, with Kafka's classes, into a directory."""
+    compiler = Path(java()).with_name("javac")
+    classes, source = f"{jar_directory('brokers')}/*", REPOSITORY / "tests" / "support" / name
+    command = [str(compiler), "-nowarn", "-d", str(directory), "-cp", classes, str(source)]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
 
 
 def java_source(name: str) -> list[str]:

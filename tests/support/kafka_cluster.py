@@ -69,8 +69,9 @@ class KafkaCluster(KafkaAdmin):
         start_timeout: float = 240,
         release: str = CURRENT,
         hosts: Sequence[Host] = (Host(),),
+        classes: Sequence[Path] = (),
     ) -> None:
-        self._classpath = f"{jar_directory(release)}/*"
+        self._classpath = ":".join([f"{jar_directory(release)}/*", *map(str, classes)])
         self.release = release
         self._start_timeout = start_timeout
         self.directory = Path(tempfile.mkdtemp(prefix="ottla-kafka-"))

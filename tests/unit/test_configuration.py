@@ -185,9 +185,7 @@ def test_secrets_are_not_shown(name: str) -> None:
 
 
 def test_configurations_of_java_clients_can_be_reused() -> None:
-    make(
-        {"metric.reporters": "", "auto.include.jmx.reporter": "true", "enable.metrics.push": False}
-    )
+    make({"metric.reporters": "", "auto.include.jmx.reporter": "true"})
 
 
 MALFORMED: list[Any] = ["", ",", "host", "host:", ":9092", "host:port", "host:0", "host:65536"]

@@ -132,6 +132,24 @@ class Client:
         See ``ottla.Metrics`` for their meaning.
         """
 
+    def client_instance_id(self, timeout: float | None = None) -> str:
+        """Return the id under which the cluster receives the metrics of this client (KIP-714).
+
+        Brokers that support client telemetry assign it to each client. A client
+        without producers and consumers pushes its metrics from this call on.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            22 characters, as in the brokers' logs and in ``match`` of a subscription.
+
+        Raises:
+            ConfigError: ``enable.metrics.push`` is false.
+            BrokerError: the brokers do not support client telemetry.
+            TimeoutError: no broker has assigned an id in time.
+        """
+
     def list_offsets(
         self,
         spec: Mapping[tuple[str, int], str | int | datetime],
@@ -194,8 +212,10 @@ class Client:
     def close(self, timeout: float | None = None) -> None:
         """Close all connections. Calls that wait for a response fail with ``ClosedError``.
 
+        After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+
         Args:
-            timeout: ignored; for symmetry with producers and consumers.
+            timeout: seconds for the last metrics; nothing else waits. Default: 1.
         """
 
     def __enter__(self) -> Client: ...
@@ -329,6 +349,24 @@ class AsyncClient:
         See ``ottla.Metrics`` for their meaning.
         """
 
+    def client_instance_id(self, timeout: float | None = None) -> Future[str]:
+        """Return the id under which the cluster receives the metrics of this client (KIP-714).
+
+        Brokers that support client telemetry assign it to each client. A client
+        without producers and consumers pushes its metrics from this call on.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            22 characters, as in the brokers' logs and in ``match`` of a subscription.
+
+        Raises:
+            ConfigError: ``enable.metrics.push`` is false.
+            BrokerError: the brokers do not support client telemetry.
+            TimeoutError: no broker has assigned an id in time.
+        """
+
     def list_offsets(
         self,
         spec: Mapping[tuple[str, int], str | int | datetime],
@@ -357,8 +395,10 @@ class AsyncClient:
     def close(self, timeout: float | None = None) -> Future[None]:
         """Close all connections. Calls that wait for a response fail with ``ClosedError``.
 
+        After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+
         Args:
-            timeout: ignored; for symmetry with producers and consumers.
+            timeout: seconds for the last metrics; nothing else waits. Default: 1.
         """
 
     def __aenter__(self) -> Future[AsyncClient]: ...

@@ -183,6 +183,23 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             StateError: 10,000 commits are in flight.
         """
 
+    def client_instance_id(self, timeout: float | None = None) -> str:
+        """Return the id under which the cluster receives the metrics of this consumer (KIP-714).
+
+        Brokers that support client telemetry assign it to each producer and consumer.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            22 characters, as in the brokers' logs and in ``match`` of a subscription.
+
+        Raises:
+            ConfigError: ``enable.metrics.push`` is false.
+            BrokerError: the brokers do not support client telemetry.
+            TimeoutError: no broker has assigned an id in time.
+        """
+
     def committed(
         self, *partitions: TopicPartition, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:

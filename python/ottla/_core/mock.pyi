@@ -24,7 +24,16 @@ class MockCluster:
         share_lock_duration: float = 30.0,
         transaction_version: int | None = 2,
         transaction_max_timeout: float = 900.0,
+        client_telemetry: bool = False,
     ) -> MockCluster: ...
+    def subscribe_to_metrics(self, name: str, configs: dict[str, str]) -> None:
+        """Set configurations of a client metrics subscription."""
+    def pushed_metrics(
+        self,
+    ) -> list[
+        tuple[str, str, int, bool, str, dict[str, str], list[tuple[str, dict[str, str], float]]]
+    ]:
+        """Return the pushed metrics as plain values."""
     def transactions(self) -> list[tuple[str, str, int, int, list[tuple[str, int]], list[str]]]:
         """Return the transactional ids as plain values."""
     def fence_producer(self, transactional_id: str) -> None:

@@ -296,6 +296,23 @@ class Producer:
         ``ottla.ProducerMetrics`` describes them.
         """
 
+    def client_instance_id(self, timeout: float | None = None) -> str:
+        """Return the id under which the cluster receives the metrics of this producer (KIP-714).
+
+        Brokers that support client telemetry assign it to each producer and consumer.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            22 characters, as in the brokers' logs and in ``match`` of a subscription.
+
+        Raises:
+            ConfigError: ``enable.metrics.push`` is false.
+            BrokerError: the brokers do not support client telemetry.
+            TimeoutError: no broker has assigned an id in time.
+        """
+
     def topic_metrics(self) -> dict[str, TopicMetrics]:
         """Return the metrics of each topic that this producer has sent to, by topic.
 

@@ -15,6 +15,16 @@ from ottla.testing.fault import Fault
 from ottla.testing.group import Group, GroupMember
 from ottla.testing.mock_cluster import MockCluster
 from ottla.testing.reassignments import Reassignment
+from ottla.testing.telemetry import PushedMetric, PushedMetrics
 from ottla.testing.transactions import TransactionState
 
-__all__ = ["Fault", "Group", "GroupMember", "MockCluster", "Reassignment", "TransactionState"]
+__all__ = [
+    "Fault",
+    "Group",
+    "GroupMember",
+    "MockCluster",
+    "PushedMetric",
+    "PushedMetrics",
+    "Reassignment",
+    "TransactionState",
+]

@@ -9,10 +9,13 @@ from ottla import _core
 from ottla.testing.fault import Fault
 from ottla.testing.group import GroupOperations
 from ottla.testing.reassignments import ReassignmentOperations
+from ottla.testing.telemetry import TelemetryOperations
 from ottla.testing.transactions import TransactionOperations
 
 
-class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations):
+class MockCluster(
+    GroupOperations, ReassignmentOperations, TelemetryOperations, TransactionOperations
+):
     """A Kafka cluster in this process; its brokers have ids from 1 and listen on loopback.
 
     Use it in a ``with`` block, or ``close()`` it. Methods raise ``ConfigError`` if a topic, a
@@ -41,6 +44,8 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
             the transaction protocol (KIP-890), 0 or 1 for version 1; None for brokers that do not
             know the feature.
         transaction_max_timeout: the largest ``transaction.timeout.ms``, in seconds.
+        client_telemetry: whether the brokers take the metrics of clients (KIP-714), as those with
+            a telemetry receiver do.
 
     Raises:
         ConfigError: an argument is wrong.
@@ -63,6 +68,7 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
         share_lock_duration: float = 30.0,
         transaction_version: int | None = 2,
         transaction_max_timeout: float = 900.0,
+        client_telemetry: bool = False,
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
@@ -79,6 +85,7 @@ class MockCluster(GroupOperations, ReassignmentOperations, TransactionOperations
             share_lock_duration=share_lock_duration,
             transaction_version=transaction_version,
             transaction_max_timeout=transaction_max_timeout,
+            client_telemetry=client_telemetry,
         )
 
     @property

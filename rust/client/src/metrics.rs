@@ -3,7 +3,8 @@
 //! As in Java, rates, averages and maxima cover a sliding window of `metrics.num.samples` samples of
 //! `metrics.sample.window.ms` each. Recording takes a short lock; no task is needed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
@@ -36,6 +37,10 @@ pub(crate) struct Metrics {
     pub(crate) received: Sensor,
     /// Milliseconds from the last byte of a request to its response.
     pub(crate) latency: Sensor,
+    /// The same for each broker; `None` if no metrics are pushed.
+    nodes: Option<Mutex<BTreeMap<i32, Arc<Sensor>>>>,
+    samples: usize,
+    window: Duration,
 }
 
 impl From<&Config> for Metrics {
@@ -51,11 +56,32 @@ impl From<&Config> for Metrics {
             sent: sensor(),
             received: sensor(),
             latency: sensor(),
+            nodes: config.enable_metrics_push.then(Mutex::default),
+            samples: config.metrics_num_samples,
+            window: config.metrics_sample_window,
         }
     }
 }
 
 impl Metrics {
+    /// The latencies of a broker; `None` if no metrics are pushed.
+    pub(crate) fn node(&self, broker: i32) -> Option<Arc<Sensor>> {
+        let mut nodes = self.nodes.as_ref()?.lock();
+        let made = || Arc::new(Sensor::new(self.samples, self.window));
+        Some(Arc::clone(nodes.entry(broker).or_insert_with(made)))
+    }
+
+    /// The average and the maximum latency of each broker, in milliseconds; NaN without requests.
+    pub(crate) fn node_latencies(&self) -> Vec<(i32, f64, f64)> {
+        let now = Instant::now();
+        let Some(nodes) = &self.nodes else { return Vec::new() };
+        let latencies = |(broker, sensor): (&i32, &Arc<Sensor>)| {
+            let reading = sensor.read(now);
+            (*broker, reading.average, reading.max)
+        };
+        nodes.lock().iter().map(latencies).collect()
+    }
+
     /// The values of all metrics. `age` is the age of the metadata.
     pub(crate) fn snapshot(&self, age: Option<Duration>) -> Vec<Metric> {
         let now = Instant::now();

@@ -207,6 +207,9 @@ pub struct MockConfig {
     /// CONCURRENT_TRANSACTIONS, and partitions take what has the same epoch for a part of the one that has ended.
     /// Default: 0.
     pub transaction_completion_time: Duration,
+    /// Whether brokers take the metrics of clients (KIP-714), as with a telemetry receiver among their
+    /// `metric.reporters`. Default: false.
+    pub client_telemetry: bool,
     /// How many requests [`crate::MockCluster::requests`] returns at most. Default: 10,000.
     pub request_log: usize,
 }
@@ -234,6 +237,7 @@ impl Default for MockConfig {
             transaction_version: Some(2),
             transaction_max_timeout: Duration::from_secs(900),
             transaction_completion_time: Duration::ZERO,
+            client_telemetry: false,
             request_log: 10_000,
         }
     }

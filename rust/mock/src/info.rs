@@ -2,9 +2,56 @@
 
 use std::net::SocketAddr;
 
+use ottla_protocol::otlp::{Data, KeyValue, MetricsData};
+use ottla_protocol::records::Compression;
 use ottla_protocol::wire::Uuid;
 
 use crate::log::StoredBatch;
+
+/// A push of a client's metrics (KIP-714).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PushedMetrics {
+    /// The client's instance.
+    pub client_instance_id: Uuid,
+    /// Its `client.id`.
+    pub client_id: String,
+    /// The id of the broker that has taken it.
+    pub broker: i32,
+    /// Whether it is the client's last push.
+    pub terminating: bool,
+    /// The codec of its bytes.
+    pub compression: Compression,
+    /// The metrics.
+    pub data: MetricsData,
+}
+
+impl PushedMetrics {
+    /// The values of all metrics: name, attributes and number.
+    pub fn values(&self) -> impl Iterator<Item = (&str, Vec<(&str, &str)>, f64)> {
+        let scopes = self.data.resource_metrics.iter().flat_map(|resource| &resource.scope_metrics);
+        scopes.flat_map(|scope| &scope.metrics).flat_map(|metric| {
+            let points = match &metric.data {
+                Some(Data::Gauge(gauge)) => gauge.data_points.as_slice(),
+                Some(Data::Sum(sum)) => sum.data_points.as_slice(),
+                None => &[],
+            };
+            points.iter().filter_map(|point| {
+                Some((metric.name.as_str(), texts(&point.attributes), point.value?.as_f64()))
+            })
+        })
+    }
+
+    /// The attributes of the client.
+    #[must_use]
+    pub fn attributes(&self) -> Vec<(&str, &str)> {
+        let resources = self.data.resource_metrics.iter().filter_map(|each| each.resource.as_ref());
+        resources.flat_map(|resource| texts(&resource.attributes)).collect()
+    }
+}
+
+fn texts(attributes: &[KeyValue]) -> Vec<(&str, &str)> {
+    attributes.iter().filter_map(|each| Some((each.key.as_str(), each.text()?))).collect()
+}
 
 /// The state of a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]

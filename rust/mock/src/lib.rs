@@ -38,7 +38,8 @@ pub use config::{
 pub use fault::{Fault, FaultId, Match, Reaction, When};
 pub use group::CommittedOffset;
 pub use info::{
-    BrokerInfo, GroupInfo, LogInfo, MemberInfo, PartitionInfo, ReassignmentInfo, TopicInfo, TransactionInfo,
+    BrokerInfo, GroupInfo, LogInfo, MemberInfo, PartitionInfo, PushedMetrics, ReassignmentInfo, TopicInfo,
+    TransactionInfo,
 };
 pub use log::StoredBatch;
 pub use request_log::RecordedRequest;

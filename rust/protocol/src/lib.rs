@@ -5,6 +5,7 @@
 //! - [`messages`]: one file per API, with all versions of its request and response.
 //! - `value`: messages as untyped trees, for callers in another language.
 //! - [`records`]: record batches, the hot path, written by hand.
+//! - [`otlp`]: the metrics that PushTelemetry carries.
 //!
 //! Invariant: all input comes from a peer. Lengths and counts are checked against the remaining bytes
 //! before any memory is allocated, and nothing panics.
@@ -13,6 +14,7 @@ pub mod api;
 pub mod error_code;
 pub mod header;
 pub mod messages;
+pub mod otlp;
 pub mod records;
 #[cfg(feature = "schema")]
 pub mod schema;

@@ -4,6 +4,7 @@
 //! error code means. Callers supply the timeout.
 
 pub(crate) mod bootstrap;
+mod client_telemetry;
 mod coordinator;
 mod event_subscribers;
 mod find_cluster;
@@ -15,7 +16,7 @@ mod topics;
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use ottla_protocol::Request;
 use tokio::sync::broadcast;
@@ -38,6 +39,7 @@ use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
 use crate::retry::Retry;
+use crate::telemetry::Telemetry;
 
 /// A client of one cluster. Cheap to clone; dropping the last clone closes the connections.
 #[derive(Debug, Clone)]
@@ -72,6 +74,8 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) event_subscribers: Arc<EventSubscribers>,
     pub(crate) refresher: parking_lot::Mutex<Option<AbortHandle>>,
+    /// The telemetry of the client itself, from the first request for its id.
+    telemetry: OnceLock<Option<Telemetry>>,
     closed: AtomicBool,
 }
 
@@ -100,6 +104,7 @@ impl Client {
             config,
             event_subscribers: Arc::default(),
             refresher: parking_lot::Mutex::default(),
+            telemetry: OnceLock::new(),
             closed: AtomicBool::new(false),
         };
         Ok(Self::of(Arc::new(inner)))

@@ -104,6 +104,7 @@ rows! {
     receive_buffer: i32 = -1, "receive.buffer.bytes", (-1, INT), "Size of the socket's receive buffer; -1 leaves it to the operating system, which adapts it to the link.";
     receive_message_max: usize = 100_000_000, "receive.message.max.bytes", (1_000, INT), "Largest response that is accepted from a broker.";
 
+    enable_metrics_push: bool = true, "enable.metrics.push", (0, 0), "Push the metrics that the cluster's operators subscribe to, if the brokers support it (KIP-714). Without a subscription, nothing is pushed.";
     metrics_num_samples: usize = 2, "metrics.num.samples", (1, 1_000), "Number of samples from which rates, averages and maxima are computed.";
     metrics_sample_window: Duration = ms(30_000), "metrics.sample.window.ms", (1, INT), "Time that one sample covers.";
 
@@ -193,7 +194,6 @@ rows! {
 /// reused: they tune things that this client does not have (Java threads, metrics reporters).
 pub(super) const IGNORED: &[&str] = &[
     "auto.include.jmx.reporter",
-    "enable.metrics.push",
     "metric.reporters",
     "metrics.recording.level",
     "sasl.kerberos.kinit.cmd",

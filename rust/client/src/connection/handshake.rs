@@ -160,6 +160,7 @@ fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -
         endpoint,
         outgoing,
         in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
+        background: Arc::new(Semaphore::new(1)),
         next_correlation_id: AtomicI32::new(1),
         apis,
         settings,

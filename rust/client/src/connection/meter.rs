@@ -1,12 +1,12 @@
 //! Measurements of a connection: its round-trip time, its last use, and its share of the client's
 //! metrics.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::time::{Duration, Instant};
 
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Sensor};
 
 pub(super) struct Meter {
     metrics: Arc<Metrics>,
@@ -15,6 +15,8 @@ pub(super) struct Meter {
     used: AtomicU64,
     /// Smoothed round-trip time in microseconds; 0 before the first measurement.
     round_trip: AtomicU64,
+    /// The latencies of the broker, once it is known and if metrics are pushed.
+    node: OnceLock<Arc<Sensor>>,
 }
 
 impl Meter {
@@ -22,7 +24,12 @@ impl Meter {
     pub(super) fn start(metrics: &Arc<Metrics>) -> Self {
         metrics.opened.count();
         let (started, used, round_trip) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
-        Self { metrics: Arc::clone(metrics), started, used, round_trip }
+        Self { metrics: Arc::clone(metrics), started, used, round_trip, node: OnceLock::new() }
+    }
+
+    /// Records latencies for a broker too.
+    pub(super) fn set_node(&self, latency: Arc<Sensor>) {
+        let _ = self.node.set(latency);
     }
 
     pub(super) fn closed(&self) {
@@ -45,7 +52,11 @@ impl Meter {
         self.touch();
         self.metrics.received.record(bytes as f64);
         let Some(waited) = waited else { return };
-        self.metrics.latency.record(waited.as_secs_f64() * 1000.0);
+        let millis = waited.as_secs_f64() * 1000.0;
+        self.metrics.latency.record(millis);
+        if let Some(node) = self.node.get() {
+            node.record(millis);
+        }
         if prompt {
             let micros = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX).max(1);
             let smoothed = match self.round_trip.load(Ordering::Relaxed) {

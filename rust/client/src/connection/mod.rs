@@ -46,6 +46,7 @@ pub use endpoint::Endpoint;
 pub(crate) use finalized_features::FinalizedFeatures;
 pub use handshake::connect;
 pub(crate) use handshake::establish;
+pub(crate) use pool::SupportingConnection;
 pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
 pub use status::{ConnectionRole, ConnectionState, Owner, Status};
@@ -73,6 +74,8 @@ pub struct Connection {
     endpoint: Endpoint,
     outgoing: mpsc::UnboundedSender<Outgoing>,
     in_flight: Arc<Semaphore>,
+    /// The permit of requests that do not count as data requests in flight.
+    background: Arc<Semaphore>,
     next_correlation_id: AtomicI32,
     apis: Vec<ApiRange>,
     settings: Settings,
@@ -244,6 +247,30 @@ impl Connection {
             }
             drop(permit);
             reauthenticate::wait_until_renewed(self).await;
+        }
+    }
+
+    /// As [`Connection::request`], for requests that must not delay others: at most one of them is in
+    /// flight, in addition to `max.in.flight.requests.per.connection`.
+    pub(crate) async fn request_in_background<R: Request>(
+        &self,
+        request: &R,
+        version: i16,
+    ) -> Result<R::Response> {
+        let background = Arc::clone(&self.background).acquire_owned().await;
+        let background = background.map_err(|_| self.shared.closed_error("closed"))?;
+        // Held only until the request is queued: no request may come between those of a reauthentication.
+        let permit = self.permit().await?;
+        let timeout = self.settings.request_timeout;
+        let pending = self.enqueue(InFlightPermit(background), request, version, timeout);
+        drop(permit);
+        self.response::<R>(pending?, version).await
+    }
+
+    /// Attributes the connection's latencies to a broker.
+    pub(super) fn set_node(&self, broker: i32) {
+        if let Some(latency) = self.settings.metrics.node(broker) {
+            self.shared.meter.set_node(latency);
         }
     }
 

@@ -11,6 +11,7 @@ use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
+use ottla_protocol::ApiKey;
 use parking_lot::RwLock;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
@@ -24,6 +25,15 @@ use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;
 use crate::retry::backoff::Backoff;
 use crate::tasks::panics::try_catch;
+
+/// What [`Pool::supporting`] finds.
+#[derive(Debug)]
+pub(crate) enum SupportingConnection {
+    Found(Arc<Connection>),
+    /// Brokers are connected, and none supports the API.
+    Unsupported,
+    NotConnected,
+}
 
 /// The connections of one client.
 #[derive(Debug)]
@@ -222,6 +232,27 @@ impl Pool {
         live.min_by_key(|(broker, connection)| (connection.in_flight(), *broker))
     }
 
+    /// A live connection to a broker that supports an API: the least busy of those that clients share, or
+    /// else one of an owner. Opens none.
+    pub(crate) fn supporting(&self, api: ApiKey) -> SupportingConnection {
+        let slots = self.slots.read();
+        let data = slots.iter().filter(|((_, role, _), _)| *role == ConnectionRole::Data);
+        let live: Vec<_> = data
+            .filter_map(|((broker, _, owner), slot)| Some((*owner != Owner::CLIENT, *broker, slot.alive()?)))
+            .collect();
+        let is_connected = !live.is_empty();
+        let supporting = live
+            .into_iter()
+            .filter(|(.., connection)| connection.apis().iter().any(|range| range.api == api));
+        let best =
+            supporting.min_by_key(|(owned, broker, connection)| (*owned, connection.in_flight(), *broker));
+        match best {
+            Some((.., connection)) => SupportingConnection::Found(connection),
+            None if is_connected => SupportingConnection::Unsupported,
+            None => SupportingConnection::NotConnected,
+        }
+    }
+
     /// Drops the connections to brokers that left the cluster. Requests in flight still get their
     /// responses; a broker that returns before then gets its connection back.
     ///
@@ -266,6 +297,7 @@ fn monitor(
     events: broadcast::Sender<Event>,
     lost: Arc<Notify>,
 ) {
+    connection.set_node(broker);
     let address = connection.address().to_owned();
     let _ = events.send(Event::ConnectionOpened { broker, address: address.clone() });
     let (ended, max_idle) = (connection.closed(), connection.settings.max_idle);

@@ -84,10 +84,20 @@ impl Consumer {
     /// Finishes closing: leaves the group within the timeout.
     pub async fn end_close(&self, timeout: Duration) -> Result<()> {
         self.stop();
-        let left = match self.shared.group.get() {
-            Some(group) => group.leave(timeout).await,
-            None => Ok(()),
+        let deadline = retry::deadline(timeout);
+        // Together with leaving, so that the last push still has the member's id and costs no time.
+        let pushed = async {
+            if let Some(Some(telemetry)) = self.telemetry.get() {
+                telemetry.close(deadline).await;
+            }
         };
+        let leave = async {
+            match self.shared.group.get() {
+                Some(group) => group.leave(timeout).await,
+                None => Ok(()),
+            }
+        };
+        let (left, ()) = tokio::join!(leave, pushed);
         self.shared.poll_wakeup.notify_waiters();
         left
     }

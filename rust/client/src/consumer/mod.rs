@@ -18,6 +18,7 @@
 //! - [`offsets`], `commit`, `commit_listener`, `group_metadata`: offset commits and the identity under which
 //!   they are sent.
 //! - [`share`]: the share consumer, whose members acquire records instead of partitions.
+//! - `metrics`, `telemetry_source`: what is measured, and what is pushed of it.
 //! - `scan`: bounded reads of partition ranges, without a consumer.
 
 pub mod assignor;
@@ -29,6 +30,7 @@ mod completed_fetch;
 mod fetch;
 pub mod group;
 mod group_metadata;
+mod metrics;
 pub mod offsets;
 mod partition_state;
 mod poll;
@@ -41,13 +43,15 @@ pub mod share;
 mod state;
 mod subscribe;
 mod subscription_state;
+mod telemetry_source;
 mod wait;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use ottla_protocol::records::Decompressor;
+use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::Duration;
@@ -79,6 +83,8 @@ use crate::consumer::state::ConsumerState;
 use crate::consumer::subscribe::ConsumerSubscription;
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
+use crate::telemetry::Telemetry;
+use crate::telemetry::source::Source;
 use crate::topic_partition::TopicPartition;
 
 /// A consumer.
@@ -97,6 +103,8 @@ pub struct Consumer {
     listener: Option<Arc<dyn RebalanceListener>>,
     /// Held by the call of a Rust program that polls or closes.
     polling: tokio::sync::Mutex<()>,
+    /// Started with the fetcher: creating a consumer needs no runtime.
+    telemetry: OnceLock<Option<Telemetry>>,
 }
 
 impl Drop for Consumer {
@@ -124,6 +132,7 @@ impl Consumer {
             buffers: ReadBuffers::default(),
             listener: None,
             polling: tokio::sync::Mutex::default(),
+            telemetry: OnceLock::new(),
         }
     }
 
@@ -178,6 +187,24 @@ impl Consumer {
             *fetcher = Some(task.abort_handle());
         }
         self.shared.fetcher_wakeup.notify_one();
+        self.telemetry();
+    }
+
+    /// Telemetry, which starts now if it has not; `None` with `enable.metrics.push=false`.
+    fn telemetry(&self) -> Option<&Telemetry> {
+        let start = || self.client().start_telemetry(Arc::clone(&self.shared) as Arc<dyn Source>);
+        self.telemetry.get_or_init(start).as_ref()
+    }
+
+    /// The id under which the cluster receives this consumer's metrics (KIP-714). Connects to a broker if none is
+    /// connected.
+    ///
+    /// # Errors
+    /// [`Kind::Config`] with `enable.metrics.push=false`; [`Kind::Timeout`]; UNSUPPORTED_VERSION if the brokers
+    /// do not support it.
+    pub async fn client_instance_id(&self, timeout: Duration) -> Result<Uuid> {
+        self.check_open()?;
+        self.client().instance_id(self.telemetry(), timeout).await
     }
 
     fn stop(&self) {

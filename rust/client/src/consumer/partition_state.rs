@@ -185,6 +185,13 @@ impl PartitionState {
         end < 0 || self.next_fetch.offset < end
     }
 
+    /// The number of records between the position and the end of the log as of the last fetch; `None` if unknown.
+    pub(super) fn lag(&self, read_committed: bool) -> Option<i64> {
+        let end = if read_committed { self.last_stable } else { self.high_watermark };
+        let known = end >= 0 && self.position.offset >= 0;
+        known.then(|| (end - self.position.offset).max(0))
+    }
+
     /// Whether all fetched records were delivered.
     pub(super) fn is_fully_delivered(&self) -> bool {
         self.buffered.is_empty() && self.collected == self.position.offset

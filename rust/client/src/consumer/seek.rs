@@ -107,11 +107,7 @@ impl Consumer {
     pub fn lag(&self) -> Vec<(TopicPartition, Option<i64>)> {
         let committed = self.shared.read_committed();
         let mut subscriptions = self.shared.subscriptions.lock();
-        let lag = subscriptions.states().map(|(partition, state)| {
-            let end = if committed { state.last_stable } else { state.high_watermark };
-            let known = end >= 0 && state.position.offset >= 0;
-            (partition.clone(), known.then(|| (end - state.position.offset).max(0)))
-        });
+        let lag = subscriptions.states().map(|(partition, state)| (partition.clone(), state.lag(committed)));
         let mut lag: Vec<_> = lag.collect();
         lag.sort();
         lag

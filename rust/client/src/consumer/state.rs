@@ -15,6 +15,7 @@ use super::group::Group;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
 use crate::consumer::commit_listener::CommitListener;
+use crate::consumer::metrics::Metrics;
 use crate::consumer::offsets::CommittedOffset;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::subscription_state::SubscriptionState;
@@ -37,6 +38,7 @@ pub(super) struct ConsumerState {
     /// Whether the group assigns the partitions.
     pub(super) subscribed: AtomicBool,
     pub(super) commit_listener: OnceLock<Arc<dyn CommitListener>>,
+    pub(super) metrics: Metrics,
     error: Mutex<Option<Error>>,
     /// The panic that ended the fetcher.
     fatal_error: OnceLock<Error>,
@@ -48,6 +50,7 @@ impl ConsumerState {
         let group_id = (!group_id.is_empty()).then(|| Arc::from(group_id.as_str()));
         let subscriptions = SubscriptionState::default();
         Self {
+            metrics: Metrics::from(client.config()),
             client,
             versions: subscriptions.versions(),
             subscriptions: Mutex::new(subscriptions),

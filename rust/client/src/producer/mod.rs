@@ -7,6 +7,7 @@
 //! - `returned_batches.rs` completes batches, or queues them again.
 //! - `idempotence.rs` assigns sequence numbers under the id of `producer_id.rs`.
 //! - `transaction/` begins and ends transactions, under `transactional.id`.
+//! - `metrics.rs` measures, `telemetry_source.rs` names what is pushed.
 //! - `produce_result.rs` is the result of a batch; `split_part.rs` completes it.
 //!
 //! Invariant: every accepted record is acknowledged or fails with a reason, on close too.
@@ -36,6 +37,7 @@ mod returned_batches;
 mod sender;
 mod split;
 mod split_part;
+mod telemetry_source;
 mod topic_writer;
 mod transaction;
 mod unobserved_failures;
@@ -43,6 +45,7 @@ mod unobserved_failures;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ottla_protocol::wire::Uuid;
 use parking_lot::Mutex;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
@@ -63,6 +66,8 @@ use crate::error::{Error, Kind, Result};
 use crate::metrics::Metric;
 use crate::retry::deadline;
 use crate::tasks::panics::catch;
+use crate::telemetry::Telemetry;
+use crate::telemetry::source::Source;
 use accumulator::Accumulator;
 use errors::closed;
 use inner::{ProducerInner, compressor};
@@ -86,6 +91,7 @@ pub struct Producer {
     sender_abort: AbortHandle,
     /// The sender task, for the first `close` to wait for.
     sender_task: Mutex<Option<JoinHandle<()>>>,
+    telemetry: Option<Telemetry>,
 }
 
 impl Drop for Producer {
@@ -135,7 +141,9 @@ impl Producer {
                 for_task.accumulator.abort(panicked);
             }
         });
-        Ok(Self { inner, sender_abort: sender.abort_handle(), sender_task: Mutex::new(Some(sender)) })
+        let telemetry = inner.client.start_telemetry(Arc::clone(&inner) as Arc<dyn Source>);
+        let sender_abort = sender.abort_handle();
+        Ok(Self { inner, sender_abort, sender_task: Mutex::new(Some(sender)), telemetry })
     }
 
     /// The client that the producer uses.
@@ -154,11 +162,17 @@ impl Producer {
     /// name, the value covers only this producer's requests.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
-        let own = self.accumulator().metrics.snapshot(&self.accumulator().memory);
-        let mut all = self.client().metrics();
-        all.retain(|metric| own.iter().all(|own| own.name != metric.name));
-        all.extend(own);
-        all
+        self.inner.metrics()
+    }
+
+    /// The id under which the cluster receives this producer's metrics (KIP-714). Connects to a broker if none is
+    /// connected.
+    ///
+    /// # Errors
+    /// [`Kind::Config`] with `enable.metrics.push=false`; [`Kind::Timeout`]; UNSUPPORTED_VERSION if the brokers
+    /// do not support it.
+    pub async fn client_instance_id(&self, timeout: Duration) -> Result<Uuid> {
+        self.client().instance_id(self.telemetry.as_ref(), timeout).await
     }
 
     /// The metrics of each topic that the producer has written to.
@@ -334,6 +348,9 @@ impl Producer {
                 }
             };
             let _ = timeout_at(Instant::now() + ABORT_TIMEOUT, dropped).await;
+        }
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.close(deadline).await;
         }
         flushed
     }

@@ -74,6 +74,7 @@ mod sticky;
 mod stubborn_brokers;
 mod support;
 mod task_deaths;
+mod telemetry;
 mod transaction_faults;
 mod transaction_schedules;
 mod transactions;

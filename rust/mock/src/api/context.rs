@@ -10,7 +10,7 @@ use crate::fault::Match;
 use crate::group::Group;
 use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
-use crate::state::{ClusterState, GROUP_VERSION, Principal, SHARE_VERSION};
+use crate::state::{ClusterState, GROUP_VERSION, Principal, SHARE_VERSION, TelemetryClient};
 
 /// How long a request waits for a group that has no deadline.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -107,6 +107,12 @@ impl RequestContext<'_> {
     pub(crate) fn group_deadline(&self, group: &str) -> Instant {
         let due = self.state.groups.get(group).and_then(Group::next_deadline);
         due.unwrap_or(self.clock + RECHECK_INTERVAL)
+    }
+
+    /// The client, as client metrics subscriptions match it.
+    pub(crate) fn telemetry_client(&self) -> TelemetryClient {
+        let client_id = self.client_id.unwrap_or_default().to_owned();
+        TelemetryClient { client_id, address: self.state.config.host.clone() }
     }
 
     /// The client's address, as Kafka shows it in group descriptions.

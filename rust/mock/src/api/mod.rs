@@ -43,6 +43,7 @@ mod end_txn;
 mod expire_delegation_token;
 mod fetch;
 mod find_coordinator;
+mod get_telemetry_subscriptions;
 mod heartbeat;
 mod incremental_alter_configs;
 mod init_producer_id;
@@ -60,6 +61,7 @@ mod offset_delete;
 mod offset_fetch;
 mod offset_for_leader_epoch;
 mod produce;
+mod push_telemetry;
 mod renew_delegation_token;
 mod sasl_authenticate;
 mod sasl_handshake;
@@ -238,11 +240,14 @@ supported_apis! {
     DescribeShareGroupOffsets: describe_share_group_offsets::DescribeShareGroupOffsetsRequest;
     AlterShareGroupOffsets: alter_share_group_offsets::AlterShareGroupOffsetsRequest;
     DeleteShareGroupOffsets: delete_share_group_offsets::DeleteShareGroupOffsetsRequest;
+    GetTelemetrySubscriptions: get_telemetry_subscriptions::GetTelemetrySubscriptionsRequest;
+    PushTelemetry: push_telemetry::PushTelemetryRequest;
 }
 
 /// The versions of an API that a cluster supports; `None` if it does not support the API.
 pub(crate) fn supported_versions(config: &MockConfig, api: ApiKey) -> Option<(i16, i16)> {
-    if !SUPPORTED_APIS.contains(&api) {
+    let is_telemetry = matches!(api, ApiKey::GetTelemetrySubscriptions | ApiKey::PushTelemetry);
+    if !SUPPORTED_APIS.contains(&api) || (is_telemetry && !config.client_telemetry) {
         return None;
     }
     let (min, max) = (api.versions().0, api.client_max());

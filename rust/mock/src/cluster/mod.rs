@@ -5,6 +5,7 @@
 mod groups;
 mod logs;
 mod reassignments;
+mod telemetry;
 mod transactions;
 
 use std::collections::{BTreeMap, HashMap};

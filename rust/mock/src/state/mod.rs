@@ -18,6 +18,7 @@ mod partition;
 mod reassignments;
 mod share_partitions;
 mod share_sessions;
+mod telemetry;
 mod topics;
 mod transactions;
 mod users;
@@ -48,6 +49,8 @@ pub(crate) use log_directories::LOG_DIRECTORIES;
 pub(crate) use partition::{NO_LEADER, Partition};
 pub(crate) use share_partitions::SharePartitions;
 pub(crate) use share_sessions::{ShareSessionRequest, ShareSessions};
+pub(crate) use telemetry::TelemetryClient;
+use telemetry::{ConfiguredSubscription, Telemetry};
 pub(crate) use topics::{NewTopic, Topic, validate_topic_name};
 pub(crate) use users::Upsertion;
 use users::Users;
@@ -102,6 +105,7 @@ pub(crate) struct ClusterState {
     pub(crate) acls: Acls,
     pub(crate) client_quotas: ClientQuotas,
     configs: Configs,
+    pub(crate) telemetry: Telemetry,
     coordinators: Coordinators,
     pub(crate) transactions: TransactionRegistry,
     pub(crate) features: Features,
@@ -131,6 +135,7 @@ impl ClusterState {
             acls: Acls::default(),
             client_quotas: ClientQuotas::default(),
             configs: Configs::default(),
+            telemetry: Telemetry::default(),
             coordinators: Coordinators::default(),
             transactions: TransactionRegistry::default(),
             features: Features::new(&config),

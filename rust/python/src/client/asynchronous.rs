@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ottla_client::Client as Core;
 use ottla_client::metadata::Event as CoreEvent;
+use ottla_protocol::wire::Uuid;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyStopAsyncIteration;
 use pyo3::prelude::*;
@@ -189,6 +190,27 @@ impl AsyncClient {
         metrics(py, self.core()?.metrics())
     }
 
+    /// Return the id under which the cluster receives the metrics of this client (KIP-714).
+    ///
+    /// Brokers that support client telemetry assign it to each client. A client
+    /// without producers and consumers pushes its metrics from this call on.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
+    ///
+    /// Raises:
+    ///     ConfigError: ``enable.metrics.push`` is false.
+    ///     BrokerError: the brokers do not support client telemetry.
+    ///     TimeoutError: no broker has assigned an id in time.
+    #[pyo3(signature = (timeout=None))]
+    fn client_instance_id<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+        let (core, timeout) = self.call(timeout)?;
+        start(py, async move { core.client_instance_id(timeout).await }, instance_id_to_python)
+    }
+
     /// Look up offsets of partitions (Kafka's ListOffsets).
     ///
     /// Args:
@@ -222,15 +244,18 @@ impl AsyncClient {
 
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
     ///
+    /// After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+    ///
     /// Args:
-    ///     timeout: ignored; for symmetry with producers and consumers.
+    ///     timeout: seconds for the last metrics; nothing else waits. Default: 1.
     #[pyo3(signature = (timeout=None))]
     fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
-        let _ = timeout; // closing a client never waits
+        let timeout = seconds(timeout, Duration::from_secs(1))?;
         let core = self.core.get()?.clone();
         start(
             py,
             async move {
+                core.close_telemetry(timeout).await;
                 core.close();
                 Ok(())
             },
@@ -378,4 +403,9 @@ pub(crate) fn events<'py>(
     start(py, client_ops::events(core.clone(), all_topics, timeout), |py, (receiver, subscription)| {
         AsyncEvents::new(receiver, subscription).into_py_any(py)
     })
+}
+
+/// Converts a client instance id.
+pub(crate) fn instance_id_to_python(py: Python<'_>, id: Uuid) -> PyResult<Py<PyAny>> {
+    Ok(id.to_string().into_pyobject(py)?.into_any().unbind())
 }

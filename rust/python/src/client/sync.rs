@@ -19,7 +19,7 @@ use crate::client::metrics::metrics;
 use crate::config;
 use crate::convert::errors;
 use crate::convert::offsets;
-use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
+use crate::runtime::{ProcessLocal, runtime, seconds, wait, wait_for};
 use crate::scan;
 use crate::scan::Scan;
 
@@ -201,6 +201,27 @@ impl Client {
         metrics(py, self.core()?.metrics())
     }
 
+    /// Return the id under which the cluster receives the metrics of this client (KIP-714).
+    ///
+    /// Brokers that support client telemetry assign it to each client. A client
+    /// without producers and consumers pushes its metrics from this call on.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
+    ///
+    /// Raises:
+    ///     ConfigError: ``enable.metrics.push`` is false.
+    ///     BrokerError: the brokers do not support client telemetry.
+    ///     TimeoutError: no broker has assigned an id in time.
+    #[pyo3(signature = (timeout=None))]
+    fn client_instance_id(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<String> {
+        let timeout = self.timeout(timeout)?;
+        Ok(wait_for(py, self.core()?.client_instance_id(timeout))?.to_string())
+    }
+
     /// Look up offsets of partitions (Kafka's ListOffsets).
     ///
     /// Args:
@@ -303,12 +324,17 @@ impl Client {
 
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
     ///
+    /// After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+    ///
     /// Args:
-    ///     timeout: ignored; for symmetry with producers and consumers.
+    ///     timeout: seconds for the last metrics; nothing else waits. Default: 1.
     #[pyo3(signature = (timeout=None))]
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        let _ = timeout; // closing a client never waits
         let core = self.core.get()?;
+        let timeout = seconds(timeout, Duration::from_secs(1))?;
+        if core.has_telemetry() {
+            wait(py, core.close_telemetry(timeout))?;
+        }
         py.detach(|| core.close());
         Ok(())
     }

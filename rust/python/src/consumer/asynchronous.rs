@@ -363,6 +363,28 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
+    /// Return the id under which the cluster receives the metrics of this consumer (KIP-714).
+    ///
+    /// Brokers that support client telemetry assign it to each producer and consumer.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
+    ///
+    /// Raises:
+    ///     ConfigError: ``enable.metrics.push`` is false.
+    ///     BrokerError: the brokers do not support client telemetry.
+    ///     TimeoutError: no broker has assigned an id in time.
+    #[pyo3(signature = (timeout=None))]
+    fn client_instance_id<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> FutureResult<'py> {
+        let handle = Arc::clone(handle(this)?);
+        let timeout = handle.timeout(timeout)?;
+        let work = async move { handle.core.client_instance_id(timeout).await };
+        start(this.py(), work, async_client::instance_id_to_python)
+    }
+
     /// Begins to close; returns the steps that remain, or None if the consumer is closed.
     fn _start_closing(this: &Bound<'_, Self>, timeout: f64) -> PyResult<Option<ConsumerCall>> {
         let (handle, deadline) = (handle_even_if_closed(this)?, deadline_after(timeout)?);

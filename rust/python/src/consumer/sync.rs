@@ -350,6 +350,27 @@ impl Consumer {
         partitions::offsets_only(this.py(), wait_for(this.py(), offsets)?)
     }
 
+    /// Return the id under which the cluster receives the metrics of this consumer (KIP-714).
+    ///
+    /// Brokers that support client telemetry assign it to each producer and consumer.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
+    ///
+    /// Raises:
+    ///     ConfigError: ``enable.metrics.push`` is false.
+    ///     BrokerError: the brokers do not support client telemetry.
+    ///     TimeoutError: no broker has assigned an id in time.
+    #[pyo3(signature = (timeout=None))]
+    fn client_instance_id(this: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<String> {
+        let handle = base(this).handle()?;
+        let timeout = handle.timeout(timeout)?;
+        Ok(wait_for(this.py(), handle.core.client_instance_id(timeout))?.to_string())
+    }
+
     /// Leave the group, and close the consumer.
     ///
     /// It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A

@@ -1,10 +1,11 @@
 //! `MockCluster`: an in-process Kafka cluster, for `ottla.testing`.
 //!
-//! `faults` parses faults, `reassignments` and `transactions` have the methods on those, `tuples` converts groups and
+//! `faults` parses faults, `reassignments`, `telemetry` and `transactions` have the methods on those, `tuples` converts groups and
 //! offsets to plain Python values.
 
 mod faults;
 mod reassignments;
+mod telemetry;
 mod transactions;
 mod tuples;
 
@@ -50,7 +51,7 @@ fn to_config_error(py: Python<'_>, error: &ApiError) -> PyErr {
 #[pymethods]
 impl MockCluster {
     #[new]
-    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None, without=None, group_heartbeat_interval=0.2, group_session_timeout=45.0, group_initial_delay=0.01, share_lock_duration=30.0, transaction_version=2, transaction_max_timeout=900.0))]
+    #[pyo3(signature = (brokers=3, *, racks=None, auto_create_topics=true, default_partitions=1, max_message_bytes=1_048_588, users=None, session_lifetime=None, without=None, group_heartbeat_interval=0.2, group_session_timeout=45.0, group_initial_delay=0.01, share_lock_duration=30.0, transaction_version=2, transaction_max_timeout=900.0, client_telemetry=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -68,6 +69,7 @@ impl MockCluster {
         share_lock_duration: f64,
         transaction_version: Option<i16>,
         transaction_max_timeout: f64,
+        client_telemetry: bool,
     ) -> PyResult<Self> {
         if !(1..=1000).contains(&brokers) {
             return Err(errors::config(py, format!("brokers is {brokers}: expected 1 to 1000")));
@@ -77,6 +79,7 @@ impl MockCluster {
             auto_create_topics,
             default_partitions,
             max_message_bytes,
+            client_telemetry,
             ..MockConfig::default()
         };
         let seconds = |name: &str, value: f64| {

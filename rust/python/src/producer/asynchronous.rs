@@ -302,6 +302,28 @@ impl AsyncProducer {
         metrics(py, self.handle.get()?.core.metrics())
     }
 
+    /// Return the id under which the cluster receives the metrics of this producer (KIP-714).
+    ///
+    /// Brokers that support client telemetry assign it to each producer and consumer.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
+    ///
+    /// Raises:
+    ///     ConfigError: ``enable.metrics.push`` is false.
+    ///     BrokerError: the brokers do not support client telemetry.
+    ///     TimeoutError: no broker has assigned an id in time.
+    #[pyo3(signature = (timeout=None))]
+    fn client_instance_id<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let core = Arc::clone(&self.handle.get()?.core);
+        let timeout = seconds(timeout, core.client().config().default_api_timeout)?;
+        let work = async move { core.client_instance_id(timeout).await };
+        start(py, work, async_client::instance_id_to_python)
+    }
+
     /// Return the metrics of each topic that this producer has sent to, by topic.
     ///
     /// ``ottla.TopicMetrics`` describes them.

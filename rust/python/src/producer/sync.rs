@@ -283,6 +283,27 @@ impl Producer {
         metrics(py, self.handle.get()?.core.metrics())
     }
 
+    /// Return the id under which the cluster receives the metrics of this producer (KIP-714).
+    ///
+    /// Brokers that support client telemetry assign it to each producer and consumer.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    ///
+    /// Returns:
+    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
+    ///
+    /// Raises:
+    ///     ConfigError: ``enable.metrics.push`` is false.
+    ///     BrokerError: the brokers do not support client telemetry.
+    ///     TimeoutError: no broker has assigned an id in time.
+    #[pyo3(signature = (timeout=None))]
+    fn client_instance_id(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<String> {
+        let handle = self.handle.get()?;
+        let timeout = seconds(timeout, handle.core.client().config().default_api_timeout)?;
+        Ok(wait_for(py, handle.core.client_instance_id(timeout))?.to_string())
+    }
+
     /// Return the metrics of each topic that this producer has sent to, by topic.
     ///
     /// ``ottla.TopicMetrics`` describes them.

@@ -19,6 +19,7 @@ use super::group::Group;
 use super::offsets::{self, CommitResults, CommittedOffset};
 use crate::consumer::commit::ownership::CommitOwnership;
 use crate::consumer::group_metadata::ConsumerGroupMetadata;
+use crate::consumer::metrics::millis;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Kind, Result};
@@ -239,9 +240,11 @@ async fn send(
             return Err(not_a_member(shared.membership()));
         }
         let left = deadline.saturating_duration_since(Instant::now());
+        let began = Instant::now();
         let result = offsets::commit(&shared.client, &member, offsets.clone(), left).await;
         let error = match result {
             Ok(committed) => {
+                shared.metrics.commit_latency.record(millis(began.elapsed()));
                 results.extend(committed);
                 return record_results(shared, ownership, &offsets, results);
             }

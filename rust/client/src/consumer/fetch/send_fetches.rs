@@ -14,6 +14,7 @@ use super::broker_state::{BrokerState, InFlightFetch, InFlightPartition};
 use super::fetcher::{Fetcher, TaskResult};
 use crate::config::Config;
 use crate::consumer::fetch::request::{Limits, RequestedPartition, fetch};
+use crate::consumer::metrics::millis;
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{RefreshNeed, Snapshot};
@@ -100,9 +101,12 @@ impl Fetcher {
             let broker_state = self.brokers.entry(broker).or_default();
             broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now });
             let data = broker_state.session.build_request_data(partitions);
-            let client = shared.client.clone();
+            let shared = Arc::clone(&shared);
             self.tasks.spawn(async move {
-                let response = try_catch("a fetch", fetch(&client, broker, &data, limits)).await;
+                let response = try_catch("a fetch", fetch(&shared.client, broker, &data, limits)).await;
+                if response.is_ok() {
+                    shared.metrics.fetch_latency.record(millis(now.elapsed()));
+                }
                 TaskResult::Fetched { broker, requested, response }
             });
         }

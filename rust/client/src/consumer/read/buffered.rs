@@ -68,8 +68,12 @@ impl Consumer {
     /// After [`PollOutcome::Ready`] there may be something to pop.
     pub async fn wait_for(&self, target: &PollTarget, deadline: Instant) -> Result<PollOutcome> {
         let (call, is_buffered) = self.begin_wait(target);
-        let polled = self.wait_until_ready(if is_buffered { Instant::now() } else { deadline }).await;
-        *self.buffers.polled_at.lock() = Some(Instant::now());
+        let began = Instant::now();
+        let polled = self.wait_until_ready(if is_buffered { began } else { deadline }).await;
+        let ended = Instant::now();
+        if let Some(before) = self.buffers.polled_at.lock().replace(ended) {
+            self.shared.metrics.record_poll(before, began, ended);
+        }
         match polled? {
             PollOutcome::Rebalance(event) => return Ok(PollOutcome::Rebalance(event)),
             PollOutcome::TimedOut if !is_buffered => return Ok(PollOutcome::TimedOut),

@@ -1,19 +1,21 @@
-//! The configuration of client metrics subscriptions (KIP-714). The mock stores them; it takes no metrics.
+//! The configuration of client metrics subscriptions (KIP-714). `state/telemetry.rs` applies them.
 
 use ottla_protocol::ErrorCode;
 use regex::Regex;
 
 use super::alteration::Values;
 use super::key::{ConfigKey, ConfigType, Valid, elements};
-use crate::state::ApiError;
+use crate::state::telemetry::DEFAULT_INTERVAL_MS;
+use crate::state::{ApiError, ConfiguredSubscription};
 
 /// The keys of subscriptions, sorted. Kafka cannot append to their lists.
 pub(super) const CLIENT_METRICS_KEYS: &[ConfigKey] = &[
     ConfigKey::new(INTERVAL, ConfigType::Int, "300000", Valid::Any),
     ConfigKey::new(MATCH, ConfigType::List, "", Valid::Any),
-    ConfigKey::new("metrics", ConfigType::List, "", Valid::Any),
+    ConfigKey::new(METRICS, ConfigType::List, "", Valid::Any),
 ];
 
+const METRICS: &str = "metrics";
 const INTERVAL: &str = "interval.ms";
 const MATCH: &str = "match";
 const MATCHED: [&str; 6] = [
@@ -49,6 +51,25 @@ pub(super) fn validate(name: &str, values: &Values) -> Result<(), ApiError> {
         }
     }
     Ok(())
+}
+
+/// The subscription of valid values.
+pub(super) fn subscription(values: &Values) -> ConfiguredSubscription {
+    let value = |name: &str| {
+        let default = CLIENT_METRICS_KEYS.iter().find(|key| key.name == name).and_then(|key| key.default);
+        values.get(name).map(String::as_str).or(default).unwrap_or_default()
+    };
+    let pattern = |text: &str| {
+        let (property, expression) = text.split_once('=')?;
+        // The whole value must match.
+        let whole = format!("^(?:{})$", expression.trim());
+        Some((property.trim().to_owned(), Regex::new(&whole).ok()?))
+    };
+    ConfiguredSubscription {
+        interval_ms: value(INTERVAL).trim().parse().unwrap_or(DEFAULT_INTERVAL_MS),
+        metrics: elements(value(METRICS)).into_iter().map(str::to_owned).collect(),
+        matches: elements(value(MATCH)).into_iter().filter_map(pattern).collect(),
+    }
 }
 
 /// Whether it is a property of clients with a regular expression.

@@ -31,7 +31,7 @@ pub(crate) use describe::{ConfigEntry, Synonym};
 use loggers::Loggers;
 pub(crate) use topic::TopicConfig;
 
-use super::{ApiError, ClusterState, validate_topic_name};
+use super::{ApiError, ClusterState, ConfiguredSubscription, validate_topic_name};
 
 /// What has a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +138,11 @@ impl ClusterState {
     /// The names of the groups with a configuration of their own.
     pub(crate) fn configured_groups(&self) -> impl Iterator<Item = &str> {
         self.configs.groups.keys().map(String::as_str)
+    }
+
+    /// The client metrics subscriptions.
+    pub(crate) fn client_metrics_subscriptions(&self) -> impl Iterator<Item = ConfiguredSubscription> {
+        self.configs.client_metrics.values().map(client_metrics::subscription)
     }
 
     /// The names of the client metrics subscriptions.

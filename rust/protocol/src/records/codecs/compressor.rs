@@ -55,6 +55,14 @@ impl Compressor {
         self.codec
     }
 
+    /// Compresses bytes that are not a batch, such as the metrics of a push.
+    ///
+    /// # Errors
+    /// [`RecordError::Compress`] if the codec fails.
+    pub fn compress_bytes(&mut self, input: &[u8]) -> Result<Vec<u8>, RecordError> {
+        Ok(self.compress(input, 0)?.map_or_else(|| input.to_vec(), |output| output.to_vec()))
+    }
+
     /// Compresses `input` and returns it after `header_len` zero bytes, or `None` if the codec is
     /// [`Compression::None`]. The result is valid until the next call.
     pub(in crate::records) fn compress(

@@ -83,6 +83,15 @@ impl Decompressor {
         self.output.take()
     }
 
+    /// Decompresses bytes that are not a batch, such as the metrics of a push.
+    ///
+    /// # Errors
+    /// Malformed bytes, and bytes that decompress to more than the limit.
+    pub fn decompress_bytes(&mut self, codec: Compression, input: &[u8]) -> Result<Vec<u8>, RecordError> {
+        self.decompress(codec, input, false, 0)?;
+        Ok(self.take())
+    }
+
     /// Decompresses `input`, the records of the batch at `base_offset`.
     ///
     /// Set `old_lz4` for magic 0 and 1, whose writers computed LZ4's header checksum over the wrong

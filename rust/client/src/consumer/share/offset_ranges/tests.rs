@@ -15,10 +15,10 @@ fn ranges_are_equal_to_a_map_of_offsets() {
             if random.bool() {
                 let value = random.u8(0..3);
                 ranges.insert(first, last, value);
-                (first..=last).for_each(|offset| drop(map.insert(offset, value)));
+                map.extend((first..=last).map(|offset| (offset, value)));
             } else {
                 ranges.remove(first, last);
-                (first..=last).for_each(|offset| drop(map.remove(&offset)));
+                map.retain(|offset, _| !(first..=last).contains(offset));
             }
             let listed: BTreeMap<i64, u8> = ranges
                 .iter()
