@@ -28,6 +28,8 @@ GOOD: dict[str, Any] = {
     "isolation.level": "read_committed",
     "auto.offset.reset": "earliest",
     "group.protocol": "consumer",
+    "share.acknowledgement.mode": "explicit",
+    "share.acquire.mode": "record_limit",
     "partition.assignment.strategy": "range,org.apache.kafka.clients.consumer.StickyAssignor",
     "sasl.oauthbearer.token.provider": "json:dumps",
 }
