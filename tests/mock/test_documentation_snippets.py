@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+import ottla
+from ottla.admin import ConfigResource
 from ottla.testing import MockCluster
 from tests.security.certificates import Authority
 from tests.support.snippets import LANGUAGES, Snippet, snippets
@@ -52,6 +54,7 @@ class Expected:
         nudge: called with a step again and again until it has printed that.
         connects: whether it talks to the cluster; otherwise its clients are made, with all checks
             of their configuration and files, and do not connect: the mock has no TLS or Kerberos.
+        share_group: whether the share group of the pages begins at the first record.
     """
 
     prints: str = ""
@@ -59,6 +62,7 @@ class Expected:
     values: tuple[bytes, ...] = (b"one", b"two", b"three")
     nudge: Callable[[MockCluster, int], None] | None = None
     connects: bool = True
+    share_group: bool = False
 
 
 EXPECTED = {
@@ -101,6 +105,25 @@ EXPECTED = {
     ("docs/guides/produce.md", 3): Expected("^3 2 2$"),
     **{("docs/guides/providers.md", number): Expected(connects=False) for number in range(1, 9)},
     **{("docs/guides/security.md", number): Expected(connects=False) for number in range(8)},
+    ("docs/guides/share-groups.md", 0): Expected("^1 b'three'", endless=True, share_group=True),
+    ("docs/guides/share-groups.md", 1): Expected(
+        "ship 3\nship 4",
+        endless=True,
+        values=(b'{"amount": 3}', b"not JSON", b'{"amount": 4}'),
+        share_group=True,
+    ),
+    ("docs/guides/share-groups.md", 2): Expected(
+        r"(^shipped b'(one|two|three)' 1\n){3}", endless=True, share_group=True
+    ),
+    ("docs/guides/share-groups.md", 3): Expected(r"(^shipped b'.*'\n){3}", share_group=True),
+    ("docs/guides/share-groups.md", 4): Expected(
+        r"^\['value', 'offset', 'deliveryCount'\] 3 \[1, 1, 1\]$", share_group=True
+    ),
+    ("docs/guides/share-groups.md", 5): Expected(
+        r"^callback None {\('orders', 0\): \[\(0, 2\)\]}\n3 {\('orders', 0\): None}$",
+        share_group=True,
+    ),
+    ("docs/guides/share-groups.md", 6): Expected("^10$"),
     ("docs/start.md", 0): Expected(r"^[012] 0 b'order 0'\n[012] 1 b'order 1'\n[012] 2 b'order 2'$"),
     ("docs/start.md", 1): Expected("shape: \\(3, 4\\)"),
     ("docs/understand/cluster.md", 0): Expected(r"^0 is led by broker \d$"),
@@ -187,18 +210,22 @@ class Program:
         self.end()
 
 
-def prepared(cluster: MockCluster, values: tuple[bytes, ...]) -> None:
-    """Make the topic of the pages; the group of the pages has read nothing of it yet."""
+def prepare(cluster: MockCluster, expected: Expected) -> None:
+    """Make the topic of the pages; the groups of the pages have read nothing of it yet."""
     cluster.create_topic("orders", partitions=1)
-    cluster.append("orders", 0, list(values))
+    cluster.append("orders", 0, list(expected.values))
     cluster.commit("billing", "orders", 0, 0)
+    if expected.share_group:
+        with ottla.Admin(cluster.bootstrap) as admin:
+            group = ConfigResource("group", "shipping")
+            admin.alter_configs({group: {"share.auto.offset.reset": "earliest"}})
 
 
 def run(
     snippet: Snippet, expected: Expected, cluster: MockCluster, directory: Path
 ) -> tuple[int, str]:
     """Run a snippet to its end, or until it has printed what is expected and Ctrl-C is pressed."""
-    prepared(cluster, expected.values)
+    prepare(cluster, expected)
     path = directory / "test_snippet.py"
     path.write_text(snippet.text_for(cluster.bootstrap, directory), encoding="utf-8")
     if re.search(r"^def test_", snippet.text, re.MULTILINE):

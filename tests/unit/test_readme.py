@@ -74,8 +74,9 @@ def test_the_versions_of_spark() -> None:
 
 
 def test_what_is_not_implemented_is_not_there() -> None:
-    assert "Not implemented yet: schema registries" in README
-    assert not hasattr(ottla, "schema")
+    assert "Not implemented yet: schema registries, asyncio for scans" in README
+    for name in ("schema_registry", "async_scan"):
+        assert not hasattr(ottla, name)
 
 
 def test_what_it_does_is_there() -> None:
@@ -87,5 +88,9 @@ def test_what_it_does_is_there() -> None:
         assert hasattr(ottla.Admin, name)
         assert hasattr(ottla.AsyncAdmin, name)
     assert hasattr(ottla.Consumer, "poll_arrow")
+    for share_consumer in (ottla.ShareConsumer, ottla.AsyncShareConsumer):
+        assert hasattr(share_consumer, "acknowledge")
+        assert hasattr(share_consumer, "poll_arrow")
+    assert [kind.name for kind in ottla.AcknowledgeType] == ["ACCEPT", "RELEASE", "REJECT", "RENEW"]
     assert hasattr(ottla.Producer, "transaction")
     assert hasattr(ottla.testing, "MockCluster")
