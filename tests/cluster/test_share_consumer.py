@@ -73,7 +73,7 @@ def fill(brokers: Brokers, count: int, partitions: int = 1, **config: Any) -> st
     return topic
 
 
-def values(records: list[Any]) -> list[bytes]:
+def values(records: list[Any]) -> list[Any]:
     return [record.value for record in records]
 
 
