@@ -57,6 +57,7 @@ class CommonConfig(TypedDict, total=False):
     send_buffer_bytes: _Number
     receive_buffer_bytes: _Number
     receive_message_max_bytes: _Number
+    enable_metrics_push: _Flag
     metrics_num_samples: _Number
     metrics_sample_window_ms: _Number
     ssl_truststore_location: _Text
