@@ -15,10 +15,14 @@ fn ranges_are_equal_to_a_map_of_offsets() {
             if random.bool() {
                 let value = random.u8(0..3);
                 ranges.insert(first, last, value);
-                (first..=last).for_each(|offset| drop(map.insert(offset, value)));
+                (first..=last).for_each(|offset| {
+                    let _ = map.insert(offset, value);
+                });
             } else {
                 ranges.remove(first, last);
-                (first..=last).for_each(|offset| drop(map.remove(&offset)));
+                (first..=last).for_each(|offset| {
+                    let _ = map.remove(&offset);
+                });
             }
             let listed: BTreeMap<i64, u8> = ranges
                 .iter()
