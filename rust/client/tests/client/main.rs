@@ -70,6 +70,7 @@ mod security_reload;
 mod security_sasl;
 mod security_scram;
 mod security_tls;
+mod share_consumer;
 mod sticky;
 mod stubborn_brokers;
 mod support;

@@ -67,12 +67,13 @@ impl Batch {
             _ => return Err(RecordError::Codec { base_offset, codec: id }),
         };
         let field = |field, value| Err(RecordError::Field { base_offset, field, value });
-        if base_offset < 0 {
+        // The next batch needs an offset, too.
+        if !(0..i64::MAX).contains(&base_offset) {
             return field("base offset", base_offset);
         }
         if magic == 2 {
             let delta = read_i32(&bytes, LAST_OFFSET_DELTA);
-            if delta < 0 || base_offset.checked_add(i64::from(delta)).is_none() {
+            if delta < 0 || base_offset.checked_add(i64::from(delta) + 1).is_none() {
                 return field("last offset delta", i64::from(delta));
             }
             let count = read_i32(&bytes, COUNT);

@@ -80,19 +80,14 @@ impl Delivered {
         offset: i64,
         acknowledge_type: AcknowledgeType,
     ) -> Result<()> {
-        let fetches = self.fetches.get_mut(topic).and_then(|partitions| partitions.get_mut(&partition));
-        let mut fetches = fetches.into_iter().flatten();
-        let Some(delivered) = fetches.find(|known| known.fetch.acquired.get(offset).is_some()) else {
-            let message = format!(
-                "offset {offset} cannot be acknowledged: the last poll did not deliver it, or its acknowledgement was sent already"
-            );
-            return Err(Error::new(Kind::State, message).at(&topic.into(), partition));
-        };
-        if delivered.acknowledged.get(offset).is_none() {
-            self.unacknowledged = self.unacknowledged.saturating_sub(1);
+        // An old and a new leader may both have delivered it.
+        if self.acknowledge_range(topic, partition, offset, offset, acknowledge_type) > 0 {
+            return Ok(());
         }
-        delivered.acknowledged.insert(offset, offset, acknowledge_type);
-        Ok(())
+        let message = format!(
+            "offset {offset} cannot be acknowledged: the last poll did not deliver it, or its acknowledgement was sent already"
+        );
+        Err(Error::new(Kind::State, message).at(&topic.into(), partition))
     }
 
     /// Acknowledges the delivered records from `first` to `last`; there must be some.

@@ -47,8 +47,10 @@ pub(super) async fn run(shared: Arc<Shared>) -> Result<()> {
                 sent.unwrap_or_else(Outcome::Panicked)
             });
         }
-        // A schedule may have failed acknowledgements, or have nothing left to send.
-        shared.poll_wakeup.notify_waiters();
+        // Not otherwise: a waiting poll and this task would wake each other without end.
+        if schedule.has_failed_acknowledgements {
+            shared.poll_wakeup.notify_waiters();
+        }
         tokio::select! {
             Some(outcome) = requests.join_next(), if !requests.is_empty() => match outcome {
                 Ok(Outcome::Panicked(error)) => return Err(error),
@@ -66,22 +68,18 @@ pub(super) async fn run(shared: Arc<Shared>) -> Result<()> {
 fn process(shared: &Shared, outcome: Outcome) {
     let now = Instant::now();
     let backoff = |failures| shared.client.backoff(failures);
-    let (leader, failure) = match &outcome {
-        Outcome::Fetched(leader, response) => (*leader, response.as_ref().err().cloned()),
-        Outcome::Acknowledged(leader, response) => (*leader, response.as_ref().err().cloned()),
-        Outcome::Panicked(_) => return,
-    };
+    let (Outcome::Fetched(leader, _) | Outcome::Acknowledged(leader, _)) = outcome else { return };
     let mut state = shared.state.lock();
     match outcome {
         Outcome::Fetched(leader, response) => state.process_fetch(leader, response, now, backoff),
         Outcome::Acknowledged(leader, response) => state.process_acknowledge(leader, response, now, backoff),
         Outcome::Panicked(_) => {}
     }
-    let since = state.leaders.get(&leader).and_then(|leader| leader.failing_since);
+    let failure =
+        state.leaders.get(&leader).and_then(|leader| leader.last_error.clone().zip(leader.failing_since));
     drop(state);
-    if let Some(error) = failure {
-        tracing::debug!(target: "ottla.share", leader, %error, "no response from a leader");
-        let since = since.unwrap_or(now);
+    if let Some((error, since)) = failure {
+        tracing::debug!(target: "ottla.share", leader, %error, "a leader did not serve a request");
         shared.client.record_failure(format_args!("fetching from broker {leader}"), &error, since);
     }
     shared.poll_wakeup.notify_waiters();

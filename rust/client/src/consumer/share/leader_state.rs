@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::acknowledgements::{Acknowledgement, PartitionAcknowledgements};
 use super::acquired_fetch::AcquiredFetch;
 use crate::consumer::group::TopicIdPartition;
+use crate::error::Error;
 use crate::topic_partition::TopicPartition;
 
 /// The epoch of a request that opens a session, and of one that closes it.
@@ -48,6 +49,8 @@ pub(super) struct LeaderState {
     pub(super) not_before: Option<Instant>,
     pub(super) failures: u32,
     pub(super) failing_since: Option<Instant>,
+    /// The last failure; `None` after a success.
+    pub(super) last_error: Option<Error>,
 }
 
 impl LeaderState {

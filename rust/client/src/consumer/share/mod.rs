@@ -18,6 +18,9 @@ mod close;
 mod commit;
 mod delivered;
 mod fetcher;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+mod harness;
 mod leader_state;
 mod offset_ranges;
 mod poll;
@@ -283,6 +286,7 @@ impl ShareConsumer {
             };
             let member_id = group.group_metadata().member_id;
             self.shared.state.lock().assign(member_id, assigned);
+            self.shared.fetcher_wakeup.notify_one();
             group.complete_event();
         }
         Ok(())

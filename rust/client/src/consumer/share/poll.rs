@@ -149,9 +149,10 @@ impl ShareConsumer {
                 if deadline <= now {
                     return Ok(false);
                 }
-                state.is_polling = true;
+                if !std::mem::replace(&mut state.is_polling, true) {
+                    self.shared.fetcher_wakeup.notify_one();
+                }
             }
-            self.shared.fetcher_wakeup.notify_one();
             let event = async {
                 match self.shared.group.get() {
                     Some(group) => group.wait_for_event().await,

@@ -22,14 +22,14 @@ use crate::error::Error;
 pub(super) struct DecodedFetch {
     sets: VecDeque<RecordSet>,
     /// The index of the next record in the first set.
-    next_index: usize,
-    malformed: Option<Error>,
+    pub(super) next_index: usize,
+    pub(super) malformed: Option<Error>,
     /// The version of the buffer's front.
     version: u64,
 }
 
 impl DecodedFetch {
-    fn new(fetch: &AcquiredFetch, version: u64, decompressor: &mut Decompressor) -> Self {
+    pub(super) fn new(fetch: &AcquiredFetch, version: u64, decompressor: &mut Decompressor) -> Self {
         let mut sets = Vec::new();
         let (rest, _) = decode(fetch.to_completed_fetch(), usize::MAX, decompressor, &mut sets);
         for set in &mut sets {
@@ -43,7 +43,7 @@ impl DecodedFetch {
     }
 
     /// The next record, if there is one.
-    fn next(&mut self) -> Option<(&RecordSet, &RecordEntry)> {
+    pub(super) fn next(&mut self) -> Option<(&RecordSet, &RecordEntry)> {
         while self.sets.front().is_some_and(|set| self.next_index >= set.entries.len()) {
             self.sets.pop_front();
             self.next_index = 0;
@@ -68,17 +68,16 @@ impl ShareConsumer {
         let mut decoded = self.decoded.lock().take();
         let now = Instant::now();
         while records.len() < max_records {
-            let fetch = {
+            let (fetch, version) = {
                 let mut state = self.shared.state.lock();
                 state.drop_expired(now);
                 let version = state.front_version;
                 decoded = decoded.filter(|decoded| decoded.version == version);
                 match state.buffered.front() {
-                    Some(front) => front.clone(),
+                    Some(front) => (front.clone(), version),
                     None => break,
                 }
             };
-            let version = self.shared.state.lock().front_version;
             let decoded_fetch = decoded.get_or_insert_with(|| {
                 let mut decompressor = self.decompressor.lock();
                 let decoded = DecodedFetch::new(&fetch, version, &mut decompressor);
@@ -134,7 +133,7 @@ impl ShareConsumer {
                     if records.is_empty() {
                         return Err(error.into());
                     }
-                    state.errors.push_back(error);
+                    state.push_error(error);
                     break;
                 }
             }
@@ -147,7 +146,7 @@ impl ShareConsumer {
 
 impl ShareState {
     /// Moves records of the first buffered fetch to the delivered ones.
-    fn deliver(&mut self, fetch: &AcquiredFetch, delivered: &[(i64, i16)]) {
+    pub(super) fn deliver(&mut self, fetch: &AcquiredFetch, delivered: &[(i64, i16)]) {
         let front =
             self.buffered.front_mut().filter(|front| front.records.as_ptr() == fetch.records.as_ptr());
         if let Some(front) = front {

@@ -15,10 +15,10 @@ use tokio::time::{Duration, Instant};
 
 use super::acknowledgements::{AcknowledgeType, Acknowledgement, PartitionAcknowledgements};
 use super::acquired_fetch::{AcquiredFetch, acquired_offsets};
-use super::leader_state::{FINAL_EPOCH, InFlight};
+use super::leader_state::{FINAL_EPOCH, INITIAL_EPOCH, InFlight};
 use super::offset_ranges::OffsetRanges;
 use super::state::{PartitionFailures, ShareState};
-use crate::consumer::completed_fetch::check_batches;
+use crate::consumer::completed_fetch::{batch_too_large, check_batches};
 use crate::consumer::fetch::request::min_interval;
 use crate::consumer::group::TopicIdPartition;
 use crate::error::{Error, Result};
@@ -53,10 +53,12 @@ impl ShareState {
             Ok(response) => response,
             Err(error) => return self.process_failure(id, in_flight, error, now, backoff),
         };
-        self.note_success(id);
+        self.note_success(id, in_flight.epoch);
         let sent = in_flight.sent.unwrap_or(now);
         self.note_lock_timeout(response.acquisition_lock_timeout_ms);
-        let locked_until = sent + self.lock_timeout.unwrap_or(DEFAULT_LOCK_TIMEOUT);
+        // A broker acquires records at the end of its wait; what took longer was the network.
+        let acquired_at = now.min(sent + self.settings.max_wait);
+        let locked_until = acquired_at + self.lock_timeout.unwrap_or(DEFAULT_LOCK_TIMEOUT);
         let mut partitions: BTreeMap<TopicIdPartition, FetchedPartition> = BTreeMap::new();
         for topic in response.responses {
             for data in topic.partitions {
@@ -87,10 +89,10 @@ impl ShareState {
             }
             self.failing.remove(&partition_id);
             if !fetched.acquired.is_empty() {
-                is_empty = false;
-                self.buffer(id, partition_id, partition, &fetched, locked_until, now);
+                is_empty &= !self.buffer(id, partition_id, partition, &fetched, locked_until, now);
             }
         }
+        // Nothing to deliver: the next fetch waits a little.
         if is_empty && let Some(leader) = self.leaders.get_mut(&id) {
             leader.not_before = Some(sent + min_interval(self.settings.max_wait));
         }
@@ -111,7 +113,7 @@ impl ShareState {
             Ok(response) => response,
             Err(error) => return self.process_failure(id, in_flight, error, now, backoff),
         };
-        self.note_success(id);
+        self.note_success(id, in_flight.epoch);
         self.note_lock_timeout(response.acquisition_lock_timeout_ms);
         if in_flight.epoch == FINAL_EPOCH
             && let Some(leader) = self.leaders.get_mut(&id)
@@ -135,10 +137,14 @@ impl ShareState {
         self.leaders.get_mut(&id)?.in_flight.take()
     }
 
-    fn note_success(&mut self, id: i32) {
+    fn note_success(&mut self, id: i32, epoch: i32) {
         if let Some(leader) = self.leaders.get_mut(&id) {
             leader.advance_epoch();
-            (leader.failures, leader.failing_since, leader.not_before) = (0, None, None);
+            leader.not_before = None;
+            // A new session proves nothing yet: it may be lost again.
+            if epoch != INITIAL_EPOCH {
+                (leader.failures, leader.failing_since, leader.last_error) = (0, None, None);
+            }
         }
     }
 
@@ -160,7 +166,8 @@ impl ShareState {
         let Some(leader) = self.leaders.get_mut(&id) else { return };
         leader.reset_session();
         leader.is_wanted |= in_flight.is_fetch;
-        leader.failures += 1;
+        leader.failures = leader.failures.saturating_add(1);
+        leader.last_error = Some(error.clone());
         leader.failing_since.get_or_insert(now);
         let is_new_session = error.code().is_some_and(|code| recovery(code) == Recovery::NewSession);
         // A new session is opened at once, unless that failed before.
@@ -171,10 +178,10 @@ impl ShareState {
         if may_retry && !(self.is_closing && in_flight.epoch == FINAL_EPOCH) {
             leader.put_back(in_flight.acknowledgements, now);
         } else {
-            self.fail_acknowledgements(in_flight.acknowledgements.values(), &error);
+            self.fail_acknowledgements(id, in_flight.acknowledgements.values(), &error, now);
         }
         if !may_retry {
-            self.errors.push_back(error);
+            self.push_error(error);
         } else if !is_new_session {
             self.metadata_is_stale = true;
         }
@@ -208,7 +215,7 @@ impl ShareState {
     }
 
     /// Buffers renewed records, to be delivered again; drops those whose renewal failed.
-    fn end_renewals(
+    pub(super) fn end_renewals(
         &mut self,
         leader: i32,
         acknowledgements: &PartitionAcknowledgements,
@@ -218,28 +225,31 @@ impl ShareState {
         let locked_until = now + self.lock_timeout.unwrap_or(DEFAULT_LOCK_TIMEOUT);
         let renew = Acknowledgement::Application(AcknowledgeType::Renew);
         let mut renewed = Vec::new();
-        self.renewing.retain(|delivered| {
-            let fetch = &delivered.fetch;
+        self.renewing.retain_mut(|fetch| {
             if fetch.leader != leader || fetch.partition != acknowledgements.partition {
                 return true;
             }
             let mut acquired = OffsetRanges::default();
-            for (first, last, kind) in acknowledgements.offsets.iter() {
-                if kind == renew {
-                    for (first, last, count) in fetch.acquired.between(first, last) {
-                        acquired.insert(first, last, count);
-                    }
+            for (first, last, _) in acknowledgements.offsets.iter().filter(|(_, _, how)| *how == renew) {
+                for (first, last, count) in fetch.acquired.between(first, last) {
+                    acquired.insert(first, last, count);
                 }
+                fetch.acquired.remove(first, last);
             }
             if succeeded && !acquired.is_empty() {
                 renewed.push(AcquiredFetch { acquired, locked_until, ..fetch.clone() });
             }
-            false
+            !fetch.acquired.is_empty()
         });
-        for fetch in renewed.into_iter().rev() {
-            self.buffered.push_front(fetch);
-            self.front_version += 1;
+        // Behind the others, whose locks expire earlier, and which a poll may be reading.
+        for fetch in renewed {
+            self.push_buffered(fetch);
         }
+    }
+
+    fn push_buffered(&mut self, fetch: AcquiredFetch) {
+        self.buffered.push_back(fetch);
+        self.front_version += u64::from(self.buffered.len() == 1);
     }
 
     /// Handles the error of one partition of a fetch.
@@ -262,11 +272,40 @@ impl ShareState {
         match recovery(code) {
             Recovery::Refresh => self.metadata_is_stale = true,
             recovery if recovery.retries() => {}
-            _ => self.errors.push_back(error),
+            _ => self.push_error(error),
         }
     }
 
-    /// Buffers acquired records, up to the first corrupt batch; the rest is released.
+    /// Fails acknowledgements of an earlier acquisition of these offsets, which got no response.
+    fn void_acknowledgements(
+        &mut self,
+        leader: i32,
+        id: TopicIdPartition,
+        acquired: &OffsetRanges<i16>,
+        now: Instant,
+    ) {
+        let Some(state) = self.leaders.get_mut(&leader) else { return };
+        let Some(pending) = state.pending.get_mut(&id) else { return };
+        let mut void = PartitionAcknowledgements::new(pending.partition.clone());
+        for (first, last, _) in acquired.iter() {
+            for (first, last, acknowledgement) in pending.offsets.between(first, last) {
+                void.offsets.insert(first, last, acknowledgement);
+            }
+            pending.offsets.remove(first, last);
+        }
+        if pending.offsets.is_empty() {
+            state.pending.remove(&id);
+        }
+        if state.pending.is_empty() {
+            state.pending_since = None;
+        }
+        let message = "the acknowledgement got no response, and then the records were acquired again: they are delivered again";
+        let error = Error::with_code(ErrorCode::InvalidRecordState, message).broker(leader);
+        self.fail_acknowledgements(leader, std::iter::once(&void), &error, now);
+    }
+
+    /// Buffers acquired records, up to the first corrupt batch; the rest is released. Returns whether there
+    /// are any.
     fn buffer(
         &mut self,
         leader: i32,
@@ -275,19 +314,9 @@ impl ShareState {
         fetched: &FetchedPartition,
         locked_until: Instant,
         now: Instant,
-    ) {
+    ) -> bool {
         let mut acquired = acquired_offsets(&fetched.acquired);
-        // Acknowledgements of an earlier acquisition that got no response.
-        if let Some(leader) = self.leaders.get_mut(&leader)
-            && let Some(pending) = leader.pending.get_mut(&id)
-        {
-            for (first, last, _) in acquired.iter() {
-                pending.offsets.remove(first, last);
-            }
-            if pending.offsets.is_empty() {
-                leader.pending.remove(&id);
-            }
-        }
+        self.void_acknowledgements(leader, id, &acquired, now);
         let checked = check_batches(&fetched.records, self.settings.check_crcs);
         let mut fetch = AcquiredFetch {
             leader,
@@ -306,17 +335,19 @@ impl ShareState {
             self.leaders.entry(leader).or_default().acknowledge(&fetch, ranges, now);
             acquired.remove(good_until, i64::MAX);
         }
-        if let Some(error) = checked.error {
-            let error = error.prefixed("corrupt records were released, to be fetched again");
+        let truncated = checked.truncated_size.map(batch_too_large);
+        if let Some(error) = checked.error.or(truncated) {
+            let error = error.prefixed("unreadable records were released, to be fetched again");
             let error = error.at(&partition.0, partition.1).broker(leader);
-            tracing::warn!(target: "ottla.share", %error, "corrupt records");
-            self.errors.push_back(error);
+            tracing::warn!(target: "ottla.share", %error, "unreadable records");
+            self.push_error(error);
         }
-        if !acquired.is_empty() {
-            fetch.acquired = acquired;
-            self.buffered.push_back(fetch);
-            self.front_version += u64::from(self.buffered.len() == 1);
+        if acquired.is_empty() {
+            return false;
         }
+        fetch.acquired = acquired;
+        self.push_buffered(fetch);
+        true
     }
 }
 
@@ -353,3 +384,10 @@ fn acknowledgement_error(code: ErrorCode, message: Option<&str>) -> Error {
     };
     with_broker_message(error, message)
 }
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test may fail")]
+mod renewal_tests;
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test may fail")]
+mod tests;

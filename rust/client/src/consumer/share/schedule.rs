@@ -40,6 +40,8 @@ pub(super) enum LeaderRequest {
 pub(super) struct Schedule {
     pub(super) requests: Vec<(i32, LeaderRequest)>,
     pub(super) leaderless: Vec<(TopicPartition, Error)>,
+    /// Whether acknowledgements have failed, which a commit may wait for.
+    pub(super) has_failed_acknowledgements: bool,
     /// When to look again, unless something happens before.
     pub(super) next_due: Option<Instant>,
 }
@@ -67,6 +69,10 @@ enum Next {
 impl ShareState {
     /// The requests that are due now; they count as sent.
     pub(super) fn schedule(&mut self, snapshot: &Snapshot, now: Instant) -> Schedule {
+        if self.is_settled() {
+            // A commit that nothing waits for ends here.
+            self.is_flushing = false;
+        }
         let mut schedule = Schedule::default();
         let mut assigned = self.assigned_by_leader(snapshot, now, &mut schedule);
         let leaders: BTreeSet<i32> = self.leaders.keys().chain(assigned.keys()).copied().collect();
@@ -108,20 +114,24 @@ impl ShareState {
                     let lost = leader.take_pending();
                     let message = "the share session was lost before the acknowledgements were sent";
                     let error = Error::with_code(ErrorCode::ShareSessionNotFound, message).broker(id);
-                    self.fail_acknowledgements(lost.values(), &error);
+                    self.fail_acknowledgements(id, lost.values(), &error, now);
+                    schedule.has_failed_acknowledgements = true;
                 }
             }
         }
         schedule
     }
 
+    /// Fails acknowledgements for `leader`.
     pub(super) fn fail_acknowledgements<'a>(
         &mut self,
-        acknowledgements: impl Iterator<Item = &'a PartitionAcknowledgements>,
+        leader: i32,
+        lost: impl Iterator<Item = &'a PartitionAcknowledgements>,
         error: &Error,
+        now: Instant,
     ) {
-        for lost in acknowledgements {
-            self.renewing.retain(|delivered| delivered.fetch.partition != lost.partition);
+        for lost in lost {
+            self.end_renewals(leader, lost, false, now);
             self.complete(lost, Some(error.clone()));
         }
     }
@@ -192,7 +202,13 @@ fn next(
     }
     if has_pending {
         if !is_open {
-            return if may_fetch { Next::Fetch } else { Next::Fail };
+            // Renewed records are not fetched before the renewal ends.
+            let may_wait = flags.is_held && !flags.flushes && !has_renewals(leader);
+            return match may_fetch {
+                true => Next::Fetch,
+                false if may_wait => Next::Nothing,
+                false => Next::Fail,
+            };
         }
         let needs_own_request = leader
             .pending
@@ -215,6 +231,10 @@ fn next(
         return Next::Acknowledge { closes: true };
     }
     Next::Nothing
+}
+
+fn has_renewals(leader: &LeaderState) -> bool {
+    leader.pending.values().any(PartitionAcknowledgements::has_renewals)
 }
 
 /// Builds a ShareFetch, after which the broker fetches exactly `partitions`.
@@ -311,3 +331,7 @@ fn by_topic<T>(
     }
     topics.into_iter()
 }
+
+#[cfg(test)]
+#[allow(clippy::expect_used, clippy::panic, reason = "a test may fail")]
+mod tests;

@@ -16,12 +16,16 @@ use super::acknowledgements::{
     AcknowledgeType, Acknowledgement, AcknowledgementResult, PartitionAcknowledgements,
 };
 use super::acquired_fetch::AcquiredFetch;
-use super::delivered::{Delivered, DeliveredFetch};
+use super::delivered::Delivered;
 use super::leader_state::LeaderState;
+use super::offset_ranges::OffsetRanges;
 use crate::config::{Config, ShareAcknowledgementMode, ShareAcquireMode};
 use crate::consumer::group::TopicIdPartition;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
+
+/// The maximum number of unread errors: a failure that lasts is raised again anyway.
+const MAX_ERRORS: usize = 100;
 
 /// The part of the configuration that the state depends on.
 #[derive(Debug, Clone)]
@@ -73,7 +77,7 @@ pub(super) struct ShareState {
     pub(super) front_version: u64,
     pub(super) delivered: Delivered,
     /// Records whose locks are being renewed; they are delivered again.
-    pub(super) renewing: Vec<DeliveredFetch>,
+    pub(super) renewing: Vec<AcquiredFetch>,
     /// Whether a poll waits for records.
     pub(super) is_polling: bool,
     /// Whether acknowledgements are sent without waiting for the next fetch.
@@ -164,8 +168,16 @@ impl ShareState {
                 acknowledged.map(|(first, last, kind)| (first, last, Acknowledgement::Application(kind)));
             let leader = self.leaders.entry(delivered.fetch.leader).or_default();
             leader.acknowledge(&delivered.fetch, acknowledged, now);
-            if delivered.acknowledged.iter().any(|(_, _, kind)| kind == AcknowledgeType::Renew) {
-                self.renewing.push(delivered);
+            let renewed =
+                delivered.acknowledged.iter().filter(|(_, _, kind)| *kind == AcknowledgeType::Renew);
+            let mut acquired = OffsetRanges::default();
+            for (first, last, count) in
+                renewed.flat_map(|(first, last, _)| delivered.fetch.acquired.between(first, last))
+            {
+                acquired.insert(first, last, count);
+            }
+            if !acquired.is_empty() {
+                self.renewing.push(AcquiredFetch { acquired, ..delivered.fetch });
             }
         }
     }
@@ -199,8 +211,15 @@ impl ShareState {
     /// Whether a leader's records are buffered or with the application.
     pub(super) fn holds_records_of(&self, leader: i32) -> bool {
         self.buffered.iter().any(|fetch| fetch.leader == leader)
-            || self.renewing.iter().any(|delivered| delivered.fetch.leader == leader)
+            || self.renewing.iter().any(|fetch| fetch.leader == leader)
             || self.delivered.has_records_of(leader)
+    }
+
+    /// Queues an error for the next poll.
+    pub(super) fn push_error(&mut self, error: Error) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push_back(error);
+        }
     }
 
     /// Whether all acknowledgements have a result.
