@@ -1,8 +1,8 @@
 """Members and brokers of share groups are killed: no record is stuck, lost, or accepted twice.
 
 The rule of acceptances: a broker confirms an acceptance only once it is stored, and then delivers
-the record to no one. So a record may be delivered several times, after a release, an expired lock or
-a kill, but never after its first confirmed acceptance. Each delivery has at most one confirmed
+the record to no one. So a record may be delivered several times, after a release, an expired lock
+or a kill, but never after its first confirmed acceptance. Each delivery has at most one confirmed
 acceptance. Two deliveries of one record may both have one: Kafka confirms the late acceptance of an
 expired lock if all records up to there have been accepted since, by others.
 

@@ -283,6 +283,7 @@ impl ShareConsumer {
             };
             let member_id = group.group_metadata().member_id;
             self.shared.state.lock().assign(member_id, assigned);
+            self.shared.fetcher_wakeup.notify_one();
             group.complete_event();
         }
         Ok(())

@@ -137,11 +137,12 @@ impl ShareConsumer {
                 return Err(error.clone());
             }
             let now = Instant::now();
-            {
+            let is_fetch_due = {
                 let mut state = self.shared.state.lock();
                 if let Some(error) = state.errors.pop_front() {
                     return Err(error);
                 }
+                let version = state.front_version;
                 state.drop_expired(now);
                 if !state.buffered.is_empty() {
                     return Ok(true);
@@ -149,9 +150,13 @@ impl ShareConsumer {
                 if deadline <= now {
                     return Ok(false);
                 }
-                state.is_polling = true;
+                let was_polling = std::mem::replace(&mut state.is_polling, true);
+                !was_polling || state.front_version != version
+            };
+            // The task wakes polls whenever it has worked: if they always woke it in turn, both would spin.
+            if is_fetch_due {
+                self.shared.fetcher_wakeup.notify_one();
             }
-            self.shared.fetcher_wakeup.notify_one();
             let event = async {
                 match self.shared.group.get() {
                     Some(group) => group.wait_for_event().await,
