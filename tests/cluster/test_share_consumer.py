@@ -352,6 +352,16 @@ def test_wakeup_and_close(brokers: Brokers, kind: Any, group: str) -> None:
             consumer.poll()
 
 
+def test_a_poll_without_records_does_not_spin(brokers: Brokers, kind: Any, group: str) -> None:
+    """The poll and the fetching task once woke each other without end: a CPU for each consumer."""
+    topic = fill(brokers, 1)
+    with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
+        read(consumer, 1)
+        started = time.process_time()
+        assert consumer.poll(timeout=1.5) == []
+        assert time.process_time() - started < 0.7
+
+
 def test_bad_input(brokers: Brokers, kind: Any) -> None:
     with pytest.raises(errors.ConfigError, match=r"group\.id"):
         kind(brokers.bootstrap)

@@ -112,7 +112,8 @@ impl ShareState {
                 }
                 Next::Fail => {
                     let lost = leader.take_pending();
-                    let message = "the share session was lost before the acknowledgements were sent";
+                    let message =
+                        "the share session was lost before the broker confirmed the acknowledgements";
                     let error = Error::with_code(ErrorCode::ShareSessionNotFound, message).broker(id);
                     self.fail_acknowledgements(id, lost.values(), &error, now);
                     schedule.has_failed_acknowledgements = true;
