@@ -27,7 +27,7 @@ const LEVELS_MAX_AGE: Duration = Duration::from_secs(1);
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// All loggers; an event with any other target goes to the first.
-const LOGGERS: [&str; 10] = [
+const LOGGERS: [&str; 11] = [
     "ottla",
     "ottla.client",
     "ottla.config",
@@ -38,6 +38,7 @@ const LOGGERS: [&str; 10] = [
     "ottla.mock",
     "ottla.producer",
     "ottla.retry",
+    "ottla.share",
 ];
 
 /// Python's level of each logger; 30 (WARNING) until it was first copied.

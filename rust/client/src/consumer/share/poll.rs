@@ -137,12 +137,11 @@ impl ShareConsumer {
                 return Err(error.clone());
             }
             let now = Instant::now();
-            let is_fetch_due = {
+            {
                 let mut state = self.shared.state.lock();
                 if let Some(error) = state.errors.pop_front() {
                     return Err(error);
                 }
-                let version = state.front_version;
                 state.drop_expired(now);
                 if !state.buffered.is_empty() {
                     return Ok(true);

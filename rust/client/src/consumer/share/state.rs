@@ -245,7 +245,7 @@ impl ShareState {
             let known = commit.entry(result.partition.clone()).or_default();
             *known = known.take().or_else(|| result.error.clone());
         } else if let Some(error) = result.error.as_ref().filter(|_| !self.keep_results) {
-            tracing::warn!(target: "ottla.share", %topic, partition, offsets = ?result.offsets, %error, "records were not acknowledged, and are delivered again");
+            tracing::warn!(target: "ottla.share", %topic, partition, offsets = ?result.offsets, %error, "records were not acknowledged, or may not have been; those are delivered again");
         }
         if self.keep_results {
             self.results.push_back(result);
