@@ -155,7 +155,7 @@ def test_corrupt_records_are_released_and_fetched_again(
 ) -> None:
     mock_cluster.inject(Fault.corrupt_records(), api="ShareFetch", times=1)
     consumer = open_consumer()
-    with pytest.raises(errors.KafkaError, match="corrupt records were released"):
+    with pytest.raises(errors.KafkaError, match="unreadable records were released"):
         read(consumer, 6)
     assert deliveries(read(consumer, 6)) == [(offset, 2) for offset in range(6)]
     consumer.acknowledge_all()
