@@ -114,7 +114,8 @@ impl ShareState {
                     let lost = leader.take_pending();
                     let message =
                         "the share session was lost before the broker confirmed the acknowledgements";
-                    let error = Error::with_code(ErrorCode::ShareSessionNotFound, message).broker(id).maybe_done();
+                    let error =
+                        Error::with_code(ErrorCode::ShareSessionNotFound, message).broker(id).maybe_done();
                     self.fail_acknowledgements(id, lost.values(), &error, now);
                     schedule.has_failed_acknowledgements = true;
                 }
