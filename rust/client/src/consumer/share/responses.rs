@@ -326,21 +326,21 @@ impl ShareState {
             acquired: OffsetRanges::default(),
             locked_until,
         };
-        let is_incomplete = checked.error.is_some() || checked.truncated_size.is_some();
-        if is_incomplete {
-            let good_until = checked.next.map_or(i64::MIN, |(next, _)| next);
-            let unreadable: Vec<_> = acquired.between(good_until, i64::MAX).collect();
-            let ranges =
-                unreadable.iter().map(|(first, last, _)| (*first, *last, Acknowledgement::Undelivered));
-            self.leaders.entry(leader).or_default().acknowledge(&fetch, ranges, now);
-            acquired.remove(good_until, i64::MAX);
-        }
+        // A response may end within a batch that did not fit; the broker acquires whole batches only.
         let truncated = checked.truncated_size.map(batch_too_large);
         if let Some(error) = checked.error.or(truncated) {
-            let error = error.prefixed("unreadable records were released, to be fetched again");
-            let error = error.at(&partition.0, partition.1).broker(leader);
-            tracing::warn!(target: "ottla.share", %error, "unreadable records");
-            self.push_error(error);
+            let good_until = checked.next.map_or(i64::MIN, |(next, _)| next);
+            let unreadable: Vec<_> = acquired.between(good_until, i64::MAX).collect();
+            acquired.remove(good_until, i64::MAX);
+            if !unreadable.is_empty() {
+                let ranges =
+                    unreadable.iter().map(|(first, last, _)| (*first, *last, Acknowledgement::Undelivered));
+                self.leaders.entry(leader).or_default().acknowledge(&fetch, ranges, now);
+                let error = error.prefixed("unreadable records were released, to be fetched again");
+                let error = error.at(&partition.0, partition.1).broker(leader);
+                tracing::warn!(target: "ottla.share", %error, "unreadable records");
+                self.push_error(error);
+            }
         }
         if acquired.is_empty() {
             return false;

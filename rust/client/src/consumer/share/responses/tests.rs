@@ -193,6 +193,18 @@ fn a_truncated_batch_is_released_after_a_pause_with_an_error() {
 }
 
 #[test]
+fn a_response_may_end_within_a_batch_that_was_not_acquired() {
+    let mut harness = Harness::new(IMPLICIT, &[0]);
+    harness.poll();
+    harness.fetch();
+    let (whole, next) = (batch(0, 2), batch(2, 2));
+    let records = [&whole[..], &next[..next.len() - 1]].concat().into();
+    harness.fetched(0, vec![fetched(0, records, &[(0, 1)])]);
+    assert!(harness.state.errors.is_empty(), "the rest comes with the next fetch");
+    assert_eq!(harness.deliver(9), [0, 1]);
+}
+
+#[test]
 fn acquired_offsets_without_a_record_become_gaps() {
     let mut harness = Harness::new(IMPLICIT, &[0]);
     harness.poll();
