@@ -22,6 +22,7 @@ use super::membership_manager::{
 };
 use super::rebalance_queue::RebalanceEvent;
 use super::settings::GroupSettings;
+use super::timers::heartbeat_interval;
 use super::topic_names::{TopicIdPartition, TopicNames};
 use crate::consumer::ConsumerGroupMetadata;
 use crate::environment::Environment;
@@ -31,9 +32,6 @@ use crate::retry::recovery::{Recovery, recovery};
 
 /// The epoch that leaves the group.
 const LEAVE: i32 = -1;
-
-/// The bounds of the interval that the coordinator sets.
-const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(3_600));
 
 /// The state of a member.
 #[derive(Debug)]
@@ -199,8 +197,7 @@ impl ShareMember {
 
     fn process_success(&mut self, now: Instant, response: ShareGroupHeartbeatResponse) {
         self.core.backoff.reset();
-        let millis = u64::try_from(response.heartbeat_interval_ms).unwrap_or(0);
-        self.interval = Duration::from_millis(millis).clamp(INTERVALS.0, INTERVALS.1);
+        self.interval = heartbeat_interval(response.heartbeat_interval_ms);
         self.due = self.sent_at + self.interval;
         if !self.should_heartbeat() {
             return;
@@ -422,9 +419,7 @@ impl MembershipManager for ShareMember {
     }
 
     fn topics(&self) -> Vec<Arc<str>> {
-        let assigned = self.target.iter().flatten().filter_map(|(id, _)| self.topic_names.get(*id));
-        let names: BTreeSet<&Arc<str>> = self.topics.iter().chain(assigned).collect();
-        names.into_iter().cloned().collect()
+        self.topic_names.with_subscribed(&self.topics, self.target.iter().flatten())
     }
 
     fn is_idle(&self) -> bool {

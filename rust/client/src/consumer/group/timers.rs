@@ -5,6 +5,15 @@ use tokio::time::{Duration, Instant};
 use crate::environment::Environment;
 use crate::retry::backoff::Backoff;
 
+/// The bounds of the heartbeat interval that a coordinator sets.
+const HEARTBEAT_INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(3_600));
+
+/// The heartbeat interval that a coordinator has set.
+pub(super) fn heartbeat_interval(millis: i32) -> Duration {
+    let interval = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    interval.clamp(HEARTBEAT_INTERVALS.0, HEARTBEAT_INTERVALS.1)
+}
+
 /// Enforces `max.poll.interval.ms` between polls. It is stopped during a poll.
 #[derive(Debug)]
 pub(super) struct PollTimer {

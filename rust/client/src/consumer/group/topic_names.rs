@@ -57,6 +57,17 @@ impl TopicNames {
         named
     }
 
+    /// The names of the subscribed topics and of those that these partitions belong to, sorted.
+    pub(super) fn with_subscribed<'a>(
+        &self,
+        subscribed: &BTreeSet<Arc<str>>,
+        partitions: impl IntoIterator<Item = &'a TopicIdPartition>,
+    ) -> Vec<Arc<str>> {
+        let assigned = partitions.into_iter().filter_map(|(id, _)| self.names.get(id));
+        let names: BTreeSet<&Arc<str>> = subscribed.iter().chain(assigned).collect();
+        names.into_iter().cloned().collect()
+    }
+
     /// Takes the names of these topics from the metadata.
     pub(super) fn learn(&mut self, ids: Vec<Uuid>, snapshot: &Snapshot) {
         for id in ids {

@@ -145,9 +145,7 @@ impl MembershipManager for ConsumerMember {
     }
 
     fn topics(&self) -> Vec<Arc<str>> {
-        let assigned = self.target.iter().flatten().filter_map(|(id, _)| self.topic_names.get(*id));
-        let names: BTreeSet<&Arc<str>> = self.topics.names.iter().chain(assigned).collect();
-        names.into_iter().cloned().collect()
+        self.topic_names.with_subscribed(&self.topics.names, self.target.iter().flatten())
     }
 
     fn is_idle(&self) -> bool {

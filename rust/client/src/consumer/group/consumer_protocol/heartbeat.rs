@@ -6,20 +6,18 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::consumer_group_heartbeat::{
     ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, TopicPartitions,
 };
-use tokio::time::{Duration, Instant};
+use tokio::time::Instant;
 
 use super::{ConsumerMember, MemberState, by_topic};
 use crate::consumer::group::membership_manager::{
     GroupRequest, GroupResponse, RequestFailure, SubscribedTopics,
 };
+use crate::consumer::group::timers::heartbeat_interval;
 use crate::consumer::group::topic_names::TopicIdPartition;
 
 /// The epochs that leave the group; a static member leaves temporarily.
 const LEAVE: i32 = -1;
 const LEAVE_STATIC: i32 = -2;
-
-/// The bounds of the interval that the coordinator sets.
-const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(3_600));
 
 /// The fields that the coordinator knows if it received the last heartbeat.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,8 +117,7 @@ impl ConsumerMember {
 
     fn process_success(&mut self, response: ConsumerGroupHeartbeatResponse) {
         self.core.backoff.reset();
-        let millis = u64::try_from(response.heartbeat_interval_ms).unwrap_or(0);
-        self.interval = Duration::from_millis(millis).clamp(INTERVALS.0, INTERVALS.1);
+        self.interval = heartbeat_interval(response.heartbeat_interval_ms);
         self.due = self.sent_at + self.interval;
         if let MemberState::Leaving { request_id, .. } = self.state {
             // Until it leaves, the next heartbeat and the last commits need the epoch; a new assignment
