@@ -46,14 +46,10 @@ impl ShareState {
         now: Instant,
         backoff: impl Fn(u32) -> Duration,
     ) {
-        let Some(in_flight) = self.take_in_flight(id) else { return };
-        let response = match response.and_then(|response| {
+        let response = response.and_then(|response| {
             check(response.error_code, response.error_message.as_deref(), id).map(|()| response)
-        }) {
-            Ok(response) => response,
-            Err(error) => return self.process_failure(id, in_flight, error, now, backoff),
-        };
-        self.note_success(id, in_flight.epoch);
+        });
+        let Some((in_flight, response)) = self.end_request(id, response, now, &backoff) else { return };
         let sent = in_flight.sent.unwrap_or(now);
         self.note_lock_timeout(response.acquisition_lock_timeout_ms);
         // A broker acquires records at the end of its wait; what took longer was the network.
@@ -106,14 +102,10 @@ impl ShareState {
         now: Instant,
         backoff: impl Fn(u32) -> Duration,
     ) {
-        let Some(in_flight) = self.take_in_flight(id) else { return };
-        let response = match response.and_then(|response| {
+        let response = response.and_then(|response| {
             check(response.error_code, response.error_message.as_deref(), id).map(|()| response)
-        }) {
-            Ok(response) => response,
-            Err(error) => return self.process_failure(id, in_flight, error, now, backoff),
-        };
-        self.note_success(id, in_flight.epoch);
+        });
+        let Some((in_flight, response)) = self.end_request(id, response, now, backoff) else { return };
         self.note_lock_timeout(response.acquisition_lock_timeout_ms);
         if in_flight.epoch == FINAL_EPOCH
             && let Some(leader) = self.leaders.get_mut(&id)
@@ -133,8 +125,25 @@ impl ShareState {
         }
     }
 
-    fn take_in_flight(&mut self, id: i32) -> Option<InFlight> {
-        self.leaders.get_mut(&id)?.in_flight.take()
+    /// Ends the request in flight to a leader. Returns it with its response, unless it failed as a whole.
+    fn end_request<R>(
+        &mut self,
+        id: i32,
+        response: Result<R>,
+        now: Instant,
+        backoff: impl Fn(u32) -> Duration,
+    ) -> Option<(InFlight, R)> {
+        let in_flight = self.leaders.get_mut(&id)?.in_flight.take()?;
+        match response {
+            Ok(response) => {
+                self.note_success(id, in_flight.epoch);
+                Some((in_flight, response))
+            }
+            Err(error) => {
+                self.process_failure(id, in_flight, error, now, backoff);
+                None
+            }
+        }
     }
 
     fn note_success(&mut self, id: i32, epoch: i32) {
