@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::acknowledgements::AcknowledgeType;
 use super::acquired_fetch::AcquiredFetch;
-use super::offset_ranges::OffsetRanges;
+use super::offset_ranges::{OffsetRanges, offset_count};
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 
@@ -39,7 +39,7 @@ impl Delivered {
                 && known.fetch.locked_until == fetch.locked_until
                 && known.fetch.records.as_ptr() == fetch.records.as_ptr()
         };
-        self.unacknowledged = self.unacknowledged.saturating_add(last.abs_diff(first).saturating_add(1));
+        self.unacknowledged = self.unacknowledged.saturating_add(offset_count(first, last));
         if let Some(known) = fetches.last_mut().filter(|known| is_same(known)) {
             known.fetch.acquired.insert(first, last, delivery_count);
             return;
@@ -61,13 +61,15 @@ impl Delivered {
         let fetches = self.fetches.get_mut(topic).and_then(|partitions| partitions.get_mut(&partition));
         let mut found = 0_u64;
         for delivered in fetches.into_iter().flatten() {
-            let before = delivered.acknowledged.count();
             for (first, last, _) in delivered.fetch.acquired.between(first, last) {
-                found = found.saturating_add(last.abs_diff(first).saturating_add(1));
+                let records = offset_count(first, last);
+                let before = delivered.acknowledged.between(first, last);
+                let known = before.map(|(first, last, _)| offset_count(first, last));
+                let known = known.fold(0, u64::saturating_add);
+                found = found.saturating_add(records);
+                self.unacknowledged = self.unacknowledged.saturating_sub(records.saturating_sub(known));
                 delivered.acknowledged.insert(first, last, acknowledge_type);
             }
-            let added = delivered.acknowledged.count().saturating_sub(before);
-            self.unacknowledged = self.unacknowledged.saturating_sub(added);
         }
         found
     }
@@ -167,9 +169,8 @@ impl Delivered {
         fetches.next().map(|delivered| delivered.fetch.partition.clone())
     }
 
-    /// Whether records of this leader are with the application.
-    pub(super) fn has_records_of(&self, leader: i32) -> bool {
-        let mut fetches = self.fetches.values().flat_map(BTreeMap::values).flatten();
-        fetches.any(|delivered| delivered.fetch.leader == leader)
+    /// The leaders of the records that are with the application; a leader may occur more than once.
+    pub(super) fn leaders(&self) -> impl Iterator<Item = i32> {
+        self.fetches.values().flat_map(BTreeMap::values).flatten().map(|delivered| delivered.fetch.leader)
     }
 }

@@ -90,8 +90,6 @@ fn request_metadata(shared: &Shared, schedule: &Schedule, now: Instant) {
     let generation = shared.client.snapshot().generation;
     let mut state = shared.state.lock();
     let is_stale = std::mem::take(&mut state.metadata_is_stale);
-    let mut topics: Vec<Arc<str>> = state.assignment.iter().map(|(topic, _)| Arc::clone(topic)).collect();
-    topics.dedup();
     let failures: Vec<(Error, Instant)> =
         state.failing.values().map(|failures| (failures.last.clone(), failures.since)).collect();
     drop(state);
@@ -109,6 +107,9 @@ fn request_metadata(shared: &Shared, schedule: &Schedule, now: Instant) {
         (false, false) => RefreshNeed::Missing(generation),
         (false, true) => return,
     };
+    let mut topics: Vec<Arc<str>> =
+        shared.state.lock().assignment.iter().map(|(topic, _)| Arc::clone(topic)).collect();
+    topics.dedup();
     // A closed client fails the requests.
     if !topics.is_empty() {
         let _ = shared.client.request_refresh(need, TopicSelector::Topics(&topics));

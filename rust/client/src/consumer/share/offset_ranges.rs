@@ -5,6 +5,11 @@
 
 use std::collections::BTreeMap;
 
+/// The number of offsets from `first` to `last`.
+pub(super) fn offset_count(first: i64, last: i64) -> u64 {
+    last.abs_diff(first).saturating_add(1)
+}
+
 /// Ranges of offsets, each with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OffsetRanges<T> {
@@ -111,7 +116,7 @@ impl<T: Copy + Eq> OffsetRanges<T> {
     /// The number of offsets.
     #[must_use]
     pub fn count(&self) -> u64 {
-        let sizes = self.ranges.iter().map(|(first, (last, _))| last.abs_diff(*first).saturating_add(1));
+        let sizes = self.ranges.iter().map(|(first, (last, _))| offset_count(*first, *last));
         sizes.fold(0, u64::saturating_add)
     }
 

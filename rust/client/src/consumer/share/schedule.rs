@@ -75,10 +75,11 @@ impl ShareState {
         }
         let mut schedule = Schedule::default();
         let mut assigned = self.assigned_by_leader(snapshot, now, &mut schedule);
+        let held = self.leaders_of_held_records();
         let leaders: BTreeSet<i32> = self.leaders.keys().chain(assigned.keys()).copied().collect();
         for id in leaders {
             let Assigned { ready: partitions, is_backing_off } = assigned.remove(&id).unwrap_or_default();
-            let is_held = self.holds_records_of(id);
+            let is_held = held.contains(&id);
             let is_new = !self.leaders.contains_key(&id);
             let leader = self.leaders.entry(id).or_default();
             leader.is_wanted |= is_new;

@@ -208,11 +208,10 @@ impl ShareState {
         }
     }
 
-    /// Whether a leader's records are buffered or with the application.
-    pub(super) fn holds_records_of(&self, leader: i32) -> bool {
-        self.buffered.iter().any(|fetch| fetch.leader == leader)
-            || self.renewing.iter().any(|fetch| fetch.leader == leader)
-            || self.delivered.has_records_of(leader)
+    /// The leaders whose records are buffered or with the application.
+    pub(super) fn leaders_of_held_records(&self) -> BTreeSet<i32> {
+        let undelivered = self.buffered.iter().chain(&self.renewing).map(|fetch| fetch.leader);
+        undelivered.chain(self.delivered.leaders()).collect()
     }
 
     /// Queues an error for the next poll.
