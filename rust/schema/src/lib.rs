@@ -1,0 +1,14 @@
+//! Keys and values with a schema, decoded to typed Arrow columns.
+//!
+//! - [`SchemaId`], [`WireFormat`]: which schema a record was written with.
+//! - [`RegisteredSchema`]: a schema as a registry holds it.
+//!
+//! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
+
+mod registered_schema;
+mod schema_id;
+mod wire_format;
+
+pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
+pub use schema_id::SchemaId;
+pub use wire_format::{Framed, FramingError, WireFormat};

@@ -1,0 +1,45 @@
+//! How a record names the schema that it was written with.
+
+use std::fmt;
+
+/// The identifier of a schema in its registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SchemaId {
+    /// Confluent's and Karapace's id.
+    Id(u32),
+    /// Apicurio's global id of 64 bits.
+    Id64(u64),
+    /// A GUID: Confluent 8 in headers, AWS Glue's schema version id.
+    Guid([u8; 16]),
+}
+
+impl fmt::Display for SchemaId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Id(id) => write!(f, "{id}"),
+            Self::Id64(id) => write!(f, "{id}"),
+            Self::Guid(guid) => {
+                for (at, byte) in guid.iter().enumerate() {
+                    if matches!(at, 4 | 6 | 8 | 10) {
+                        f.write_str("-")?;
+                    }
+                    write!(f, "{byte:02x}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guid_is_written_in_groups() {
+        let guid: [u8; 16] = std::array::from_fn(|at| u8::try_from(at * 17).unwrap_or(0));
+        assert_eq!(SchemaId::Guid(guid).to_string(), "00112233-4455-6677-8899-aabbccddeeff");
+        assert_eq!(SchemaId::Id(7).to_string(), "7");
+        assert_eq!(SchemaId::Id64(u64::MAX).to_string(), "18446744073709551615");
+    }
+}

@@ -1,0 +1,180 @@
+//! Where a record carries the id of its schema: before the payload, or in a header.
+//!
+//! Formats: Confluent's (magic byte 0 and four bytes; magic byte 1 and a GUID since Confluent 8, which looks at
+//! the headers `__key_schema_id` and `__value_schema_id` first), Apicurio's (magic byte 0 and eight bytes),
+//! AWS Glue's (3, a compression byte, a GUID), and none.
+//!
+//! Invariant: a header wins over bytes before the payload, which then belong to the payload.
+
+use crate::schema_id::SchemaId;
+
+const MAGIC_ID: u8 = 0;
+const MAGIC_GUID: u8 = 1;
+const GLUE_VERSION: u8 = 3;
+
+/// Where the id of the schema is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WireFormat {
+    /// As Confluent's serializers write it: Confluent, Karapace, Redpanda, Apicurio's compatible mode.
+    #[default]
+    Confluent,
+    /// Apicurio's serializers with ids of eight bytes.
+    Apicurio,
+    /// AWS Glue's serializers, without compression.
+    Glue,
+    /// No id: the payload is the whole value.
+    None,
+}
+
+/// A value split into the id of its schema and the payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Framed<'a> {
+    /// The id; `None` with [`WireFormat::None`].
+    pub id: Option<SchemaId>,
+    /// The bytes after the id in its header. With Protobuf, the indexes of the message.
+    pub header_rest: Option<&'a [u8]>,
+    /// The bytes after the id in the value.
+    pub payload: &'a [u8],
+}
+
+/// Why the id of a schema cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FramingError {
+    /// The value does not begin as the format requires.
+    #[error(
+        "the value begins with byte {found:#04x} and not with {expected}: it was not written by {serializers}"
+    )]
+    Magic {
+        /// The first byte.
+        found: u8,
+        /// The bytes that the format allows.
+        expected: &'static str,
+        /// Whose serializers write the format.
+        serializers: &'static str,
+    },
+    /// The value ends within the id.
+    #[error("the value has {length} bytes, fewer than the id of a schema needs")]
+    Short {
+        /// The length of the value.
+        length: usize,
+    },
+    /// A compressed value of AWS Glue.
+    #[error(
+        "the value is compressed by AWS Glue's serializer (compression byte {0}), which is not supported"
+    )]
+    Compressed(u8),
+}
+
+impl WireFormat {
+    /// Splits a value. `header` is the value of the header that may hold the id.
+    ///
+    /// # Errors
+    /// The value or the header does not hold an id.
+    pub fn split<'a>(self, value: &'a [u8], header: Option<&'a [u8]>) -> Result<Framed<'a>, FramingError> {
+        let (id, payload) = match (self, header) {
+            (Self::None, _) => return Ok(Framed { id: None, header_rest: None, payload: value }),
+            (Self::Confluent, Some(header)) => {
+                let (id, rest) = confluent_id(header)?;
+                return Ok(Framed { id: Some(id), header_rest: Some(rest), payload: value });
+            }
+            (Self::Confluent, None) => confluent_id(value)?,
+            (Self::Apicurio, _) => {
+                let rest = after_magic(value, MAGIC_ID, "0", "Apicurio's serializers")?;
+                let (id, rest) = take(rest, value)?;
+                (SchemaId::Id64(u64::from_be_bytes(id)), rest)
+            }
+            (Self::Glue, _) => {
+                let rest = after_magic(value, GLUE_VERSION, "3", "AWS Glue's serializers")?;
+                let ([compression], rest) = take::<1>(rest, value)?;
+                if compression != 0 {
+                    return Err(FramingError::Compressed(compression));
+                }
+                let (id, rest) = take(rest, value)?;
+                (SchemaId::Guid(id), rest)
+            }
+        };
+        Ok(Framed { id: Some(id), header_rest: None, payload })
+    }
+}
+
+/// Reads an id in one of Confluent's two forms.
+fn confluent_id(bytes: &[u8]) -> Result<(SchemaId, &[u8]), FramingError> {
+    let (magic, rest) = bytes.split_first().ok_or(FramingError::Short { length: 0 })?;
+    match *magic {
+        MAGIC_ID => take(rest, bytes).map(|(id, rest)| (SchemaId::Id(u32::from_be_bytes(id)), rest)),
+        MAGIC_GUID => take(rest, bytes).map(|(id, rest)| (SchemaId::Guid(id), rest)),
+        found => {
+            let serializers = "a serializer for a schema registry";
+            Err(FramingError::Magic { found, expected: "0 or 1", serializers })
+        }
+    }
+}
+
+fn after_magic<'a>(
+    value: &'a [u8],
+    magic: u8,
+    expected: &'static str,
+    serializers: &'static str,
+) -> Result<&'a [u8], FramingError> {
+    match value.split_first() {
+        Some((found, rest)) if *found == magic => Ok(rest),
+        Some((found, _)) => Err(FramingError::Magic { found: *found, expected, serializers }),
+        None => Err(FramingError::Short { length: 0 }),
+    }
+}
+
+fn take<'a, const N: usize>(rest: &'a [u8], value: &[u8]) -> Result<([u8; N], &'a [u8]), FramingError> {
+    let (id, rest) = rest.split_first_chunk::<N>().ok_or(FramingError::Short { length: value.len() })?;
+    Ok((*id, rest))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail")]
+mod tests {
+    use super::*;
+
+    const GUID: [u8; 16] = *b"0123456789abcdef";
+
+    #[test]
+    fn confluent_ids_come_before_the_payload() {
+        let framed = WireFormat::Confluent.split(&[0, 0, 0, 1, 2, 9, 9], None).unwrap();
+        assert_eq!(framed.id, Some(SchemaId::Id(258)));
+        assert_eq!((framed.payload, framed.header_rest), (&[9_u8, 9][..], None));
+        let value = [&[1_u8][..], &GUID, b"x"].concat();
+        let framed = WireFormat::Confluent.split(&value, None).unwrap();
+        assert_eq!((framed.id, framed.payload), (Some(SchemaId::Guid(GUID)), &b"x"[..]));
+    }
+
+    #[test]
+    fn a_header_wins_and_the_whole_value_is_the_payload() {
+        let header = [&[1_u8][..], &GUID, &[2, 4]].concat();
+        let framed = WireFormat::Confluent.split(&[0, 0, 0, 0, 7], Some(&header)).unwrap();
+        assert_eq!(framed.id, Some(SchemaId::Guid(GUID)));
+        assert_eq!(framed.payload, [0, 0, 0, 0, 7]);
+        assert_eq!(framed.header_rest, Some(&[2_u8, 4][..]));
+    }
+
+    #[test]
+    fn apicurio_and_glue_have_their_own_ids() {
+        let framed = WireFormat::Apicurio.split(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 5], None).unwrap();
+        assert_eq!((framed.id, framed.payload), (Some(SchemaId::Id64(256)), &[5_u8][..]));
+        let value = [&[3_u8, 0][..], &GUID, b"x"].concat();
+        let framed = WireFormat::Glue.split(&value, None).unwrap();
+        assert_eq!((framed.id, framed.payload), (Some(SchemaId::Guid(GUID)), &b"x"[..]));
+        let framed = WireFormat::None.split(b"\x07", Some(b"")).unwrap();
+        assert_eq!((framed.id, framed.payload), (None, &b"\x07"[..]));
+    }
+
+    #[test]
+    fn values_without_an_id_are_errors() {
+        let error = WireFormat::Confluent.split(b"{\"a\":1}", None).unwrap_err();
+        assert!(error.to_string().contains("begins with byte 0x7b and not with 0 or 1"), "{error}");
+        for length in 0..5 {
+            let error = WireFormat::Confluent.split(&[0; 5][..length], None).unwrap_err();
+            assert_eq!(error, FramingError::Short { length });
+        }
+        let compressed = [&[3_u8, 5][..], &GUID].concat();
+        assert_eq!(WireFormat::Glue.split(&compressed, None).unwrap_err(), FramingError::Compressed(5));
+        assert_eq!(WireFormat::Glue.split(&[3], None).unwrap_err(), FramingError::Short { length: 1 });
+    }
+}
