@@ -5,10 +5,16 @@
 //!
 //! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
 
+mod avro;
+mod column_decoder;
+mod error;
+mod payloads;
 mod registered_schema;
 mod schema_id;
 mod wire_format;
 
+pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};
+pub use error::{RowError, SchemaError};
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 pub use schema_id::SchemaId;
 pub use wire_format::{Framed, FramingError, WireFormat};

@@ -1,0 +1,281 @@
+//! A column of keys or values, decoded to the type of a reader's schema, whatever schemas the writers had.
+//!
+//! The caller asks which schemas are [missing](ColumnDecoder::missing), looks them up, adds them, and decodes.
+//!
+//! Invariants: a row is decoded, null because it was null, or null with an error; one row's error changes no
+//! other row. The number of schemas that are kept is bounded.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, new_null_array};
+use arrow_schema::{ArrowError, DataType};
+use arrow_select::interleave::interleave;
+
+use crate::avro::AvroReader;
+use crate::error::{RowError, SchemaError};
+use crate::payloads::{Payload, PayloadDecoder, ReaderSchema, decode_payloads};
+use crate::registered_schema::{RegisteredSchema, SchemaType};
+use crate::schema_id::SchemaId;
+use crate::wire_format::{Framed, FramingError, WireFormat};
+
+/// The most writers' schemas that a column keeps.
+const MAX_WRITERS: usize = 1_000;
+
+/// Which headers hold the id of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Header {
+    /// `__key_schema_id`.
+    Key,
+    /// `__value_schema_id`.
+    Value,
+}
+
+impl Header {
+    /// The header's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Key => "__key_schema_id",
+            Self::Value => "__value_schema_id",
+        }
+    }
+}
+
+/// A decoded column.
+#[derive(Debug)]
+pub struct DecodedColumn {
+    /// The rows.
+    pub array: ArrayRef,
+    /// The rows that could not be decoded, in order; they are null in the array.
+    pub errors: Vec<RowError>,
+}
+
+/// A writer's schema.
+enum Writer {
+    Ready(Box<dyn PayloadDecoder>),
+    /// It cannot be used, and why.
+    Failed(String),
+}
+
+/// The decoder of a column.
+pub struct ColumnDecoder {
+    schema_type: SchemaType,
+    reader: Box<dyn ReaderSchema>,
+    wire_format: WireFormat,
+    header: Header,
+    /// By id; `None` is the schema of rows without an id.
+    writers: HashMap<Option<SchemaId>, Writer>,
+}
+
+impl fmt::Debug for ColumnDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let writers: Vec<_> = self.writers.keys().collect();
+        f.debug_struct("ColumnDecoder").field("type", self.data_type()).field("writers", &writers).finish()
+    }
+}
+
+/// The rows of one writer's schema.
+#[derive(Default)]
+struct Group<'a> {
+    rows: Vec<usize>,
+    payloads: Vec<Payload<'a>>,
+}
+
+impl ColumnDecoder {
+    /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too.
+    ///
+    /// # Errors
+    /// The schema is invalid, or has no column type.
+    pub fn new(
+        reader: &RegisteredSchema,
+        wire_format: WireFormat,
+        header: Header,
+    ) -> Result<Self, SchemaError> {
+        let schema_type = reader.schema_type;
+        let compiled: Box<dyn ReaderSchema> = match schema_type {
+            SchemaType::Avro => Box::new(AvroReader::compile(reader)?),
+            other => {
+                let reason = format!("{other} is not implemented yet");
+                return Err(SchemaError::Unsupported { format: other.name(), reason });
+            }
+        };
+        let mut decoder =
+            Self { schema_type, reader: compiled, wire_format, header, writers: HashMap::new() };
+        if wire_format == WireFormat::None {
+            let writer = decoder.reader.writer(reader)?;
+            decoder.writers.insert(None, Writer::Ready(writer));
+        }
+        Ok(decoder)
+    }
+
+    /// The type of the column. It is nullable.
+    #[must_use]
+    pub fn data_type(&self) -> &DataType {
+        self.reader.data_type()
+    }
+
+    /// Whether decoding needs the records' headers.
+    #[must_use]
+    pub fn needs_headers(&self) -> bool {
+        self.wire_format == WireFormat::Confluent
+    }
+
+    /// The ids in a column whose schemas were not added yet, each once.
+    #[must_use]
+    pub fn missing(&self, column: &BinaryArray, headers: Option<&ListArray>) -> Vec<SchemaId> {
+        let mut missing = Vec::new();
+        let mut last = None;
+        for row in 0..column.len() {
+            let Some(Ok(framed)) = self.split(column, headers, row) else { continue };
+            // Neighbours mostly have the same schema.
+            if framed.id == last {
+                continue;
+            }
+            last = framed.id;
+            if let Some(id) = framed.id
+                && !self.writers.contains_key(&Some(id))
+                && !missing.contains(&id)
+            {
+                missing.push(id);
+            }
+        }
+        missing
+    }
+
+    /// Adds the schema of a writer.
+    pub fn add(&mut self, id: SchemaId, schema: &RegisteredSchema) {
+        let writer = match schema.schema_type {
+            same if same == self.schema_type => self.reader.writer(schema).map_err(|error| error.to_string()),
+            other => {
+                let expected = self.schema_type;
+                Err(format!("the schema is of type {other}, and the reader's of type {expected}"))
+            }
+        };
+        let writer = match writer {
+            Ok(writer) => Writer::Ready(writer),
+            Err(reason) => Writer::Failed(reason),
+        };
+        self.insert(id, writer);
+    }
+
+    /// Notes that there is no schema with this id, and why: its rows are errors.
+    pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
+        self.insert(id, Writer::Failed(reason.into()));
+    }
+
+    fn insert(&mut self, id: SchemaId, writer: Writer) {
+        if self.writers.len() >= MAX_WRITERS {
+            // Ids that no registry knows first: anybody can make those up.
+            self.writers.retain(|_, writer| matches!(writer, Writer::Ready(_)));
+        }
+        if self.writers.len() >= MAX_WRITERS {
+            self.writers.retain(|id, _| id.is_none());
+        }
+        self.writers.insert(Some(id), writer);
+    }
+
+    fn split<'a>(
+        &self,
+        column: &'a BinaryArray,
+        headers: Option<&'a ListArray>,
+        row: usize,
+    ) -> Option<Result<Framed<'a>, FramingError>> {
+        if column.is_null(row) {
+            return None;
+        }
+        let header = headers.and_then(|headers| header_value(headers, row, self.header.name()));
+        Some(self.wire_format.split(column.value(row), header))
+    }
+
+    /// Decodes a column. Rows whose schema is missing are errors.
+    ///
+    /// # Errors
+    /// The decoded rows do not fit into one array.
+    pub fn decode(
+        &mut self,
+        column: &BinaryArray,
+        headers: Option<&ListArray>,
+    ) -> Result<DecodedColumn, ArrowError> {
+        let mut errors = Vec::new();
+        let mut groups: Vec<(Option<SchemaId>, Group<'_>)> = Vec::new();
+        let mut current = 0;
+        for row in 0..column.len() {
+            match self.split(column, headers, row) {
+                None => {}
+                Some(Err(error)) => {
+                    errors.push(RowError { row, schema_id: None, reason: error.to_string() });
+                }
+                Some(Ok(framed)) => {
+                    if groups.get(current).is_none_or(|(id, _)| *id != framed.id) {
+                        current = groups.iter().position(|(id, _)| *id == framed.id).unwrap_or(groups.len());
+                        if current == groups.len() {
+                            groups.push((framed.id, Group::default()));
+                        }
+                    }
+                    if let Some((_, group)) = groups.get_mut(current) {
+                        group.rows.push(row);
+                        let Framed { payload: bytes, header_rest, .. } = framed;
+                        group.payloads.push(Payload { bytes, header_rest });
+                    }
+                }
+            }
+        }
+        // The first source has the row for those that are null.
+        let mut sources: Vec<ArrayRef> = vec![new_null_array(self.data_type(), 1)];
+        let mut places: Vec<(usize, usize)> = vec![(0, 0); column.len()];
+        for (schema_id, group) in groups {
+            let fail = |reason: &str| {
+                let rows = group.rows.iter();
+                rows.map(|row| RowError { row: *row, schema_id, reason: reason.to_owned() })
+                    .collect::<Vec<_>>()
+            };
+            let decoder = match self.writers.get_mut(&schema_id) {
+                Some(Writer::Ready(decoder)) => decoder,
+                Some(Writer::Failed(reason)) => {
+                    errors.extend(fail(reason));
+                    continue;
+                }
+                None => {
+                    errors.extend(fail("the schema was not looked up"));
+                    continue;
+                }
+            };
+            let decoded = decode_payloads(decoder.as_mut(), &group.payloads);
+            for (payload, reason) in decoded.errors {
+                if let Some(row) = group.rows.get(payload) {
+                    errors.push(RowError { row: *row, schema_id, reason });
+                }
+            }
+            for (first, array) in decoded.arrays {
+                if array.len() == column.len() {
+                    return Ok(DecodedColumn { array, errors });
+                }
+                for (at, row) in group.rows.iter().skip(first).take(array.len()).enumerate() {
+                    if let Some(place) = places.get_mut(*row) {
+                        *place = (sources.len(), at);
+                    }
+                }
+                sources.push(array);
+            }
+        }
+        errors.sort_by_key(|error| error.row);
+        let sources: Vec<&dyn Array> = sources.iter().map(AsRef::as_ref).collect();
+        Ok(DecodedColumn { array: interleave(&sources, &places)?, errors })
+    }
+}
+
+/// The last value of a header of a row.
+fn header_value<'a>(headers: &'a ListArray, row: usize, name: &str) -> Option<&'a [u8]> {
+    if headers.is_null(row) {
+        return None;
+    }
+    let entries = headers.values().as_struct_opt()?;
+    let keys = entries.column(0).as_string_opt::<i32>()?;
+    let values = entries.column(1).as_binary_opt::<i32>()?;
+    let start = usize::try_from(*headers.value_offsets().get(row)?).ok()?;
+    let end = usize::try_from(*headers.value_offsets().get(row + 1)?).ok()?;
+    let found = (start..end).rev().find(|at| keys.is_valid(*at) && keys.value(*at) == name)?;
+    values.is_valid(found).then(|| values.value(found))
+}

@@ -1,0 +1,76 @@
+//! What a format implements, and the decoding of payloads, some of which may be malformed.
+//!
+//! Invariants: a malformed payload costs no other row. The work is bounded: a payload is decoded at most twice
+//! for each time that the number of rows can be halved.
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+
+use crate::error::SchemaError;
+use crate::registered_schema::RegisteredSchema;
+
+/// The bytes of a value after its schema's id.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Payload<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The bytes after the id, if a header holds it.
+    pub(crate) header_rest: Option<&'a [u8]>,
+}
+
+/// Decodes the payloads of one writer's schema.
+pub(crate) trait PayloadDecoder: Send {
+    /// Decodes payloads to an array of that length. After an error the next call starts anew.
+    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError>;
+}
+
+/// A compiled reader's schema.
+pub(crate) trait ReaderSchema: Send {
+    /// The type of the column.
+    fn data_type(&self) -> &DataType;
+
+    /// Compiles the schema of a writer, whose data this reader reads.
+    fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError>;
+}
+
+/// Why payloads cannot be decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PayloadError {
+    /// The number of the first malformed payload, if known.
+    pub(crate) row: Option<usize>,
+    /// What is wrong with it.
+    pub(crate) reason: String,
+}
+
+/// The decoded rows of some payloads.
+#[derive(Debug, Default)]
+pub(crate) struct DecodedPayloads {
+    /// Arrays of rows, with the number of their first payload. Their rows are consecutive.
+    pub(crate) arrays: Vec<(usize, ArrayRef)>,
+    /// The malformed payloads.
+    pub(crate) errors: Vec<(usize, String)>,
+}
+
+/// Decodes payloads; the malformed ones become errors.
+pub(crate) fn decode_payloads(decoder: &mut dyn PayloadDecoder, payloads: &[Payload<'_>]) -> DecodedPayloads {
+    let mut decoded = DecodedPayloads::default();
+    // Ranges that are still to be decoded, the first one on top.
+    let mut ranges: Vec<_> = std::iter::once(0..payloads.len()).collect();
+    while let Some(range) = ranges.pop() {
+        let Some(part) = payloads.get(range.clone()).filter(|part| !part.is_empty()) else { continue };
+        match decoder.decode(part) {
+            Ok(array) => decoded.arrays.push((range.start, array)),
+            Err(error) if part.len() == 1 => decoded.errors.push((range.start, error.reason)),
+            Err(PayloadError { row: Some(row), reason }) if row < part.len() => {
+                let bad = range.start + row;
+                decoded.errors.push((bad, reason));
+                ranges.extend([bad + 1..range.end, range.start..bad]);
+            }
+            Err(_) => {
+                let middle = range.start + part.len() / 2;
+                ranges.extend([middle..range.end, range.start..middle]);
+            }
+        }
+    }
+    decoded.errors.sort_by_key(|(row, _)| *row);
+    decoded
+}

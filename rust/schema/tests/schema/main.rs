@@ -1,0 +1,7 @@
+//! Tests of typed columns, as their users call them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
+
+mod avro;
+mod avro_evolution;
+mod avro_hostile;
+mod support;

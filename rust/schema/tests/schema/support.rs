@@ -1,0 +1,69 @@
+//! Encodes Avro by hand, and columns of it, for tests.
+
+use arrow_array::{Array, BinaryArray, StructArray, cast::AsArray};
+use ottla_schema::{
+    ColumnDecoder, DecodedColumn, Header, RegisteredSchema, SchemaError, SchemaId, SchemaType, WireFormat,
+};
+
+pub(crate) fn avro(text: &str) -> RegisteredSchema {
+    RegisteredSchema::new(SchemaType::Avro, text)
+}
+
+/// An int or a long.
+pub(crate) fn long(value: i64) -> Vec<u8> {
+    let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
+    let mut bytes = Vec::new();
+    while rest >= 0x80 {
+        bytes.push((rest & 0x7f) as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+    bytes
+}
+
+/// A string or bytes.
+pub(crate) fn bytes(value: &[u8]) -> Vec<u8> {
+    [&long(i64::try_from(value.len()).unwrap())[..], value].concat()
+}
+
+/// A value with its schema's id before it.
+pub(crate) fn with_id(id: u32, parts: &[&[u8]]) -> Vec<u8> {
+    [&[0][..], &id.to_be_bytes(), &parts.concat()].concat()
+}
+
+/// A decoder for a reader's schema, with writers' schemas by id.
+pub(crate) fn decoder(reader: &str, writers: &[(u32, &str)]) -> ColumnDecoder {
+    let mut decoder = try_decoder(reader).unwrap();
+    for (id, writer) in writers {
+        decoder.add(SchemaId::Id(*id), &avro(writer));
+    }
+    decoder
+}
+
+pub(crate) fn try_decoder(reader: &str) -> Result<ColumnDecoder, SchemaError> {
+    ColumnDecoder::new(&avro(reader), WireFormat::Confluent, Header::Value)
+}
+
+/// Decodes rows with the schema `id` 1 and no header.
+pub(crate) fn decode(decoder: &mut ColumnDecoder, rows: &[Option<Vec<u8>>]) -> DecodedColumn {
+    let column: BinaryArray = rows.iter().map(Option::as_deref).collect();
+    let decoded = decoder.decode(&column, None).unwrap();
+    assert_eq!((decoded.array.len(), decoded.array.data_type()), (rows.len(), decoder.data_type()));
+    for error in &decoded.errors {
+        assert!(decoded.array.is_null(error.row), "{error}");
+    }
+    decoded
+}
+
+/// The decoded rows as a struct, all of them good.
+pub(crate) fn decode_struct(decoder: &mut ColumnDecoder, rows: &[Option<Vec<u8>>]) -> StructArray {
+    let decoded = decode(decoder, rows);
+    assert_eq!(decoded.errors, []);
+    decoded.array.as_struct().clone()
+}
+
+/// Why the only bad row is bad.
+pub(crate) fn only_error(decoded: &DecodedColumn) -> (usize, String) {
+    let [error] = decoded.errors.as_slice() else { panic!("{:?}", decoded.errors) };
+    (error.row, error.to_string())
+}
