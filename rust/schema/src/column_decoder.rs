@@ -10,11 +10,12 @@ use std::fmt;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, new_null_array};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::interleave::interleave;
 
 use crate::avro::AvroReader;
 use crate::error::{RowError, SchemaError};
+use crate::json::JsonReader;
 use crate::payloads::{Payload, PayloadDecoder, ReaderSchema, decode_payloads};
 use crate::registered_schema::{RegisteredSchema, SchemaType};
 use crate::schema_id::SchemaId;
@@ -96,7 +97,8 @@ impl ColumnDecoder {
         let schema_type = reader.schema_type;
         let compiled: Box<dyn ReaderSchema> = match schema_type {
             SchemaType::Avro => Box::new(AvroReader::compile(reader)?),
-            other => {
+            SchemaType::Json => Box::new(JsonReader::compile(reader)?),
+            other @ SchemaType::Protobuf => {
                 let reason = format!("{other} is not implemented yet");
                 return Err(SchemaError::Unsupported { format: other.name(), reason });
             }
@@ -108,6 +110,23 @@ impl ColumnDecoder {
             decoder.writers.insert(None, Writer::Ready(writer));
         }
         Ok(decoder)
+    }
+
+    /// Creates a decoder of JSON for the type of a field, without a schema.
+    ///
+    /// Timestamps and dates are texts of RFC 3339, timestamps without an offset in UTC; with a time zone in the
+    /// type, the offset is required. Decimals are exact, also as strings. Strings with the extension type
+    /// `arrow.json` become the JSON text of any value.
+    ///
+    /// # Errors
+    /// No JSON becomes the type.
+    pub fn new_json(field: &Field, wire_format: WireFormat, header: Header) -> Result<Self, SchemaError> {
+        let reader = JsonReader::of_field(field)?;
+        let mut writers = HashMap::new();
+        if wire_format == WireFormat::None {
+            writers.insert(None, Writer::Ready(reader.decoder()));
+        }
+        Ok(Self { schema_type: SchemaType::Json, reader: Box::new(reader), wire_format, header, writers })
     }
 
     /// The type of the column. It is nullable.

@@ -8,6 +8,7 @@
 mod avro;
 mod column_decoder;
 mod error;
+mod json;
 mod payloads;
 mod registered_schema;
 mod schema_id;
@@ -15,6 +16,7 @@ mod wire_format;
 
 pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};
 pub use error::{RowError, SchemaError};
+pub use json::infer_json_field;
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 pub use schema_id::SchemaId;
 pub use wire_format::{Framed, FramingError, WireFormat};

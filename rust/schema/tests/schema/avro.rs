@@ -256,6 +256,6 @@ fn schemas_without_columns_are_errors() {
         assert!(error.contains(expected), "{schema}: {error}");
     }
     assert!(try_decoder(&nested(50)).is_ok());
-    let other = RegisteredSchema::new(ottla_schema::SchemaType::Json, "{}");
+    let other = RegisteredSchema::new(ottla_schema::SchemaType::Protobuf, "{}");
     assert!(ColumnDecoder::new(&other, WireFormat::None, Header::Key).is_err());
 }

@@ -4,4 +4,10 @@
 mod avro;
 mod avro_evolution;
 mod avro_hostile;
+mod json;
+mod json_hostile;
+mod json_inferred;
+mod json_random;
+mod json_rows;
+mod json_schema;
 mod support;

@@ -1,6 +1,7 @@
-//! Encodes Avro by hand, and columns of it, for tests.
+//! Encodes Avro by hand, and columns of it, for tests; decodes columns of JSON.
 
-use arrow_array::{Array, BinaryArray, StructArray, cast::AsArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, StructArray, cast::AsArray};
+use arrow_schema::{DataType, Field};
 use ottla_schema::{
     ColumnDecoder, DecodedColumn, Header, RegisteredSchema, SchemaError, SchemaId, SchemaType, WireFormat,
 };
@@ -66,4 +67,34 @@ pub(crate) fn decode_struct(decoder: &mut ColumnDecoder, rows: &[Option<Vec<u8>>
 pub(crate) fn only_error(decoded: &DecodedColumn) -> (usize, String) {
     let [error] = decoded.errors.as_slice() else { panic!("{:?}", decoded.errors) };
     (error.row, error.to_string())
+}
+
+/// A decoder of JSON for a JSON Schema, without ids.
+pub(crate) fn json_decoder(schema: &str) -> ColumnDecoder {
+    let schema = RegisteredSchema::new(SchemaType::Json, schema);
+    ColumnDecoder::new(&schema, WireFormat::None, Header::Value).unwrap()
+}
+
+/// A decoder of JSON for a type, without ids.
+pub(crate) fn json_decoder_of(data_type: DataType) -> ColumnDecoder {
+    let field = Field::new("value", data_type, true);
+    ColumnDecoder::new_json(&field, WireFormat::None, Header::Value).unwrap()
+}
+
+/// Decodes texts, each of which is a row.
+pub(crate) fn decode_texts(decoder: &mut ColumnDecoder, rows: &[&str]) -> DecodedColumn {
+    let rows: Vec<_> = rows.iter().map(|row| Some(row.as_bytes().to_vec())).collect();
+    decode(decoder, &rows)
+}
+
+/// Decodes texts, all of them good.
+pub(crate) fn decode_good(decoder: &mut ColumnDecoder, rows: &[&str]) -> ArrayRef {
+    let decoded = decode_texts(decoder, rows);
+    assert_eq!(decoded.errors, []);
+    decoded.array
+}
+
+/// Why a text alone is an error.
+pub(crate) fn reason(decoder: &mut ColumnDecoder, row: &str) -> String {
+    only_error(&decode_texts(decoder, &[row])).1
 }

@@ -1,0 +1,90 @@
+//! A JSON document in memory, with the keys of its objects in the order of the text.
+//!
+//! Invariant: its depth is bounded, and with it each recursion over it.
+
+use super::scanner::{Fault, Scanner};
+
+/// The deepest nesting.
+const MAX_DEPTH: usize = 128;
+
+/// A value of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Document {
+    Null,
+    Boolean(bool),
+    /// A number as it is written.
+    Number(String),
+    String(String),
+    Array(Vec<Document>),
+    Object(Vec<(String, Document)>),
+}
+
+impl Document {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+        let scanner = Scanner::new(bytes)?;
+        let document = value(&scanner, 0)?;
+        scanner.finish()?;
+        Ok(document)
+    }
+
+    /// The value of a key; of the last one, if it is there twice.
+    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+        self.entries().iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The entries of an object; none of another value.
+    pub(super) fn entries(&self) -> &[(String, Self)] {
+        match self {
+            Self::Object(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn as_array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+}
+
+fn value(scanner: &Scanner<'_>, depth: usize) -> Result<Document, Fault> {
+    if depth > MAX_DEPTH {
+        return Err(format!("it is nested more than {MAX_DEPTH} levels deep"));
+    }
+    match scanner.peek() {
+        Some(b'n') => scanner.null().map(|()| Document::Null),
+        Some(b't' | b'f') => scanner.boolean().map(Document::Boolean),
+        Some(b'"') => Ok(Document::String(scanner.string("a string")?.into_owned())),
+        Some(b'[') => {
+            scanner.expect(b'[', "'['")?;
+            let mut items = Vec::new();
+            let mut more = !scanner.accept(b']');
+            while more {
+                items.push(value(scanner, depth + 1)?);
+                more = scanner.next_item(b']')?;
+            }
+            Ok(Document::Array(items))
+        }
+        Some(b'{') => {
+            scanner.expect(b'{', "'{'")?;
+            let mut entries = Vec::new();
+            let mut more = !scanner.accept(b'}');
+            while more {
+                let key = scanner.string("a key")?.into_owned();
+                scanner.expect(b':', "':'")?;
+                entries.push((key, value(scanner, depth + 1)?));
+                more = scanner.next_item(b'}')?;
+            }
+            Ok(Document::Object(entries))
+        }
+        _ => Ok(Document::Number(scanner.number("a value")?.text.to_owned())),
+    }
+}

@@ -1,0 +1,130 @@
+//! The type of the column for a JSON Schema, of draft 4 to 2020-12.
+//!
+//! - `references` resolves `$ref`, within a document and to the referenced schemas.
+//! - `keywords` collects the keywords of a schema and of those that it combines.
+//! - `types` is the set of JSON types that a schema allows.
+//!
+//! Invariants: a keyword that is not understood never leads to a narrower type. The work is bounded: a schema of
+//! a few lines may stand for millions of types.
+
+mod keywords;
+mod references;
+mod types;
+
+use arrow_schema::{DataType, Field};
+
+use self::keywords::Keywords;
+use self::references::{Library, Location};
+use self::types::Types;
+use super::unsupported;
+use super::value_type::{MAX_DEPTH, MAX_TYPES, map_type, text_field};
+use crate::error::SchemaError;
+use crate::registered_schema::RegisteredSchema;
+
+/// The most schemas that are read, with all references expanded.
+const MAX_STEPS: usize = 10 * MAX_TYPES;
+/// The deepest nesting of schemas, with all references followed.
+const MAX_NESTING: usize = 100;
+
+/// The field that a schema describes.
+pub(super) fn column_field(schema: &RegisteredSchema) -> Result<Field, SchemaError> {
+    let sources = references::read(schema)?;
+    let library = Library::new(&sources);
+    let root = library.root()?;
+    Compiler { library: &library, types: 0, steps: 0, nesting: 0 }.field("value", &[root], "$", 1)
+}
+
+struct Compiler<'a> {
+    library: &'a Library<'a>,
+    types: usize,
+    steps: usize,
+    nesting: usize,
+}
+
+impl<'a> Compiler<'a> {
+    /// The field of a value that all of some schemas describe.
+    fn field(
+        &mut self,
+        name: &str,
+        schemas: &[Location<'a>],
+        path: &str,
+        depth: usize,
+    ) -> Result<Field, SchemaError> {
+        let mut keywords = Keywords::default();
+        for schema in schemas {
+            self.collect(schema, &mut keywords, path)?;
+        }
+        self.column(name, &keywords, path, depth)
+    }
+
+    fn column(
+        &mut self,
+        name: &str,
+        keywords: &Keywords<'a>,
+        path: &str,
+        depth: usize,
+    ) -> Result<Field, SchemaError> {
+        self.types += 1;
+        if self.types > MAX_TYPES {
+            return Err(unsupported(format!("it has more than {MAX_TYPES} types, with references expanded")));
+        }
+        if depth > MAX_DEPTH {
+            return Err(unsupported(format!("it is nested more than {MAX_DEPTH} levels deep")));
+        }
+        if keywords.types == Some(Types::NONE) {
+            return Err(unsupported(format!("{path} allows no value")));
+        }
+        let nullable = keywords.types.is_none_or(|types| types.contains(Types::NULL));
+        let data_type = match keywords.value_types() {
+            _ if keywords.is_mixed => None,
+            Some(Types::STRING) => Some(DataType::Utf8),
+            Some(Types::BOOLEAN) => Some(DataType::Boolean),
+            Some(Types::INTEGER) => Some(DataType::Int64),
+            Some(Types::FRACTION | Types::NUMBER) => Some(DataType::Float64),
+            Some(Types::OBJECT) => self.object(keywords, path, depth)?,
+            Some(Types::ARRAY) => self.array(keywords, path, depth)?,
+            _ => None,
+        };
+        Ok(match data_type {
+            Some(data_type) => Field::new(name, data_type, nullable),
+            None => text_field(name).with_nullable(nullable),
+        })
+    }
+
+    fn object(
+        &mut self,
+        keywords: &Keywords<'a>,
+        path: &str,
+        depth: usize,
+    ) -> Result<Option<DataType>, SchemaError> {
+        if !keywords.properties.is_empty() {
+            let mut fields = Vec::with_capacity(keywords.properties.len());
+            for (name, schemas) in &keywords.properties {
+                let field = self.field(name, schemas, &format!("{path}.{name}"), depth + 1)?;
+                let nullable = field.is_nullable() || !keywords.required.contains(name);
+                fields.push(field.with_nullable(nullable));
+            }
+            return Ok(Some(DataType::Struct(fields.into())));
+        }
+        let values = match (keywords.additional.as_slice(), keywords.patterns.as_slice()) {
+            (additional @ [_, ..], []) => additional,
+            ([], pattern @ [_]) if keywords.is_closed => pattern,
+            _ => return Ok(None),
+        };
+        let values = self.field("value", values, &format!("{path}{{}}"), depth + 2)?;
+        Ok(Some(map_type(values)))
+    }
+
+    fn array(
+        &mut self,
+        keywords: &Keywords<'a>,
+        path: &str,
+        depth: usize,
+    ) -> Result<Option<DataType>, SchemaError> {
+        if keywords.is_tuple {
+            return Ok(None);
+        }
+        let items = self.field("item", &keywords.items, &format!("{path}[]"), depth + 1)?;
+        Ok(Some(DataType::List(items.into())))
+    }
+}

@@ -1,0 +1,208 @@
+//! Finds the schemas that `$ref` names: in the same document, by JSON Pointer, `$id` or `$anchor`; in another
+//! one, by the name of a reference in the registry.
+//!
+//! Invariants: nothing is fetched. A reference to a schema that contains it is an error, as Arrow has no recursive
+//! types.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::MAX_NESTING;
+use crate::error::SchemaError;
+use crate::json::document::Document;
+use crate::json::{invalid, unsupported};
+use crate::registered_schema::RegisteredSchema;
+
+/// The most documents of a schema.
+const MAX_SOURCES: usize = 10_000;
+
+/// A document with its references.
+#[derive(Debug)]
+pub(super) struct Source {
+    document: Document,
+    /// The numbers of other sources, by name.
+    references: Vec<(Arc<str>, usize)>,
+}
+
+/// A schema within a document.
+#[derive(Debug, Clone)]
+pub(super) struct Location<'a> {
+    source: usize,
+    pub(super) schema: &'a Document,
+    /// The references that led here.
+    chain: Option<Rc<Link<'a>>>,
+}
+
+#[derive(Debug)]
+struct Link<'a> {
+    target: &'a Document,
+    parent: Option<Rc<Link<'a>>>,
+}
+
+impl<'a> Location<'a> {
+    /// A schema inside this one.
+    pub(super) fn inner(&self, schema: &'a Document) -> Self {
+        Self { source: self.source, schema, chain: self.chain.clone() }
+    }
+}
+
+/// Reads a schema and those that it refers to; the first one is the schema itself.
+pub(super) fn read(schema: &RegisteredSchema) -> Result<Vec<Source>, SchemaError> {
+    let mut sources = Vec::new();
+    read_into(schema, &mut sources, 0)?;
+    Ok(sources)
+}
+
+fn read_into(
+    schema: &RegisteredSchema,
+    sources: &mut Vec<Source>,
+    nesting: usize,
+) -> Result<usize, SchemaError> {
+    if nesting > MAX_NESTING || sources.len() >= MAX_SOURCES {
+        return Err(unsupported("it has too many references"));
+    }
+    let document = Document::parse(schema.text.as_bytes());
+    let document = document.map_err(|reason| invalid(format!("it is not JSON: {reason}")))?;
+    let at = sources.len();
+    sources.push(Source { document, references: Vec::new() });
+    for reference in &schema.references {
+        let target = read_into(&reference.schema, sources, nesting + 1)?;
+        if let Some(source) = sources.get_mut(at) {
+            source.references.push((Arc::clone(&reference.name), target));
+        }
+    }
+    Ok(at)
+}
+
+/// The documents of a schema, in which references are looked up.
+#[derive(Debug)]
+pub(super) struct Library<'a> {
+    sources: &'a [Source],
+    /// The schemas of each source that have an `$id` or an `$anchor`, the latter with `#` before it.
+    named: Vec<HashMap<String, &'a Document>>,
+}
+
+impl<'a> Library<'a> {
+    pub(super) fn new(sources: &'a [Source]) -> Self {
+        let named = sources.iter().map(|source| {
+            let mut named = HashMap::new();
+            collect_names(&source.document, &mut named);
+            named
+        });
+        Self { sources, named: named.collect() }
+    }
+
+    pub(super) fn root(&self) -> Result<Location<'a>, SchemaError> {
+        let source = self.sources.first().ok_or_else(|| invalid("it is empty"))?;
+        let chain = Some(Rc::new(Link { target: &source.document, parent: None }));
+        Ok(Location { source: 0, schema: &source.document, chain })
+    }
+
+    /// Whether the keywords next to a `$ref` count: since draft 2019-09.
+    pub(super) fn has_siblings(&self, at: &Location<'a>) -> bool {
+        let source = self.sources.get(at.source);
+        let draft = source.and_then(|source| source.document.get("$schema")?.as_str()).unwrap_or_default();
+        draft.contains("2019-09") || draft.contains("2020-12")
+    }
+
+    /// Follows a reference.
+    pub(super) fn resolve(
+        &self,
+        at: &Location<'a>,
+        reference: &str,
+        path: &str,
+    ) -> Result<Location<'a>, SchemaError> {
+        let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let missing = || {
+            let name = format!("the $ref {reference:?} at {path}");
+            invalid(format!("{name} is neither in the document nor in a reference of the schema"))
+        };
+        let (source, root) = self.document(at, reference, uri).ok_or_else(missing)?;
+        let fragment = percent_decoded(fragment);
+        let target = match fragment.as_str() {
+            "" => Some(root),
+            pointer if pointer.starts_with('/') => {
+                pointer.split('/').skip(1).try_fold(root, |schema, part| {
+                    let part = part.replace("~1", "/").replace("~0", "~");
+                    match schema {
+                        Document::Array(items) => items.get(part.parse::<usize>().ok()?),
+                        other => other.get(&part),
+                    }
+                })
+            }
+            anchor => self.named.get(source).and_then(|named| named.get(&format!("#{anchor}")).copied()),
+        };
+        let target = target.ok_or_else(missing)?;
+        let mut link = at.chain.as_deref();
+        while let Some(Link { target: open, parent }) = link {
+            if std::ptr::eq(*open, target) {
+                return Err(unsupported(format!(
+                    "the $ref {reference:?} at {path} is recursive, which Arrow has no type for"
+                )));
+            }
+            link = parent.as_deref();
+        }
+        let chain = Some(Rc::new(Link { target, parent: at.chain.clone() }));
+        Ok(Location { source, schema: target, chain })
+    }
+
+    fn document(&self, at: &Location<'a>, reference: &str, uri: &str) -> Option<(usize, &'a Document)> {
+        let source = self.sources.get(at.source)?;
+        if uri.is_empty() {
+            return Some((at.source, &source.document));
+        }
+        let by_name = |wanted: &str| {
+            let found = source.references.iter().find(|(name, _)| name.trim_end_matches('#') == wanted);
+            found.and_then(|(_, found)| Some((*found, &self.sources.get(*found)?.document)))
+        };
+        if let Some(found) = by_name(uri).or_else(|| by_name(reference)) {
+            return Some(found);
+        }
+        let named = self.named.get(at.source)?;
+        // An id in the same document; relative ones are compared by their ends.
+        let ends_with_uri = |id: &str| id.strip_suffix(uri).is_some_and(|base| base.ends_with(['/', ':']));
+        let by_id = named.get(uri).or_else(|| {
+            let mut ends = named.iter().filter(|(id, _)| ends_with_uri(id));
+            ends.next().filter(|_| ends.next().is_none()).map(|(_, schema)| schema)
+        });
+        if let Some(schema) = by_id {
+            return Some((at.source, schema));
+        }
+        // A URI of which the registry's name is the end, or the other way round.
+        let is_end = |name: &str| {
+            uri.strip_suffix(name).is_some_and(|base| base.ends_with('/')) || ends_with_uri(name)
+        };
+        let mut ends = source.references.iter().filter(|(name, _)| is_end(name));
+        let (_, found) = ends.next().filter(|_| ends.next().is_none())?;
+        Some((*found, &self.sources.get(*found)?.document))
+    }
+}
+
+/// Collects the schemas with names; the first one of a name counts.
+fn collect_names<'a>(schema: &'a Document, named: &mut HashMap<String, &'a Document>) {
+    for key in ["$id", "id", "$anchor"] {
+        let Some(name) = schema.get(key).and_then(Document::as_str) else { continue };
+        let name = if key == "$anchor" { format!("#{name}") } else { name.to_owned() };
+        let name = if name.starts_with('#') { &name } else { name.trim_end_matches('#') };
+        named.entry(name.to_owned()).or_insert(schema);
+    }
+    for (_, inner) in schema.entries() {
+        collect_names(inner, named);
+    }
+    for inner in schema.as_array().unwrap_or_default() {
+        collect_names(inner, named);
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = (*first == b'%').then(|| after.get(..2)).flatten();
+        let hex = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        bytes.push(hex.unwrap_or(*first));
+        rest = after.get(if hex.is_some() { 2 } else { 0 }..).unwrap_or_default();
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}

@@ -1,0 +1,120 @@
+//! Decodes payloads with the crate arrow-json: rows are passed to its tape as serde values, and it builds the
+//! arrays.
+//!
+//! Its own parser is not used: it takes commas for white space, the text `"1"` and the number 1.5 for integers,
+//! and does not say which row is wrong.
+//!
+//! Invariants: each payload is one value, with no byte left over. After an error arrow-json's decoder is
+//! replaced, because its tape may hold a part of the row.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_json::ReaderBuilder;
+use arrow_json::reader::Decoder;
+use arrow_schema::{DataType, Field};
+use serde_core::Serialize;
+
+use super::column_type::{decoded_type, to_column_type};
+use super::row::Row;
+use super::value_type::ValueType;
+use crate::payloads::{Payload, PayloadDecoder, PayloadError};
+
+/// The calls after an error that check their rows first.
+const CHECKED_CALLS: u32 = 16;
+
+/// The decoder of a reader's type.
+#[derive(Debug)]
+pub(super) struct JsonPayloadDecoder {
+    value_type: Arc<ValueType>,
+    data_type: DataType,
+    decoded_type: DataType,
+    /// `None` before the first row, and after an error.
+    decoder: Option<Decoder>,
+    /// The coming calls that check their rows first: malformed rows come in bursts, and to replace the decoder
+    /// for each of them would take long if the type is large.
+    checked_calls: u32,
+}
+
+impl JsonPayloadDecoder {
+    pub(super) fn new(value_type: &Arc<ValueType>, data_type: &DataType) -> Self {
+        Self {
+            value_type: Arc::clone(value_type),
+            data_type: data_type.clone(),
+            decoded_type: decoded_type(data_type),
+            decoder: None,
+            checked_calls: 0,
+        }
+    }
+
+    fn build(&self) -> Result<Decoder, PayloadError> {
+        // The size of a batch limits only arrow-json's own parser, which also reserves memory for it.
+        let field = Field::new("value", self.decoded_type.clone(), true);
+        let builder = ReaderBuilder::new_with_field(field).with_batch_size(1);
+        builder.build_decoder().map_err(|error| whole(error.to_string()))
+    }
+
+    fn decode_all(&self, decoder: &mut Decoder, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+        for (row, payload) in payloads.iter().enumerate() {
+            decode_one(&self.value_type, decoder, payload)
+                .map_err(|reason| PayloadError { row: Some(row), reason })?;
+        }
+        let batch = decoder.flush().map_err(|error| whole(error.to_string()))?;
+        let column = batch.and_then(|batch| batch.columns().first().cloned());
+        let column = column.filter(|column| column.len() == payloads.len());
+        let column = column.ok_or_else(|| whole("rows are missing".to_owned()))?;
+        to_column_type(&column, &self.data_type).map_err(|error| whole(error.to_string()))
+    }
+}
+
+fn whole(reason: String) -> PayloadError {
+    PayloadError { row: None, reason }
+}
+
+fn new_row<'a>(value_type: &'a ValueType, payload: &Payload<'a>) -> Result<Row<'a>, String> {
+    if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
+        return Err("bytes are left after the schema's id in the header".to_owned());
+    }
+    Row::new(payload.bytes, value_type)
+}
+
+fn decode_one(value_type: &ValueType, decoder: &mut Decoder, payload: &Payload<'_>) -> Result<(), String> {
+    let row = [new_row(value_type, payload)?];
+    let Err(error) = decoder.serialize(&row) else { return Ok(()) };
+    let [row] = row;
+    Err(row.into_fault().unwrap_or_else(|| error.to_string()))
+}
+
+/// Reads a payload without decoding it.
+fn check_one(value_type: &ValueType, payload: &Payload<'_>) -> Result<(), String> {
+    let row = new_row(value_type, payload)?;
+    let Err(error) = row.serialize(&mut serde_json::Serializer::new(io::sink())) else { return Ok(()) };
+    Err(row.into_fault().unwrap_or_else(|| error.to_string()))
+}
+
+impl PayloadDecoder for JsonPayloadDecoder {
+    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+        if self.checked_calls > 0 {
+            for (row, payload) in payloads.iter().enumerate() {
+                if let Err(reason) = check_one(&self.value_type, payload) {
+                    self.checked_calls = CHECKED_CALLS;
+                    return Err(PayloadError { row: Some(row), reason });
+                }
+            }
+            self.checked_calls -= 1;
+        }
+        let mut decoder = match self.decoder.take() {
+            Some(decoder) => decoder,
+            None => self.build()?,
+        };
+        let decoded = catch_unwind(AssertUnwindSafe(|| self.decode_all(&mut decoder, payloads)));
+        let decoded = decoded.unwrap_or_else(|_| Err(whole("the JSON library failed on it".to_owned())));
+        match &decoded {
+            Ok(_) => self.decoder = Some(decoder),
+            Err(_) => self.checked_calls = CHECKED_CALLS,
+        }
+        decoded
+    }
+}

@@ -1,0 +1,138 @@
+//! Dates and timestamps of RFC 3339: `2024-02-29` and `2024-02-29T23:59:59.123+01:00`. A space may stand for the
+//! `T`.
+//!
+//! Invariant: no wrong guess. A column with a time zone needs texts with an offset; a text without one is in UTC.
+//! Digits beyond the column's unit are dropped, towards the past.
+
+use arrow_schema::TimeUnit;
+
+const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
+
+/// The days since 1970-01-01.
+pub(super) fn date(text: &str) -> Option<i32> {
+    let (days, rest) = days(text.as_bytes())?;
+    rest.is_empty().then_some(days)
+}
+
+/// The count of a unit since 1970-01-01, 00:00 UTC.
+pub(super) fn timestamp(text: &str, unit: TimeUnit, needs_offset: bool) -> Option<i64> {
+    let (days, rest) = days(text.as_bytes())?;
+    let rest = match rest.split_first()? {
+        (b'T' | b't' | b' ', rest) => rest,
+        _ => return None,
+    };
+    let (hour, rest) = number(rest, 2, 23)?;
+    let (minute, rest) = number(rest.strip_prefix(b":")?, 2, 59)?;
+    // A leap second is the first one of the next minute.
+    let (second, rest) = number(rest.strip_prefix(b":")?, 2, 60)?;
+    let (fraction, rest) = match rest.strip_prefix(b".") {
+        Some(rest) => rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_digit()).count()),
+        None => (&b"0"[..], rest),
+    };
+    if fraction.is_empty() {
+        return None;
+    }
+    let offset = match rest {
+        b"Z" | b"z" => 0,
+        [] if !needs_offset => 0,
+        [sign @ (b'+' | b'-'), rest @ ..] => {
+            let (hours, rest) = number(rest, 2, 23)?;
+            let (minutes, rest) = number(rest.strip_prefix(b":")?, 2, 59)?;
+            let offset = i64::from(hours) * 3_600 + i64::from(minutes) * 60;
+            match (rest, sign) {
+                ([], b'+') => offset,
+                ([], _) => -offset,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let time = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
+    let seconds = i64::from(days) * SECONDS_OF_DAY + time - offset;
+    let digits = match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    };
+    let padded = fraction.iter().chain(std::iter::repeat(&b'0')).take(digits);
+    let fraction = padded.fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    let per_second = 10_i64.pow(u32::try_from(digits).ok()?);
+    // Within i128, as the earliest second of the range plus its fraction may be inside.
+    i64::try_from(i128::from(seconds) * i128::from(per_second) + i128::from(fraction)).ok()
+}
+
+/// The days since 1970-01-01, and the text after the date.
+fn days(text: &[u8]) -> Option<(i32, &[u8])> {
+    let (year, rest) = number(text, 4, 9_999)?;
+    let (month, rest) = number(rest.strip_prefix(b"-")?, 2, 12)?;
+    let (day, rest) = number(rest.strip_prefix(b"-")?, 2, 31)?;
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    if month == 0 || day == 0 || day > last {
+        return None;
+    }
+    // Years begin in March, so that a leap day is the last day of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days = year * 365 + leap_days + (153 * month + 2) / 5 + day - 1;
+    // The days from 0000-03-01 to 1970-01-01.
+    Some((days - 719_468, rest))
+}
+
+/// A number of so many digits, and the text after it.
+fn number(text: &[u8], digits: usize, max: i32) -> Option<(i32, &[u8])> {
+    let (number, rest) = text.split_at_checked(digits)?;
+    let value = number
+        .iter()
+        .try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i32::from(byte - b'0')))?;
+    (value <= max).then_some((value, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_rfc_3339_become_counts() {
+        let seconds = |text| timestamp(text, TimeUnit::Second, false);
+        assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(seconds("2000-03-01 00:00:00"), Some(951_868_800));
+        assert_eq!(seconds("2024-02-29T23:59:59.9+01:00"), Some(1_709_247_599));
+        assert_eq!(seconds("2016-12-31T23:59:60Z"), Some(1_483_228_800));
+        assert_eq!(timestamp("1969-12-31T23:59:59.9999Z", TimeUnit::Millisecond, true), Some(-1));
+        assert_eq!(timestamp("1677-09-21T00:12:43.145224192Z", TimeUnit::Nanosecond, true), Some(i64::MIN));
+        assert_eq!(timestamp("1677-09-21T00:12:43.145224191Z", TimeUnit::Nanosecond, true), None);
+        assert_eq!(timestamp("0000-01-01T00:00:00Z", TimeUnit::Second, true), Some(-62_167_219_200));
+        assert_eq!(date("1969-12-31"), Some(-1));
+        assert_eq!(date("9999-12-31"), Some(2_932_896));
+    }
+
+    #[test]
+    fn other_texts_are_none() {
+        assert_eq!(timestamp("2024-01-01T00:00:00", TimeUnit::Second, true), None);
+        for text in [
+            "",
+            "2024-01-01",
+            "2024-01-01T00:00",
+            "2024-01-01T00:00:00.",
+            "2024-01-01T24:00:00Z",
+            "2023-02-29T00:00:00Z",
+            "2024-00-01T00:00:00Z",
+            "2024-01-01T00:00:00+1",
+            "+024-01-01T00:00:00Z",
+            "2024-01-01T00:00:00+01:00x",
+            "2024-01-01x00:00:00Z",
+            "2024-01-01T00:00:00 Z",
+            "２024-01-01T00:00:00Z",
+        ] {
+            assert_eq!(timestamp(text, TimeUnit::Second, false), None, "{text}");
+        }
+        assert_eq!((date("2024-1-01"), date("2024-01-01T"), date("1900-02-29")), (None, None, None));
+    }
+}

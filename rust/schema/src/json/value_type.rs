@@ -1,0 +1,204 @@
+//! The type of a value, compiled from an Arrow field: what the decoder needs for each value.
+//!
+//! A field of strings with the extension type `arrow.json` holds the JSON text of any value. The marks are for
+//! this compilation only: the columns have plain strings.
+//!
+//! Invariants: its depth and size are bounded, and with them each recursion over it. The types of Arrow that it
+//! accepts are those that the decoder fills without a silent loss.
+
+use std::collections::{HashMap, HashSet};
+
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use arrow_schema::{DataType, Field, TimeUnit};
+
+use super::unsupported;
+use crate::error::SchemaError;
+
+/// The deepest nesting: Arrow's C data interface allows 64 levels.
+pub(super) const MAX_DEPTH: usize = 60;
+/// The most types of a column.
+pub(super) const MAX_TYPES: usize = 10_000;
+/// The canonical extension type of JSON text.
+const JSON_TEXT: &str = "arrow.json";
+/// The most fields that are compared one after the other.
+const MAX_COMPARED: usize = 8;
+
+/// The type of a value.
+#[derive(Debug)]
+pub(super) struct ValueType {
+    pub(super) kind: Kind,
+    pub(super) nullable: bool,
+}
+
+/// The type of a value that is not null.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// The JSON text of any value.
+    Text,
+    String,
+    Boolean,
+    /// An integer from a minimum to a maximum.
+    Integer(i128, i128),
+    Double,
+    Float,
+    Decimal(u8, u8),
+    Date,
+    Timestamp {
+        unit: TimeUnit,
+        needs_offset: bool,
+    },
+    List(Box<ValueType>),
+    Map(Box<ValueType>),
+    Object(Object),
+}
+
+/// An object with known keys.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) members: Vec<Member>,
+    /// Whether a member must be there.
+    pub(super) has_required: bool,
+    /// Empty if there are few members.
+    by_name: HashMap<String, usize>,
+}
+
+/// A key and the type of its values.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) name: String,
+    /// The key as writers mostly write it: in quotes, without escapes.
+    pub(super) quoted: String,
+    pub(super) value: ValueType,
+}
+
+impl Object {
+    /// The number of a member; `expected` is the most likely one.
+    #[inline]
+    pub(super) fn position(&self, name: &str, expected: usize) -> Option<usize> {
+        if self.members.get(expected).is_some_and(|member| member.name == name) {
+            return Some(expected);
+        }
+        if self.by_name.is_empty() {
+            return self.members.iter().position(|member| member.name == name);
+        }
+        self.by_name.get(name).copied()
+    }
+}
+
+/// Marks a type of strings: they hold the JSON text of any value.
+pub(super) fn text_field(name: impl Into<String>) -> Field {
+    let metadata = HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), JSON_TEXT.to_owned())]);
+    Field::new(name, DataType::Utf8, true).with_metadata(metadata)
+}
+
+/// The type of a map from strings.
+pub(super) fn map_type(values: Field) -> DataType {
+    let key = Field::new("key", DataType::Utf8, false);
+    let entries = DataType::Struct(vec![key, values.with_name("value")].into());
+    DataType::Map(Field::new("entries", entries, false).into(), false)
+}
+
+impl ValueType {
+    /// Compiles a field.
+    pub(super) fn compile(field: &Field) -> Result<Self, SchemaError> {
+        Compiler { types: 0 }.value(field, "$", 1)
+    }
+}
+
+struct Compiler {
+    types: usize,
+}
+
+impl Compiler {
+    fn value(&mut self, field: &Field, path: &str, depth: usize) -> Result<ValueType, SchemaError> {
+        self.types += 1;
+        if self.types > MAX_TYPES {
+            return Err(unsupported(format!("it has more than {MAX_TYPES} types")));
+        }
+        if depth > MAX_DEPTH {
+            return Err(unsupported(format!("it is nested more than {MAX_DEPTH} levels deep")));
+        }
+        let kind = self.kind(field, path, depth)?;
+        Ok(ValueType { kind, nullable: field.is_nullable() })
+    }
+
+    fn kind(&mut self, field: &Field, path: &str, depth: usize) -> Result<Kind, SchemaError> {
+        let is_text = field.metadata().get(EXTENSION_TYPE_NAME_KEY).is_some_and(|name| name == JSON_TEXT);
+        Ok(match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_text => Kind::Text,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::String,
+            DataType::Boolean => Kind::Boolean,
+            DataType::Int8 => Kind::Integer(i8::MIN.into(), i8::MAX.into()),
+            DataType::Int16 => Kind::Integer(i16::MIN.into(), i16::MAX.into()),
+            DataType::Int32 => Kind::Integer(i32::MIN.into(), i32::MAX.into()),
+            DataType::Int64 => Kind::Integer(i64::MIN.into(), i64::MAX.into()),
+            DataType::UInt8 => Kind::Integer(0, u8::MAX.into()),
+            DataType::UInt16 => Kind::Integer(0, u16::MAX.into()),
+            DataType::UInt32 => Kind::Integer(0, u32::MAX.into()),
+            DataType::UInt64 => Kind::Integer(0, u64::MAX.into()),
+            DataType::Float64 => Kind::Double,
+            DataType::Float32 => Kind::Float,
+            DataType::Decimal128(precision, scale) => decimal(*precision, *scale, 38, path)?,
+            DataType::Decimal256(precision, scale) => decimal(*precision, *scale, 76, path)?,
+            DataType::Date32 => Kind::Date,
+            DataType::Timestamp(unit, zone) => Kind::Timestamp { unit: *unit, needs_offset: zone.is_some() },
+            DataType::List(items) | DataType::LargeList(items) => {
+                Kind::List(Box::new(self.value(items, &format!("{path}[]"), depth + 1)?))
+            }
+            DataType::Map(entries, false) => {
+                let DataType::Struct(fields) = entries.data_type() else {
+                    return Err(unsupported(format!("the map at {path} has no entries")));
+                };
+                let [key, value] = fields.as_ref() else {
+                    return Err(unsupported(format!("the entries of the map at {path} are not pairs")));
+                };
+                if !matches!(key.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+                    return Err(unsupported(format!("the keys of the map at {path} are not strings")));
+                }
+                // Arrow counts the entries as a level.
+                Kind::Map(Box::new(self.value(value, &format!("{path}{{}}"), depth + 2)?))
+            }
+            DataType::Struct(fields) if fields.is_empty() => {
+                return Err(unsupported(format!("the struct at {path} has no fields")));
+            }
+            DataType::Struct(fields) => self.object(fields, path, depth)?,
+            other => return Err(unsupported(format!("{path} has the type {other}, which no JSON becomes"))),
+        })
+    }
+
+    fn object(
+        &mut self,
+        fields: &arrow_schema::Fields,
+        path: &str,
+        depth: usize,
+    ) -> Result<Kind, SchemaError> {
+        let mut members = Vec::with_capacity(fields.len());
+        let mut names = HashSet::new();
+        for field in fields {
+            let name = field.name();
+            if !names.insert(name) {
+                return Err(unsupported(format!("the struct at {path} has two fields {name:?}")));
+            }
+            let value = self.value(field, &format!("{path}.{name}"), depth + 1)?;
+            let escape_free = !name.contains(|c| c == '"' || c == '\\' || c < ' ');
+            // No key begins with what stands for the other names.
+            let quoted = if escape_free { format!("\"{name}\"") } else { "\u{0}".to_owned() };
+            members.push(Member { name: name.clone(), quoted, value });
+        }
+        let by_name = match members.len() {
+            ..=MAX_COMPARED => HashMap::new(),
+            _ => members.iter().enumerate().map(|(at, member)| (member.name.clone(), at)).collect(),
+        };
+        let has_required = members.iter().any(|member| !member.value.nullable);
+        Ok(Kind::Object(Object { members, has_required, by_name }))
+    }
+}
+
+fn decimal(precision: u8, scale: i8, max: u8, path: &str) -> Result<Kind, SchemaError> {
+    match u8::try_from(scale) {
+        Ok(scale) if (1..=max).contains(&precision) && scale <= precision => {
+            Ok(Kind::Decimal(precision, scale))
+        }
+        _ => Err(unsupported(format!("{path} is a decimal of precision {precision} and scale {scale}"))),
+    }
+}
