@@ -18,7 +18,7 @@
 //! - `json_schema` turns a JSON Schema into a field, `infer` turns samples into one; `document` is JSON in memory.
 //! - `value_type` compiles a field; `column_type` labels the decoded arrays.
 //! - `payload_decoder` decodes rows by the crate arrow-json; `row` passes them to it, read by `scanner`, `number`
-//!   and `timestamp`.
+//!   and `timestamp`; `keys` are those of an object so far.
 //!
 //! Invariants: nothing is converted silently. These are errors of their row: a second value, text that is not
 //! JSON of RFC 8259 or not UTF-8, half a surrogate pair, a wrong type, a missing or null value where one is
@@ -30,6 +30,7 @@ mod column_type;
 mod document;
 mod infer;
 mod json_schema;
+mod keys;
 mod number;
 mod payload_decoder;
 mod row;

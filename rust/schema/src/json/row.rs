@@ -4,21 +4,17 @@
 //! Nothing is allocated for a value, except for strings with escapes and unusual numbers. The recursion is as
 //! deep as the type.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::fmt::Write;
 
 use serde_core::ser::{Error, SerializeMap, SerializeSeq};
 use serde_core::{Serialize, Serializer};
 
+use super::keys::{Keys, Seen};
 use super::number::{beyond, decimal, double, float, integer, short};
 use super::scanner::{Fault, Scanner};
 use super::timestamp::{date, timestamp};
 use super::value_type::{Kind, Object, ValueType};
-
-/// The most keys of a map that are compared one after the other.
-const MAX_COMPARED: usize = 16;
 
 /// What is wrong with a row, and where: the path is in reverse.
 #[derive(Debug, Default)]
@@ -252,62 +248,5 @@ impl Value<'_> {
             more = row.scanner.next_item(b'}').map_err(fail)?;
         }
         map.end()
-    }
-}
-
-/// The members that an object has.
-enum Seen {
-    Few(u64),
-    Many(Vec<bool>),
-}
-
-impl Seen {
-    #[inline]
-    fn new(members: usize) -> Self {
-        if members <= 64 { Self::Few(0) } else { Self::Many(vec![false; members]) }
-    }
-
-    #[inline]
-    fn contains(&self, at: usize) -> bool {
-        match self {
-            Self::Few(bits) => bits >> at & 1 == 1,
-            Self::Many(seen) => seen.get(at).is_some_and(|seen| *seen),
-        }
-    }
-
-    /// Whether it is new.
-    #[inline]
-    fn insert(&mut self, at: usize) -> bool {
-        let is_new = !self.contains(at);
-        match self {
-            Self::Few(bits) => *bits |= 1 << at,
-            Self::Many(seen) => {
-                if let Some(seen) = seen.get_mut(at) {
-                    *seen = true;
-                }
-            }
-        }
-        is_new
-    }
-}
-
-/// The keys of a map.
-#[derive(Default)]
-struct Keys<'a> {
-    few: Vec<Cow<'a, str>>,
-    many: HashSet<Cow<'a, str>>,
-}
-
-impl<'a> Keys<'a> {
-    fn contains(&self, key: &str) -> bool {
-        self.few.iter().any(|known| known == key) || self.many.contains(key)
-    }
-
-    fn insert(&mut self, key: Cow<'a, str>) {
-        if self.few.len() < MAX_COMPARED {
-            self.few.push(key);
-        } else {
-            self.many.insert(key);
-        }
     }
 }

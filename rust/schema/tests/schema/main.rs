@@ -5,6 +5,7 @@ mod avro;
 mod avro_evolution;
 mod avro_hostile;
 mod json;
+mod json_generator;
 mod json_hostile;
 mod json_inferred;
 mod json_random;
