@@ -56,7 +56,9 @@ pub struct DecodedColumn {
 enum Writer {
     Ready(Box<dyn PayloadDecoder>),
     /// It cannot be used, and why.
-    Failed(String),
+    Unusable(String),
+    /// There was no such schema when it was looked up.
+    Unknown(String),
 }
 
 /// The decoder of a column.
@@ -155,20 +157,25 @@ impl ColumnDecoder {
         };
         let writer = match writer {
             Ok(writer) => Writer::Ready(writer),
-            Err(reason) => Writer::Failed(reason),
+            Err(reason) => Writer::Unusable(reason),
         };
         self.insert(id, writer);
     }
 
     /// Notes that there is no schema with this id, and why: its rows are errors.
     pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
-        self.insert(id, Writer::Failed(reason.into()));
+        self.insert(id, Writer::Unknown(reason.into()));
+    }
+
+    /// Forgets which schemas there were not: they may exist by now.
+    pub fn forget_failures(&mut self) {
+        self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
     }
 
     fn insert(&mut self, id: SchemaId, writer: Writer) {
         if self.writers.len() >= MAX_WRITERS {
-            // Ids that no registry knows first: anybody can make those up.
-            self.writers.retain(|_, writer| matches!(writer, Writer::Ready(_)));
+            // Anybody can make up ids that no registry knows.
+            self.forget_failures();
         }
         if self.writers.len() >= MAX_WRITERS {
             self.writers.retain(|id, _| id.is_none());
@@ -233,7 +240,7 @@ impl ColumnDecoder {
             };
             let decoder = match self.writers.get_mut(&schema_id) {
                 Some(Writer::Ready(decoder)) => decoder,
-                Some(Writer::Failed(reason)) => {
+                Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => {
                     errors.extend(fail(reason));
                     continue;
                 }

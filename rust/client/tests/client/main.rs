@@ -79,3 +79,4 @@ mod telemetry;
 mod transaction_faults;
 mod transaction_schedules;
 mod transactions;
+mod typed_columns;

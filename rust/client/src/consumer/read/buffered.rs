@@ -6,6 +6,8 @@
 
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
+#[cfg(feature = "arrow")]
+use {std::pin::pin, tokio::time::sleep_until};
 
 #[cfg(feature = "arrow")]
 use super::arrow_buffer::ArrowBuffer;
@@ -79,13 +81,44 @@ impl Consumer {
             PollOutcome::TimedOut if !is_buffered => return Ok(PollOutcome::TimedOut),
             PollOutcome::TimedOut | PollOutcome::Ready => {}
         }
+        {
+            let latest = self.buffers.latest_call.lock();
+            if *latest == call {
+                match target {
+                    PollTarget::Records(max_records) => self.buffers.records.lock().fill(self, *max_records),
+                    #[cfg(feature = "arrow")]
+                    PollTarget::Batch(layout) => self.buffers.arrow.lock().fill(self, layout)?,
+                }
+            }
+        }
+        match target {
+            #[cfg(feature = "arrow")]
+            PollTarget::Batch(layout) if !layout.typed.is_empty() => {
+                self.decode_typed(call, layout, deadline).await
+            }
+            _ => Ok(PollOutcome::Ready),
+        }
+    }
+
+    /// Decodes the typed columns of the next batch, once their schemas were looked up.
+    #[cfg(feature = "arrow")]
+    async fn decode_typed(&self, call: u64, layout: &ArrowLayout, deadline: Instant) -> Result<PollOutcome> {
+        let Some(batch) = self.buffers.arrow.lock().undecoded() else { return Ok(PollOutcome::Ready) };
+        let mut loading = pin!(layout.typed.load(&layout.columns, &batch));
+        loop {
+            let mut woken = pin!(self.shared.poll_wakeup.notified());
+            woken.as_mut().enable();
+            self.check_woken()?;
+            tokio::select! {
+                biased;
+                loaded = &mut loading => break loaded?,
+                () = woken => {}
+                () = sleep_until(deadline) => return Ok(PollOutcome::TimedOut),
+            }
+        }
         let latest = self.buffers.latest_call.lock();
         if *latest == call {
-            match target {
-                PollTarget::Records(max_records) => self.buffers.records.lock().fill(self, *max_records),
-                #[cfg(feature = "arrow")]
-                PollTarget::Batch(layout) => self.buffers.arrow.lock().fill(self, layout)?,
-            }
+            self.buffers.arrow.lock().decode_typed(self)?;
         }
         Ok(PollOutcome::Ready)
     }
