@@ -8,12 +8,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, new_null_array};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::interleave::interleave;
 
 use crate::avro::AvroReader;
+use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::payloads::{Payload, PayloadDecoder, ReaderSchema, decode_payloads};
 use crate::registered_schema::{RegisteredSchema, SchemaType};
@@ -127,10 +127,16 @@ impl ColumnDecoder {
     /// The ids in a column whose schemas were not added yet, each once.
     #[must_use]
     pub fn missing(&self, column: &BinaryArray, headers: Option<&ListArray>) -> Vec<SchemaId> {
+        self.missing_of(&ArrowRows { column, headers })
+    }
+
+    /// The ids in rows whose schemas were not added yet, each once.
+    #[must_use]
+    pub fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
         let mut missing = Vec::new();
         let mut last = None;
-        for row in 0..column.len() {
-            let Some(Ok(framed)) = self.split(column, headers, row) else { continue };
+        for row in 0..rows.count() {
+            let Some(Ok(framed)) = self.split(rows, row) else { continue };
             // Neighbours mostly have the same schema.
             if framed.id == last {
                 continue;
@@ -183,17 +189,13 @@ impl ColumnDecoder {
         self.writers.insert(Some(id), writer);
     }
 
-    fn split<'a>(
-        &self,
-        column: &'a BinaryArray,
-        headers: Option<&'a ListArray>,
-        row: usize,
-    ) -> Option<Result<Framed<'a>, FramingError>> {
-        if column.is_null(row) {
-            return None;
-        }
-        let header = headers.and_then(|headers| header_value(headers, row, self.header.name()));
-        Some(self.wire_format.split(column.value(row), header))
+    fn split<'a>(&self, rows: &'a dyn EncodedRows, row: usize) -> Option<Result<Framed<'a>, FramingError>> {
+        let bytes = rows.bytes(row)?;
+        let header = match self.needs_headers() {
+            true => rows.header(row, self.header.name()),
+            false => None,
+        };
+        Some(self.wire_format.split(bytes, header))
     }
 
     /// Decodes a column. Rows whose schema is missing are errors.
@@ -205,11 +207,20 @@ impl ColumnDecoder {
         column: &BinaryArray,
         headers: Option<&ListArray>,
     ) -> Result<DecodedColumn, ArrowError> {
+        self.decode_rows(&ArrowRows { column, headers })
+    }
+
+    /// Decodes rows, as [`ColumnDecoder::decode`].
+    ///
+    /// # Errors
+    /// The decoded rows do not fit into one array.
+    pub fn decode_rows(&mut self, rows: &dyn EncodedRows) -> Result<DecodedColumn, ArrowError> {
+        let count = rows.count();
         let mut errors = Vec::new();
         let mut groups: Vec<(Option<SchemaId>, Group<'_>)> = Vec::new();
         let mut current = 0;
-        for row in 0..column.len() {
-            match self.split(column, headers, row) {
+        for row in 0..count {
+            match self.split(rows, row) {
                 None => {}
                 Some(Err(error)) => {
                     errors.push(RowError { row, schema_id: None, reason: error.to_string() });
@@ -231,7 +242,7 @@ impl ColumnDecoder {
         }
         // The first source has the row for those that are null.
         let mut sources: Vec<ArrayRef> = vec![new_null_array(self.data_type(), 1)];
-        let mut places: Vec<(usize, usize)> = vec![(0, 0); column.len()];
+        let mut places: Vec<(usize, usize)> = vec![(0, 0); count];
         for (schema_id, group) in groups {
             let fail = |reason: &str| {
                 let rows = group.rows.iter();
@@ -256,7 +267,7 @@ impl ColumnDecoder {
                 }
             }
             for (first, array) in decoded.arrays {
-                if array.len() == column.len() {
+                if array.len() == count {
                     return Ok(DecodedColumn { array, errors });
                 }
                 for (at, row) in group.rows.iter().skip(first).take(array.len()).enumerate() {
@@ -271,18 +282,4 @@ impl ColumnDecoder {
         let sources: Vec<&dyn Array> = sources.iter().map(AsRef::as_ref).collect();
         Ok(DecodedColumn { array: interleave(&sources, &places)?, errors })
     }
-}
-
-/// The last value of a header of a row.
-fn header_value<'a>(headers: &'a ListArray, row: usize, name: &str) -> Option<&'a [u8]> {
-    if headers.is_null(row) {
-        return None;
-    }
-    let entries = headers.values().as_struct_opt()?;
-    let keys = entries.column(0).as_string_opt::<i32>()?;
-    let values = entries.column(1).as_binary_opt::<i32>()?;
-    let start = usize::try_from(*headers.value_offsets().get(row)?).ok()?;
-    let end = usize::try_from(*headers.value_offsets().get(row + 1)?).ok()?;
-    let found = (start..end).rev().find(|at| keys.is_valid(*at) && keys.value(*at) == name)?;
-    values.is_valid(found).then(|| values.value(found))
 }

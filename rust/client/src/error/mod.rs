@@ -94,7 +94,7 @@ impl Error {
 
     /// Adds the offset of the record.
     #[must_use]
-    pub(crate) fn offset(self, offset: i64) -> Self {
+    pub fn offset(self, offset: i64) -> Self {
         self.with(|inner| inner.context.offset = Some(offset))
     }
 

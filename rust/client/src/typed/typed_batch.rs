@@ -11,7 +11,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
-use ottla_schema::RowError;
+use ottla_schema::{ArrowRows, RowError};
 
 use super::typed_column::{DecodeMode, TypedColumn};
 use crate::error::{Error, Kind, Result};
@@ -76,7 +76,7 @@ impl TypedColumns {
         self.key.is_none() && self.value.is_none()
     }
 
-    fn each(&self) -> impl Iterator<Item = &Arc<TypedColumn>> {
+    pub(super) fn each(&self) -> impl Iterator<Item = &Arc<TypedColumn>> {
         self.key.iter().chain(&self.value)
     }
 
@@ -88,7 +88,8 @@ impl TypedColumns {
             for span in &batch.spans {
                 typed.resolve(&span.topic).await?;
             }
-            typed.load(bytes(&columns, &batch.batch, typed)?, headers).await?;
+            let column = bytes(&columns, &batch.batch, typed)?;
+            typed.load(&ArrowRows { column, headers }).await?;
         }
         Ok(())
     }
@@ -143,7 +144,8 @@ impl TypedColumns {
         let mut fatal: Option<(&TypedColumn, RowError)> = None;
         for typed in self.each() {
             let at = requested.iter().position(|column| column.name() == typed.name());
-            let decoded = typed.decode(bytes(&columns, &source.batch, typed)?, headers)?;
+            let column = bytes(&columns, &source.batch, typed)?;
+            let decoded = typed.decode(&ArrowRows { column, headers })?;
             if let Some(array) = at.and_then(|at| arrays.get_mut(at)) {
                 *array = decoded.array;
             }

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{BinaryArray, ListArray};
 use arrow_schema::DataType;
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, Header, RegisteredSchema, SchemaError, SchemaId, WireFormat,
+    ColumnDecoder, DecodedColumn, EncodedRows, Header, RegisteredSchema, SchemaError, SchemaId, WireFormat,
 };
 use parking_lot::Mutex;
 
@@ -173,18 +172,26 @@ impl TypedColumn {
         }
     }
 
-    /// Looks up the schemas of the writers of a column. Cancel-safe: a repeated call continues.
+    /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.
     ///
     /// # Errors
     /// Those of the lookup.
-    pub async fn load(&self, column: &BinaryArray, headers: Option<&ListArray>) -> Result<()> {
-        let missing = {
-            let mut reader = self.reader.lock();
-            let Some(Reader { decoder, .. }) = reader.as_mut() else { return Ok(()) };
-            decoder.forget_failures();
-            decoder.missing(column, headers)
-        };
-        for id in missing {
+    pub async fn load(&self, rows: &(dyn EncodedRows + Sync)) -> Result<()> {
+        let missing = self.missing(rows);
+        self.look_up(missing).await
+    }
+
+    /// The schemas that rows need and that were not looked up, or not found when they were.
+    pub(crate) fn missing(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
+        let mut reader = self.reader.lock();
+        let Some(Reader { decoder, .. }) = reader.as_mut() else { return Vec::new() };
+        decoder.forget_failures();
+        decoder.missing_of(rows)
+    }
+
+    /// Looks up the schemas of writers.
+    pub(crate) async fn look_up(&self, ids: Vec<SchemaId>) -> Result<()> {
+        for id in ids {
             let Some(lookup) = &self.lookup else { return Ok(()) };
             let schema = lookup.schema(id).await?;
             let mut reader = self.reader.lock();
@@ -197,17 +204,17 @@ impl TypedColumn {
         Ok(())
     }
 
-    /// Decodes a column whose schemas were loaded.
+    /// Decodes rows whose schemas were loaded.
     ///
     /// # Errors
     /// [`Kind::State`] before the reader's schema was resolved; [`Kind::Schema`] if the rows do not fit into
     /// one array.
-    pub fn decode(&self, column: &BinaryArray, headers: Option<&ListArray>) -> Result<DecodedColumn> {
+    pub fn decode(&self, rows: &dyn EncodedRows) -> Result<DecodedColumn> {
         let mut reader = self.reader.lock();
         let Some(Reader { decoder, .. }) = reader.as_mut() else {
             return Err(Error::new(Kind::State, "the schema of a typed column was not looked up yet"));
         };
-        let decoded = decoder.decode(column, headers);
+        let decoded = decoder.decode_rows(rows);
         decoded.map_err(|error| Error::new(Kind::Schema, format!("the {} column: {error}", self.name())))
     }
 }

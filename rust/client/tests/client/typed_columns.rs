@@ -249,3 +249,27 @@ async fn a_scan_has_typed_columns_and_keeps_a_batch_whose_schema_is_not_known() 
         assert_eq!((error.kind(), error.context().offset), (Kind::Serialization, Some(2)));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn records_have_typed_values_and_one_that_cannot_be_decoded_is_an_error_of_its_own() {
+    let (cluster, registry) = (cluster(1).await, registry());
+    append(&cluster, &[number(1, 1), number(2, 2), b"x".to_vec(), number(9, 0), number(1, 5)]);
+    let typed = TypedColumns { key: None, value: Some(column(&registry, DecodeMode::FailFast)) };
+    let consumer = consumer(&cluster, &[0], &[]).await.with_typed_records(typed);
+    registry.failures.lock().push(Error::new(Kind::Connection, "the registry is down"));
+    let error = within_deadline(consumer.poll(ms(1_000), 2)).await.unwrap_err();
+    assert_eq!((error.kind(), position(&consumer).await), (Kind::Connection, 0));
+    let mut decoded = Vec::new();
+    // Also across the parts of a batch.
+    for max_records in [1, 2, 3] {
+        for set in within_deadline(consumer.poll(ms(1_000), max_records)).await.unwrap() {
+            let values = set.typed.as_ref().and_then(|typed| typed.value.clone()).unwrap();
+            for entry in &set.entries {
+                let value = values.array(entry.row).map_err(|error| error.kind());
+                decoded.push(value.map(|array| array.as_primitive::<Int64Type>().value(entry.row)));
+            }
+        }
+    }
+    let bad = Err(Kind::Serialization);
+    assert_eq!(decoded, [Ok(1), Ok(2), bad, bad, Ok(5)]);
+}

@@ -84,6 +84,15 @@ impl ColumnFormat {
         Ok(format)
     }
 
+    /// Returns the decoder of keys or of values of records that are taken one by one.
+    pub(crate) fn record_column(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedColumn>> {
+        if self.options.mode == DecodeMode::Permissive {
+            let message = "a deserializer with mode=\"permissive\" could not say which records it could not decode: use poll_arrow, or mode=\"failfast\"";
+            return Err(errors::config(py, message));
+        }
+        self.column(py, header)
+    }
+
     /// Returns the decoder of keys or of values.
     pub(crate) fn column(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedColumn>> {
         let registry = self.registry.as_ref().map(|registry| lookup(registry.bind(py))).transpose()?;
