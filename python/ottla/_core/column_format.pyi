@@ -16,8 +16,8 @@ class Avro(ColumnFormat):
     """Keys or values in Avro.
 
     Each record is read with the schema that it was written with, and converted to the reader's
-    schema by Avro's rules of schema resolution. Records become structs, enums strings, and unions of
-    several types structs with a field for each type, ``member0``, ``member1`` …, as in Spark.
+    schema by Avro's rules of schema resolution. Records become structs, enums strings, and unions
+    of several types structs with a field for each, ``member0``, ``member1`` …, as in Spark.
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
