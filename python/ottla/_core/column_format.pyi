@@ -1,5 +1,6 @@
 """Formats of keys and values with a schema."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -10,6 +11,27 @@ _Mode: TypeAlias = Literal["failfast", "permissive"]
 @disjoint_base
 class ColumnFormat:
     """How keys or values with a schema are decoded. Create one of its classes."""
+
+    def deserialize(
+        self, topic: str, data: bytes, headers: Sequence[tuple[str, bytes | None]] = ...
+    ) -> Any:
+        """Decode one value, to plain Python objects: structs and maps are dicts.
+
+        To decode many, pass the format to a consumer or a scan, which decode them together.
+
+        Args:
+            topic: the topic, whose subject has the reader's schema by default.
+            data: the bytes of the value.
+            headers: the record's headers, in which the id of the schema may be.
+
+        Returns:
+            The value.
+
+        Raises:
+            SchemaError: there is no schema to read with, or it cannot be used.
+            SerializationError: the value cannot be decoded.
+            KafkaError: the errors of the schema registry.
+        """
 
 @final
 class Avro(ColumnFormat):

@@ -7,12 +7,14 @@ use std::sync::{Arc, OnceLock};
 
 use ottla_arrow::Column;
 use ottla_client::typed::{DecodeMode, ReaderSchemaSource, TypedColumn, TypedColumnOptions, TypedColumns};
-use ottla_schema::{Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+use ottla_client::{Error, Kind};
+use ottla_schema::{EncodedRows, Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use super::registry_arg::lookup;
-use crate::convert::errors;
+use crate::convert::{arrow_value, errors};
+use crate::runtime::wait_for;
 
 /// How keys or values with a schema are decoded. Create one of its classes.
 #[pyclass(frozen, subclass, module = "ottla.schema")]
@@ -104,6 +106,69 @@ impl ColumnFormat {
         let options = TypedColumnOptions { header, ..self.options.clone() };
         let created = TypedColumn::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(column.get_or_init(|| Arc::new(created))))
+    }
+}
+
+/// A value with its headers.
+struct OneRow {
+    bytes: Vec<u8>,
+    headers: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl EncodedRows for OneRow {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn bytes(&self, _row: usize) -> Option<&[u8]> {
+        Some(&self.bytes)
+    }
+
+    fn header(&self, _row: usize, name: &str) -> Option<&[u8]> {
+        self.headers.iter().rev().find(|(key, _)| key == name)?.1.as_deref()
+    }
+}
+
+#[pymethods]
+impl ColumnFormat {
+    /// Decode one value, to plain Python objects: structs and maps are dicts.
+    ///
+    /// To decode many, pass the format to a consumer or a scan, which decode them together.
+    ///
+    /// Args:
+    ///     topic: the topic, whose subject has the reader's schema by default.
+    ///     data: the bytes of the value.
+    ///     headers: the record's headers, in which the id of the schema may be.
+    ///
+    /// Returns:
+    ///     The value.
+    ///
+    /// Raises:
+    ///     SchemaError: there is no schema to read with, or it cannot be used.
+    ///     SerializationError: the value cannot be decoded.
+    ///     KafkaError: the errors of the schema registry.
+    #[pyo3(signature = (topic, data, headers=Vec::new()))]
+    fn deserialize<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        data: Vec<u8>,
+        headers: Vec<(String, Option<Vec<u8>>)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (column, row, topic) =
+            (self.column(py, Header::Value)?, OneRow { bytes: data, headers }, Arc::from(topic));
+        let decoded = wait_for(py, async {
+            column.resolve(&topic).await?;
+            column.load(&row).await?;
+            column.decode(&row)
+        })?;
+        match decoded.errors.first() {
+            Some(error) => {
+                let message = format!("the value cannot be decoded: {error}");
+                Err(errors::raise(py, &Error::new(Kind::Serialization, message).topic(&topic)))
+            }
+            None => arrow_value::value(py, &decoded.array, 0),
+        }
     }
 }
 
