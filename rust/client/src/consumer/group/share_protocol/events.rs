@@ -31,6 +31,7 @@ impl MembershipManager for ShareMember {
     }
 
     fn unsubscribe(&mut self, now: Instant) {
+        self.rejoin_after_leave = false;
         if matches!(self.state, MemberState::Unsubscribed | MemberState::Leaving { .. }) {
             return;
         }
@@ -45,7 +46,6 @@ impl MembershipManager for ShareMember {
 
     fn leave(&mut self, now: Instant) {
         self.unsubscribe(now);
-        self.rejoin_after_leave = false;
         self.core.events = Default::default();
     }
 
