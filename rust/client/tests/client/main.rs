@@ -35,6 +35,8 @@ mod group_consumer;
 mod group_consumer_errors;
 mod group_members;
 mod group_schedules;
+mod group_share;
+mod group_share_errors;
 mod idempotence;
 mod idempotence_doubt;
 mod large_batches;
