@@ -73,6 +73,7 @@ mod security_sasl;
 mod security_scram;
 mod security_tls;
 mod share_consumer;
+mod share_faults;
 mod sticky;
 mod stubborn_brokers;
 mod support;

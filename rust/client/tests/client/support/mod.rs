@@ -11,6 +11,7 @@ pub(crate) mod numbered;
 pub(crate) mod panics;
 pub(crate) mod reader;
 mod scripted;
+pub(crate) mod share;
 pub(crate) mod share_heartbeats;
 pub(crate) mod tls;
 pub(crate) mod transactions;

@@ -114,7 +114,8 @@ impl ShareMember {
         }
         let before = self.reported.take().unwrap_or_default();
         tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, epoch = self.epoch, all = known.len(), "assigned");
-        self.core.events.withdraw_pending();
+        // An error that waits is not outdated.
+        self.core.events.withdraw_assignments();
         let added = self.topic_names.by_name(known.difference(&before));
         self.core.events.push(RebalanceEvent::Assign { added, all: self.topic_names.by_name(&known) });
         self.topic_names.retain(target);
