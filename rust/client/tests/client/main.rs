@@ -37,6 +37,7 @@ mod group_members;
 mod group_schedules;
 mod group_share;
 mod group_share_errors;
+mod group_share_leaving;
 mod idempotence;
 mod idempotence_doubt;
 mod large_batches;
