@@ -74,6 +74,7 @@ mod security_sasl;
 mod security_scram;
 mod security_tls;
 mod share_consumer;
+mod share_error_table;
 mod share_faults;
 mod sticky;
 mod stubborn_brokers;
