@@ -76,6 +76,7 @@ mod security_tls;
 mod share_consumer;
 mod share_error_table;
 mod share_faults;
+mod share_schedules;
 mod sticky;
 mod stubborn_brokers;
 mod support;
