@@ -166,7 +166,8 @@ impl Model {
         let committed = within_deadline(self.members[at].consumer.commit(CALL_TIMEOUT)).await.expect("open");
         self.note_hits();
         for error in committed.into_values().flatten() {
-            assert_ne!(error.kind(), Kind::Timeout, "{error}");
+            // A broker may report a timeout of its own.
+            assert!(error.code().is_some() || error.kind() != Kind::Timeout, "{error}");
         }
         self.take_results(at);
     }
