@@ -28,8 +28,8 @@ _DELEGATION_TOKEN_NOT_FOUND, _DELEGATION_TOKEN_EXPIRED = 62, 66
 class DelegationToken:
     """A delegation token: with it, a client logs in as its owner.
 
-    A client logs in by SCRAM with ``token_id`` as the user name, ``password`` as the password, and
-    ``tokenauth=true`` in ``sasl.jaas.config``.
+    A client logs in by SCRAM with ``sasl.scram.tokenauth=true``: ``token_id`` is the
+    ``sasl.username``, and ``password`` is the ``sasl.password``.
 
     Attributes:
         token_id: its id.
