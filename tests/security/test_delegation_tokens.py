@@ -176,6 +176,22 @@ def test_clients_log_in_until_the_token_expires(
         assert secret not in repr(error) + str(error) + caplog.text
 
 
+def test_an_expired_token_can_be_deleted_only(admin: ottla.Admin) -> None:
+    """Regression: the plan of a deletion was an error, and the deletion was not."""
+    token = admin.create_delegation_token(max_lifetime=timedelta(milliseconds=1))
+    wait_until(lambda: described(admin, token) == [token], lambda: "the token is described")
+    hour = timedelta(hours=1)
+    for dry_run in (True, False):
+        with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_EXPIRED"):
+            admin.renew_delegation_token(token.hmac, dry_run=dry_run)
+        with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_EXPIRED"):
+            admin.expire_delegation_token(token.hmac, period=hour, dry_run=dry_run)
+    [change] = admin.expire_delegation_token(token.hmac, dry_run=True)
+    assert change.after == "at once"
+    admin.expire_delegation_token(token.hmac)
+    wait_until(lambda: described(admin, token) == [], lambda: "the token is gone")
+
+
 def test_a_token_of_another(admin: ottla.Admin) -> None:
     token = admin.create_delegation_token(owner="User:dave", renewers=[ME])
     assert (token.owner, token.requester) == ("User:dave", ME)
