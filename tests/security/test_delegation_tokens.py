@@ -140,7 +140,9 @@ def test_a_token_lives(
             assert secret not in text
 
 
-@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+@pytest.mark.parametrize(
+    "mechanism", ["SCRAM-SHA-256", pytest.param("SCRAM-SHA-512", marks=pytest.mark.deep)]
+)
 def test_clients_log_in_until_the_token_expires(
     broker: SecuredKafka, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
