@@ -5,7 +5,7 @@ Invariant: each names what exists already, so that only the dry run itself could
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
@@ -43,6 +43,7 @@ class Scene:
         prepared: a transaction in the topic that is open.
         hanging: a topic with a transaction from offset 0 that no coordinator knows.
         token: a delegation token.
+        known: the names of what is there.
     """
 
     world: World
@@ -52,6 +53,7 @@ class Scene:
     prepared: ottla.PreparedTransaction
     hanging: str
     token: DelegationToken
+    known: set[str] = field(default_factory=set)
 
     @property
     def admin(self) -> ottla.Admin:
@@ -64,34 +66,52 @@ class Scene:
         return self.world.kafka.leader_of(self.topic) % 3 + 1
 
     def state(self) -> dict[str, object]:
-        """Return all that a dry run could change."""
+        """Return all that a dry run could change: of the scene, and what is new.
+
+        What other tests have left behind may still be vanishing.
+        """
         admin, names = self.admin, [self.topic, self.hanging]
         resources = [ConfigResource("topic", self.topic), ConfigResource("broker", "1")]
+        quota = QuotaEntity(user=self.user)
         state: dict[str, object] = {
-            "topics": sorted(each.name for each in admin.list_topics()),
+            "new": self.present() - self.known,
             "partitions": admin.describe_topics(names),
             "configs": admin.describe_configs(resources),
             "starts": admin.list_offsets({(self.topic, 0): "earliest"}),
             "brokers": admin.describe_cluster().brokers,
             "replicas": [
-                (broker, each.path, sorted((e.topic, e.partition) for e in each.replicas))
+                (broker, each.path, replica.topic, replica.partition)
                 for broker, paths in admin.describe_log_dirs().items()
                 for each in paths
+                for replica in each.replicas
+                if replica.topic in names
             ],
-            "reassignments": admin.list_partition_reassignments(),
+            "reassignments": admin.list_partition_reassignments([(self.topic, 0)]),
             "producers": admin.describe_producers([(name, 0) for name in names]),
             "features": admin.describe_features().finalized_features,
-            "groups": sorted((each.group_id, each.state) for each in admin.list_groups()),
+            "group": admin.describe_groups([self.group]),
             "offsets": admin.list_group_offsets([self.group]),
-            "acls": sorted(admin.describe_acls()),
-            "passwords": admin.describe_user_scram_credentials(),
-            "quotas": admin.describe_client_quotas(),
-            "tokens": self.world.user_admin.describe_delegation_token(),
+            "acls": admin.describe_acls(AclFilter(principal=f"User:{self.user}")),
+            "passwords": admin.describe_user_scram_credentials([self.user]),
+            "quotas": admin.describe_client_quotas(quota),
+            "token": self.token in self.world.user_admin.describe_delegation_token(),
         }
         if self.world.kafka.release != "kafka-2.8":
-            state["voters"] = [each.replica_id for each in admin.describe_metadata_quorum().voters]
-            state["transactions"] = admin.list_transactions()
+            quorum = admin.describe_metadata_quorum()
+            transactional_id = self.prepared.transactional_id
+            state["voters"] = [each.replica_id for each in quorum.voters]
+            state["transaction"] = admin.describe_transactions([transactional_id])
         return state
+
+    def present(self) -> set[str]:
+        """Return the names of all topics, groups, users and tokens."""
+        tokens = self.world.user_admin.describe_delegation_token()
+        return {
+            *(each.name for each in self.admin.list_topics()),
+            *(each.group_id for each in self.admin.list_groups()),
+            *self.admin.describe_user_scram_credentials(),
+            *(each.token_id for each in tokens),
+        }
 
 
 def build_scene(world: World, producer: ottla.Producer, group: str) -> Scene:
@@ -116,7 +136,9 @@ def build_scene(world: World, producer: ottla.Producer, group: str) -> Scene:
     producer.send(topic, b"open", partition=0).result(60)
     prepared = producer.prepare_transaction()
     assert prepared is not None
-    return Scene(world, topic, group, user, prepared, hanging, token)
+    scene = Scene(world, topic, group, user, prepared, hanging, token)
+    scene.known = scene.present()
+    return scene
 
 
 def create_topic(scene: Scene) -> Plan:
