@@ -217,8 +217,10 @@ class KafkaAdmin:
 
         Brokers prevent this by verifying transactions (KIP-890), which is off meanwhile.
         """
-        leader = self._client.list_topics(topic).topics[topic].partitions[partition].leader
-        broker = self._client.list_topics(topic).brokers[leader]
+        self.wait_for_isr(topic, partition, 1)
+        # Of a new topic, this client may remember that it was unknown.
+        leader = self.leader_of(topic, partition)
+        broker = self._client.list_topics().brokers[leader]
         arguments = [str(broker.host), str(broker.port), topic, str(partition), str(producer_id)]
         self._verify_transactions(leader, verify=False)
         try:
