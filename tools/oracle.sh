@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 readonly out=.ottla-build/oracle
 tools/jars.sh oracle
-wanted=$(cat tests/java/*.java tests/java/*.json .ottla-build/jars/oracle.stamp "$0" | cksum)
+wanted=$(cat tests/java/*.java tests/java/avro/* .ottla-build/jars/oracle.stamp "$0" | cksum)
 if [[ -f $out.stamp && $(<"$out.stamp") == "$wanted" ]]; then exit 0; fi
 
 echo "writing reference data with Kafka's and Avro's Java classes"
@@ -19,6 +19,9 @@ run MessageVectors vectors vectors.jsonl
 run ProtocolFacts errors errors.json
 run ProtocolFacts murmur2 murmur2.jsonl
 java -Xmx512m -cp '.ottla-build/jars/oracle/*' tests/java/Assignments.java "$out/assignments.jsonl"
-java -Xmx512m -cp '.ottla-build/jars/oracle/*' tests/java/AvroResolution.java "$out/avro.jsonl" tests/java/avro_cases.json
+classes=$(mktemp -d)
+trap 'rm -rf "$classes"' EXIT
+javac -d "$classes" -cp '.ottla-build/jars/oracle/*' tests/java/avro/*.java
+java -Xmx512m -cp "$classes:.ottla-build/jars/oracle/*" AvroResolution "$out/avro.jsonl" tests/java/avro/cases.json
 printf '%s\n' "$wanted" >"$out.stamp"
 echo "  $(wc -l <"$out/vectors.jsonl") vectors"

@@ -101,7 +101,6 @@ impl ReaderSchema for AvroReader {
             false => parse::parse_writer(schema, &self.aliases)?,
         };
         let step = resolve::resolve(&writer, &self.schema)?;
-        let (data_type, is_nullable) = (self.data_type.clone(), self.is_nullable);
-        Ok(Box::new(AvroPayloadDecoder { step, data_type, is_nullable }))
+        Ok(Box::new(AvroPayloadDecoder::new(step, self.data_type.clone(), self.is_nullable)))
     }
 }

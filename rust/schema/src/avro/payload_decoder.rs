@@ -1,7 +1,8 @@
 //! Decodes the payloads of one writer's schema.
 //!
 //! Invariant: each payload is one value, with no byte missing or left over. After an error the columns are
-//! dropped, because they have a part of the row.
+//! dropped, because they have a part of the row. Columns have room for about as many rows as will be decoded, so
+//! that many malformed rows do not cost much.
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
@@ -12,17 +13,29 @@ use super::input::Input;
 use super::step::Step;
 use crate::payloads::{Payload, PayloadDecoder, PayloadError};
 
+/// The least rows that columns have room for.
+const MIN_ROWS: usize = 64;
+
 /// The decoder of one writer's schema.
 #[derive(Debug)]
 pub(super) struct AvroPayloadDecoder {
-    pub(super) step: Step,
-    pub(super) data_type: DataType,
+    step: Step,
+    data_type: DataType,
     /// Whether the reader's values may be null.
-    pub(super) is_nullable: bool,
+    is_nullable: bool,
+    /// The most rows to make room for.
+    expected_rows: usize,
 }
 
 impl AvroPayloadDecoder {
+    pub(super) fn new(step: Step, data_type: DataType, is_nullable: bool) -> Self {
+        Self { step, data_type, is_nullable, expected_rows: usize::MAX }
+    }
+
     fn decode_one(&self, column: &mut Column, payload: &Payload<'_>) -> Result<(), Fault> {
+        if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
+            return Err(Fault::HeaderRest);
+        }
         let mut input = Input::new(payload.bytes);
         self.step.run(column, &mut input)?;
         if input.is_empty() { Ok(()) } else { Err(Fault::Rest) }
@@ -32,19 +45,18 @@ impl AvroPayloadDecoder {
 impl PayloadDecoder for AvroPayloadDecoder {
     fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
         let whole = |reason: String| PayloadError { row: None, reason };
-        let column = Column::new(&self.data_type, self.is_nullable, payloads.len());
+        let rows = payloads.len().min(self.expected_rows);
+        let column = Column::new(&self.data_type, self.is_nullable, rows);
         let mut column = column.map_err(|error| whole(error.to_string()))?;
         for (row, payload) in payloads.iter().enumerate() {
-            if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
-                let reason = "bytes are left after the schema's id in the header".to_owned();
-                return Err(PayloadError { row: Some(row), reason });
-            }
             self.decode_one(&mut column, payload).map_err(|fault| {
-                // It takes fewer rows, not this one.
+                self.expected_rows = row.saturating_mul(2).max(MIN_ROWS);
+                // Fewer rows may fit.
                 let row = (!matches!(fault, Fault::Full)).then_some(row);
                 PayloadError { row, reason: fault.to_string() }
             })?;
         }
+        self.expected_rows = payloads.len().saturating_mul(2).max(self.expected_rows);
         column.finish(&self.data_type).map_err(|error| whole(error.to_string()))
     }
 }

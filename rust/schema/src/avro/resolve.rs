@@ -16,7 +16,7 @@ use super::skip::Skip;
 use super::step::{Default, FieldStep, RecordStep, Step};
 use crate::error::SchemaError;
 
-/// The most pairs of types that are compared.
+/// The most pairs of types that are compared, and types that are passed over.
 const MAX_PAIRS: usize = 1_000_000;
 
 /// Compiles the steps that read a writer's data with a reader's schema.
@@ -38,7 +38,11 @@ pub(super) struct Resolver {
 impl Resolver {
     /// Counts a comparison of two types.
     pub(super) fn count(&mut self) -> Result<(), SchemaError> {
-        self.pairs += 1;
+        self.count_all(1)
+    }
+
+    fn count_all(&mut self, pairs: usize) -> Result<(), SchemaError> {
+        self.pairs = self.pairs.saturating_add(pairs);
         match self.pairs {
             ..=MAX_PAIRS => Ok(()),
             _ => Err(incompatible("the schemas have too many pairs of types to compare")),
@@ -127,7 +131,11 @@ impl Resolver {
             let read = number.and_then(|number| Some((number, reader.fields.get(number)?)));
             fields.push(match read {
                 Some((number, other)) => FieldStep::Read(number, self.resolve(&field.schema, &other.schema)?),
-                None => FieldStep::Skip(Skip::over(&field.schema)),
+                None => {
+                    let skip = Skip::over(&field.schema);
+                    self.count_all(skip.size())?;
+                    FieldStep::Skip(skip)
+                }
             });
         }
         let mut defaults = Vec::new();

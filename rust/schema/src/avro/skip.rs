@@ -40,6 +40,15 @@ impl Skip {
         }
     }
 
+    /// The number of steps.
+    pub(super) fn size(&self) -> usize {
+        1 + match self {
+            Self::Array(inner) | Self::Map(inner) => inner.size(),
+            Self::Union(parts) | Self::Record(parts) => parts.iter().map(Self::size).sum(),
+            Self::Bytes(_) | Self::Int | Self::Long | Self::Lengthed => 0,
+        }
+    }
+
     pub(super) fn run(&self, input: &mut Input<'_>) -> Result<(), Fault> {
         match self {
             Self::Bytes(count) => input.take(*count).map(|_| ()),

@@ -1,4 +1,4 @@
-//! The notation of `tests/java/AvroResolution.java` for the values of Arrow's arrays.
+//! The notation of `tests/java/avro` for the values of Arrow's arrays.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;

@@ -1,4 +1,4 @@
-//! Proves: data of other writers' schemas become what Avro's own Java library reads (`tests/java/AvroResolution.java`),
+//! Proves: data of other writers' schemas become what Avro's own Java library reads (`tests/java/avro`),
 //! and what it refuses is refused, apart from the limits below.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,8 @@ const LIMITS: [(&str, &str); 15] = [
     ("values of time-millis are", "they would be wrong by a factor of 1000"),
 ];
 
-fn read() -> String {
+/// The lines that Java wrote.
+pub(crate) fn read() -> String {
     let Ok(dir) = std::env::var("OTTLA_ORACLE_DIR") else {
         panic!("OTTLA_ORACLE_DIR is not set: run `make test`, which runs Avro's Java classes");
     };
@@ -42,7 +43,8 @@ fn read() -> String {
         .unwrap_or_else(|e| panic!("{}: {e}: run `make test`, which makes Java write it", path.display()))
 }
 
-fn unhex(text: &str) -> Vec<u8> {
+/// Decodes hexadecimal digits.
+pub(crate) fn unhex(text: &str) -> Vec<u8> {
     let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
     pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
