@@ -24,6 +24,10 @@ impl Aliases {
         fields.insert(alias.to_owned(), Arc::clone(name));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.fields.is_empty()
+    }
+
     /// The reader's name of a writer's type.
     pub(super) fn type_name(&self, name: &str) -> Arc<str> {
         self.types.get(name).map_or_else(|| name.into(), Arc::clone)

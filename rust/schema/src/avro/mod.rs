@@ -57,7 +57,6 @@ use crate::registered_schema::RegisteredSchema;
 /// A compiled reader's schema.
 #[derive(Debug, Clone)]
 pub(crate) struct AvroReader {
-    registered: RegisteredSchema,
     schema: Schema,
     aliases: Aliases,
     data_type: DataType,
@@ -81,10 +80,9 @@ fn incompatible(reason: impl Into<String>) -> SchemaError {
 impl AvroReader {
     /// Compiles a reader's schema.
     pub(crate) fn compile(schema: &RegisteredSchema) -> Result<Self, SchemaError> {
-        let registered = schema.clone();
         let (schema, aliases) = parse::parse_reader(schema)?;
         let (data_type, is_nullable) = column_type::column_type(&schema)?;
-        Ok(Self { registered, schema, aliases, data_type, is_nullable })
+        Ok(Self { schema, aliases, data_type, is_nullable })
     }
 }
 
@@ -94,12 +92,11 @@ impl ReaderSchema for AvroReader {
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
+        let mut writer = parse::parse_writer(schema, &Aliases::default())?;
         // In the same schema an alias may be the name of another field.
-        let is_same = *schema == self.registered;
-        let writer = match is_same {
-            true => parse::parse_writer(schema, &Aliases::default())?,
-            false => parse::parse_writer(schema, &self.aliases)?,
-        };
+        if !self.aliases.is_empty() && !writer.is_same(&self.schema) {
+            writer = parse::parse_writer(schema, &self.aliases)?;
+        }
         let step = resolve::resolve(&writer, &self.schema)?;
         Ok(Box::new(AvroPayloadDecoder::new(step, self.data_type.clone(), self.is_nullable)))
     }

@@ -84,6 +84,30 @@ impl Schema {
         matches!(self.kind, Kind::Null)
     }
 
+    /// Whether two schemas are equal apart from their aliases and defaults.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same = match (&self.kind, &other.kind) {
+            (Kind::Fixed(one), Kind::Fixed(other)) => one.name == other.name && one.size == other.size,
+            (Kind::Enum(one), Kind::Enum(other)) => one.name == other.name && one.symbols == other.symbols,
+            (Kind::Array(one), Kind::Array(other)) | (Kind::Map(one), Kind::Map(other)) => one.is_same(other),
+            (Kind::Union(one), Kind::Union(other)) => {
+                one.len() == other.len()
+                    && one.iter().zip(other.iter()).all(|(one, other)| one.is_same(other))
+            }
+            (Kind::Record(one), Kind::Record(other)) => {
+                let fields = one.fields.iter().zip(&other.fields);
+                let is_same = |(one, other): (&Field, &Field)| {
+                    one.name == other.name && one.schema.is_same(&other.schema)
+                };
+                one.name == other.name
+                    && one.fields.len() == other.fields.len()
+                    && fields.into_iter().all(is_same)
+            }
+            (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        };
+        same && self.logical == other.logical
+    }
+
     /// The name of the type in messages.
     pub(super) fn name(&self) -> &str {
         match &self.kind {
