@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::names::full_name;
-use super::parse::parse_json;
+use super::schema::primitive;
 use super::shape::MAX_DEPTH;
-use super::unsupported;
+use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
 
@@ -20,6 +20,16 @@ type ByName = HashMap<String, (Value, String)>;
 pub(super) struct Definitions {
     referenced: ByName,
     own: ByName,
+}
+
+/// The JSON of a schema's text.
+pub(super) fn parse_json(text: &str) -> Result<Value, SchemaError> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        // Registries hold primitive schemas also without quotes.
+        Err(_) if primitive(text.trim()).is_some() => Ok(Value::String(text.trim().to_owned())),
+        Err(error) => Err(invalid(format!("it is not JSON: {error}"))),
+    }
 }
 
 pub(super) fn is_named_type(ty: &Value) -> bool {

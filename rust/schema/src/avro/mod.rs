@@ -3,8 +3,8 @@
 //! - `parse` makes a tree of `schema` types from the text of a schema, with `names` and the `definitions` of
 //!   referenced schemas; `shape` limits its extent, `logical_type` keeps the logical types that have columns.
 //! - `column_type` is the type of the reader's column.
-//! - `resolve`, with `branches` of unions, `default_value` and `aliases`, compiles a writer's and the reader's
-//!   schema to a tree of steps (`step`, `skip`).
+//! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
+//!   (`step`, `skip`).
 //! - `payload_decoder` runs them (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
 //!
 //! Data are read as Avro's own Java library reads them, and refused where it refuses them. These limits are on
@@ -27,7 +27,6 @@
 //! Invariant: the type of the column depends on the reader's schema alone.
 
 mod aliases;
-mod branches;
 mod column;
 mod column_type;
 mod default_value;

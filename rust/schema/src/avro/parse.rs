@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::aliases::Aliases;
-use super::definitions::{Definitions, is_named_type};
+use super::definitions::{Definitions, is_named_type, parse_json};
 use super::logical_type::LogicalType;
 use super::names::{alias_names, full_name, qualify};
 use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Schema, primitive};
@@ -28,16 +28,6 @@ pub(super) fn parse_reader(schema: &RegisteredSchema) -> Result<(Schema, Aliases
 /// Parses a writer's schema; its types and fields get the reader's names.
 pub(super) fn parse_writer(schema: &RegisteredSchema, reader: &Aliases) -> Result<Schema, SchemaError> {
     Pass::new(Definitions::of(schema)?, Some(reader)).root(schema)
-}
-
-/// The JSON of a schema's text.
-pub(super) fn parse_json(text: &str) -> Result<Value, SchemaError> {
-    match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
-        // Registries hold primitive schemas also without quotes.
-        Err(_) if primitive(text.trim()).is_some() => Ok(Value::String(text.trim().to_owned())),
-        Err(error) => Err(invalid(format!("it is not JSON: {error}"))),
-    }
 }
 
 type Parsed = Result<(Schema, Shape), SchemaError>;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::resolve::Resolver;
-use super::schema::{Kind, Record, Schema};
-use super::step::{FieldStep, Step};
+use super::Resolver;
+use crate::avro::schema::{Kind, Record, Schema};
+use crate::avro::step::{FieldStep, Step};
 use crate::error::SchemaError;
 
 impl Resolver {

@@ -6,14 +6,16 @@
 //! Invariant: the work is bounded. Each pair of records is resolved once, and the number of pairs of types is
 //! limited.
 
+mod branches;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::default_value::encode_field;
-use super::incompatible;
-use super::schema::{Enum, Kind, Record, Schema};
-use super::skip::Skip;
-use super::step::{Default, FieldStep, RecordStep, Step};
+use crate::avro::default_value::encode_field;
+use crate::avro::incompatible;
+use crate::avro::schema::{Enum, Kind, Record, Schema};
+use crate::avro::skip::Skip;
+use crate::avro::step::{Default, FieldStep, RecordStep, Step};
 use crate::error::SchemaError;
 
 /// The most pairs of types that are compared, and types that are passed over.
