@@ -21,7 +21,9 @@ run ProtocolFacts murmur2 murmur2.jsonl
 java -Xmx512m -cp '.ottla-build/jars/oracle/*' tests/java/Assignments.java "$out/assignments.jsonl"
 classes=$(mktemp -d)
 trap 'rm -rf "$classes"' EXIT
-javac -d "$classes" -cp '.ottla-build/jars/oracle/*' tests/java/avro/*.java
+# The module that tools/prerequisites.sh looks for; javac may not be on the path.
+jars=$(printf '%s:' .ottla-build/jars/oracle/*.jar)
+java -m jdk.compiler/com.sun.tools.javac.Main -d "$classes" -cp "$jars" tests/java/avro/*.java
 java -Xmx512m -cp "$classes:.ottla-build/jars/oracle/*" AvroResolution "$out/avro.jsonl" tests/java/avro/cases.json
 printf '%s\n' "$wanted" >"$out.stamp"
 echo "  $(wc -l <"$out/vectors.jsonl") vectors"

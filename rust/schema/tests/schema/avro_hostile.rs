@@ -5,6 +5,17 @@ use std::time::{Duration, Instant};
 use crate::avro_java;
 use crate::support::*;
 
+/// Random numbers below a bound.
+fn random(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % below
+    }
+}
+
 /// Far more than any of these needs, far less than their counts would take.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -139,13 +150,7 @@ fn many_malformed_rows_cost_little() {
 #[test]
 fn mutated_payloads_of_evolved_schemas_never_panic_or_hang() {
     let began = Instant::now();
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    let mut next = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state >> 33).unwrap() % below
-    };
+    let mut next = random(0x2545_f491_4f6c_dd1d);
     let mut errors = 0;
     for line in avro_java::read().lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -165,5 +170,42 @@ fn mutated_payloads_of_evolved_schemas_never_panic_or_hang() {
         errors += decode(&mut decoder, &rows).errors.len();
     }
     assert!(errors > 2_000, "{errors}");
+    assert!(began.elapsed() < 4 * SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn schemas_with_words_in_the_wrong_places_never_panic_or_hang() {
+    let began = Instant::now();
+    let mut next = random(0x853c_49e6_748f_ea9b);
+    let (mut readers, mut errors) = (0, 0);
+    for line in avro_java::read().lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let mut mutate = |schema: &serde_json::Value| {
+            let text = schema.to_string();
+            let mut words: Vec<&str> = text.split('"').collect();
+            for _ in 0..1 + next(2) {
+                // The words between quotes are those with odd numbers.
+                let odd = words.len() / 2;
+                if odd > 0 {
+                    let (to, from) = (2 * next(odd) + 1, 2 * next(odd) + 1);
+                    words[to] = words[from];
+                }
+            }
+            words.join("\"")
+        };
+        let (reader, writer) = (mutate(&line["reader"]), mutate(&line["writer"]));
+        for (reader, writer) in
+            [(&line["reader"].to_string(), &writer), (&reader, &line["writer"].to_string())]
+        {
+            let Ok(mut decoder) = try_decoder(reader) else { continue };
+            readers += 1;
+            decoder.add(ottla_schema::SchemaId::Id(1), &avro(writer));
+            let payloads = line["payloads"].as_array().unwrap().iter();
+            let payloads = payloads.map(|hex| avro_java::unhex(hex.as_str().unwrap()));
+            let rows: Vec<_> = payloads.map(|payload| Some(with_id(1, &[&payload]))).collect();
+            errors += decode(&mut decoder, &rows).errors.len();
+        }
+    }
+    assert!(readers > 2_000 && errors > 2_000, "{readers} {errors}");
     assert!(began.elapsed() < 4 * SOON, "{:?}", began.elapsed());
 }
