@@ -73,6 +73,15 @@ impl Step {
         }
     }
 
+    /// The step of a field: a mismatch names it.
+    pub(super) fn in_field(self, record: &str, field: &str) -> Self {
+        match self {
+            Self::Mismatch(reason) => Self::Mismatch(format!("{record}.{field}: {reason}").into()),
+            Self::Unreadable(reason) => Self::Unreadable(format!("{record}.{field}: {reason}").into()),
+            other => other,
+        }
+    }
+
     /// The fault of a step that always fails.
     pub(super) fn fault(reason: &Arc<str>) -> Fault {
         Fault::Mismatch(Arc::clone(reason))

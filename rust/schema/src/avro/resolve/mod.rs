@@ -132,7 +132,10 @@ impl Resolver {
             let number = reader.by_name.get(&field.name).copied();
             let read = number.and_then(|number| Some((number, reader.fields.get(number)?)));
             fields.push(match read {
-                Some((number, other)) => FieldStep::Read(number, self.resolve(&field.schema, &other.schema)?),
+                Some((number, other)) => {
+                    let step = self.resolve(&field.schema, &other.schema)?;
+                    FieldStep::Read(number, step.in_field(&reader.name.0, &field.name))
+                }
                 None => {
                     let skip = Skip::over(&field.schema);
                     self.count_all(skip.size())?;
