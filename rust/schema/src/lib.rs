@@ -9,8 +9,10 @@ mod avro;
 mod column_decoder;
 mod error;
 mod payloads;
+mod protobuf;
 mod registered_schema;
 mod schema_id;
+mod shape;
 mod wire_format;
 
 pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};

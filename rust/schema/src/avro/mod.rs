@@ -1,7 +1,7 @@
 //! Avro: payloads of many writers' schemas, decoded to Arrow with one reader's schema.
 //!
-//! - `normalise` makes a schema self-contained, with full names, and refuses what has no columns; `shape` limits
-//!   its extent, `logical_type` keeps the logical types that have columns.
+//! - `normalise` makes a schema self-contained, with full names, and refuses what has no columns;
+//!   `logical_type` keeps the logical types that have columns.
 //! - `payload_decoder` decodes the payloads of one writer, by the crate arrow-avro.
 //! - `column_types` turns its columns into those that Spark, pandas and polars can hold.
 //!
@@ -11,7 +11,6 @@ mod column_types;
 mod logical_type;
 mod normalise;
 mod payload_decoder;
-mod shape;
 
 use std::sync::Arc;
 

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::logical_type::with_logical_type;
-use super::shape::{MAX_DEPTH, Shape};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
+use crate::shape::{MAX_DEPTH, Shape, check_level};
 
 /// What a schema is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) fn normalise(schema: &RegisteredSchema, role: Role) -> Result<String,
     pass.collect_references(schema, 0)?;
     let root = parse(&schema.text)?;
     let (value, shape) = pass.schema(&root, "", 1)?;
-    shape.check()?;
+    shape.check().map_err(unsupported)?;
     let field = json!({"name": "value", "type": value});
     Ok(json!({"type": "record", "name": "ottla.Column", "fields": [field]}).to_string())
 }
@@ -46,6 +46,10 @@ fn parse(text: &str) -> Result<Value, SchemaError> {
 
 fn is_primitive(name: &str) -> bool {
     matches!(name, "null" | "boolean" | "int" | "long" | "float" | "double" | "bytes" | "string")
+}
+
+fn primitive_shape(name: &str) -> Shape {
+    Shape::fixed(u64::from(name != "null"))
 }
 
 struct Pass {
@@ -106,11 +110,9 @@ impl Pass {
         namespace: &str,
         level: usize,
     ) -> Result<(Value, Shape), SchemaError> {
-        if level > MAX_DEPTH {
-            return Err(unsupported(format!("it is nested more than {MAX_DEPTH} levels deep")));
-        }
+        check_level(level).map_err(unsupported)?;
         match schema {
-            Value::String(name) if is_primitive(name) => Ok((schema.clone(), Shape::primitive(name))),
+            Value::String(name) if is_primitive(name) => Ok((schema.clone(), primitive_shape(name))),
             Value::String(name) => self.reference(name, namespace, level),
             Value::Array(branches) => self.union(branches, namespace, level),
             Value::Object(object) => self.object(object, namespace, level),
@@ -161,7 +163,7 @@ impl Pass {
             normalised.push(branch);
             shapes.push(shape);
         }
-        Ok((Value::Array(normalised), Shape::of(&shapes, false)?))
+        Ok((Value::Array(normalised), Shape::of(&shapes, false).map_err(unsupported)?))
     }
 
     fn object(
@@ -180,17 +182,17 @@ impl Pass {
                 if shape.may_be_empty {
                     return Err(unsupported("the items of an array take no bytes"));
                 }
-                let shape = Shape::of(&[shape], false)?;
+                let shape = Shape::of(&[shape], false).map_err(unsupported)?;
                 Ok((json!({"type": "array", "items": items}), shape))
             }
             "map" => {
                 let values = object.get("values").ok_or_else(|| invalid("a map has no \"values\""))?;
                 let (values, shape) = self.schema(values, namespace, level + 1)?;
-                let shape = Shape::of(&[Shape::LEAF, shape], false)?;
+                let shape = Shape::of(&[Shape::LEAF, shape], false).map_err(unsupported)?;
                 Ok((json!({"type": "map", "values": values}), shape))
             }
             primitive if is_primitive(primitive) => {
-                Ok((with_logical_type(primitive, object, None), Shape::primitive(primitive)))
+                Ok((with_logical_type(primitive, object, None), primitive_shape(primitive)))
             }
             name => self.reference(name, namespace, level),
         }
@@ -278,7 +280,7 @@ impl Pass {
             shapes.push(shape);
         }
         let may_be_empty = shapes.iter().all(|shape| shape.may_be_empty);
-        Ok((normalised, Shape::of(&shapes, may_be_empty)?))
+        Ok((normalised, Shape::of(&shapes, may_be_empty).map_err(unsupported)?))
     }
 
     fn add_aliases(

@@ -13,7 +13,9 @@ use arrow_schema::{ArrowError, DataType, Field};
 use super::column_types::{column_type, to_column_type};
 use super::{incompatible, unsupported};
 use crate::error::SchemaError;
-use crate::payloads::{Payload, PayloadDecoder, PayloadError};
+use crate::payloads::{
+    BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
+};
 
 /// The fingerprint of the writer's schema, and the prefix of a message that names it.
 const WRITER: Fingerprint = Fingerprint::Id(0);
@@ -125,7 +127,13 @@ fn decode_one(decoder: &mut Decoder, payload: &Payload<'_>) -> Result<(), String
 }
 
 impl PayloadDecoder for AvroPayloadDecoder {
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError> {
+        Ok(decode_payloads(self, payloads))
+    }
+}
+
+impl BatchDecoder for AvroPayloadDecoder {
+    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
         let whole = |reason| PayloadError { row: None, reason };
         let mut decoder = match self.decoder.take() {
             Some(decoder) => decoder,

@@ -4,4 +4,9 @@
 mod avro;
 mod avro_evolution;
 mod avro_hostile;
+mod protobuf;
+mod protobuf_evolution;
+mod protobuf_hostile;
+mod protobuf_support;
+mod protobuf_well_known;
 mod support;
