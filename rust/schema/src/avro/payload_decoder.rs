@@ -1,7 +1,8 @@
 //! Decodes the payloads of one writer's schema with the crate arrow-avro.
 //!
 //! Invariants: each payload is one value, with no byte missing or left over. After an error the decoder is
-//! replaced, because arrow-avro may have appended a part of the row.
+//! replaced, because arrow-avro may have appended a part of the row. With unions it is replaced after each
+//! batch, because arrow-avro 59.3 keeps counting their offsets.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -35,6 +36,15 @@ fn arrow_type(decoder: &Decoder) -> Result<DataType, SchemaError> {
     let schema = decoder.schema();
     let field = schema.fields().first().ok_or_else(|| unsupported("it has no columns"))?;
     Ok(field.data_type().clone())
+}
+
+fn has_union(arrow: &DataType) -> bool {
+    match arrow {
+        DataType::Union(..) => true,
+        DataType::Struct(fields) => fields.iter().any(|field| has_union(field.data_type())),
+        DataType::List(inner) | DataType::Map(inner, _) => has_union(inner.data_type()),
+        _ => false,
+    }
 }
 
 fn build(writer: &str, reader: Option<&str>) -> Result<Decoder, String> {
@@ -74,7 +84,8 @@ pub(crate) struct AvroPayloadDecoder {
     writer: String,
     reader: Option<String>,
     data_type: DataType,
-    /// `None` after an error.
+    has_union: bool,
+    /// `None` if it cannot be used again.
     decoder: Option<Decoder>,
 }
 
@@ -82,12 +93,14 @@ impl AvroPayloadDecoder {
     pub(super) fn new(writer: &str, reader: &str, data_type: &DataType) -> Result<Self, SchemaError> {
         let reader = (writer != reader).then(|| reader.to_owned());
         let decoder = build(writer, reader.as_deref()).map_err(incompatible)?;
-        let found = column_type(&arrow_type(&decoder)?)?;
+        let arrow = arrow_type(&decoder)?;
+        let found = column_type(&arrow)?;
         if found != *data_type {
             return Err(incompatible(format!("it gives columns of type {found}, not {data_type}")));
         }
         let data_type = data_type.clone();
-        Ok(Self { writer: writer.to_owned(), reader, data_type, decoder: Some(decoder) })
+        let has_union = has_union(&arrow);
+        Ok(Self { writer: writer.to_owned(), reader, data_type, has_union, decoder: Some(decoder) })
     }
 
     fn decode_all(decoder: &mut Decoder, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
@@ -144,7 +157,7 @@ impl BatchDecoder for AvroPayloadDecoder {
             to_column_type(&column, &self.data_type).map_err(|error| whole(error.to_string()))
         }));
         let column = decoded.unwrap_or_else(|_| Err(whole("the Avro library failed on it".into())))?;
-        self.decoder = Some(decoder);
+        self.decoder = Some(decoder).filter(|_| !self.has_union);
         Ok(column)
     }
 }
