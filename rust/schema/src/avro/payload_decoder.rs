@@ -1,9 +1,11 @@
 //! Decodes the payloads of one writer's schema with the crate arrow-avro.
 //!
-//! Invariants: each payload is one value, with no byte missing or left over. After an error the decoder is
-//! replaced, because arrow-avro may have appended a part of the row. With unions it is replaced after each
-//! batch, because arrow-avro 59.3 keeps counting their offsets.
+//! Invariants: each payload is one value, with no byte missing or left over; the prefix that arrow-avro wants
+//! before it is secret, so that no payload can go on with a prefix and eat the next row. After an error the
+//! decoder is replaced, because arrow-avro may have appended a part of the row. With unions it is replaced
+//! after each batch, because arrow-avro 59.3 keeps counting their offsets.
 
+use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::{Array, ArrayRef};
@@ -18,16 +20,28 @@ use crate::payloads::{
     BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
 };
 
-/// The fingerprint of the writer's schema, and the prefix of a message that names it.
-const WRITER: Fingerprint = Fingerprint::Id(0);
-const PREFIX: [u8; 5] = [0; 5];
+/// The number of the writer's schema, as arrow-avro sees it.
+#[derive(Debug, Clone, Copy)]
+struct WriterNumber(u64);
+
+impl WriterNumber {
+    fn random() -> Self {
+        Self(RandomState::new().hash_one(()))
+    }
+
+    /// The bytes before a value of the schema.
+    fn prefix(self) -> [u8; 9] {
+        let [a, b, c, d, e, f, g, h] = self.0.to_be_bytes();
+        [0, a, b, c, d, e, f, g, h]
+    }
+}
 
 /// The most rows of one call.
 const MAX_ROWS: usize = usize::MAX / 2;
 
 /// The type of the column that a normalised reader's schema gives.
 pub(super) fn data_type(reader: &str) -> Result<DataType, SchemaError> {
-    let decoder = build(reader, None).map_err(unsupported)?;
+    let decoder = build(reader, None, WriterNumber::random()).map_err(unsupported)?;
     column_type(&arrow_type(&decoder)?)
 }
 
@@ -47,15 +61,16 @@ fn has_union(arrow: &DataType) -> bool {
     }
 }
 
-fn build(writer: &str, reader: Option<&str>) -> Result<Decoder, String> {
+fn build(writer: &str, reader: Option<&str>, number: WriterNumber) -> Result<Decoder, String> {
     let built = catch_unwind(|| {
-        let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id);
-        store.set(WRITER, AvroSchema::new(writer.to_owned()))?;
+        let fingerprint = Fingerprint::Id64(number.0);
+        let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id64);
+        store.set(fingerprint, AvroSchema::new(writer.to_owned()))?;
         let mut builder = ReaderBuilder::new()
             .with_batch_size(MAX_ROWS)
             .with_tz(arrow_avro::codec::Tz::Utc)
             .with_writer_schema_store(store)
-            .with_active_fingerprint(WRITER);
+            .with_active_fingerprint(fingerprint);
         if let Some(reader) = reader {
             builder = builder.with_reader_schema(AvroSchema::new(reader.to_owned()));
         }
@@ -83,6 +98,7 @@ fn message(error: &ArrowError) -> String {
 pub(crate) struct AvroPayloadDecoder {
     writer: String,
     reader: Option<String>,
+    number: WriterNumber,
     data_type: DataType,
     has_union: bool,
     /// `None` if it cannot be used again.
@@ -92,7 +108,8 @@ pub(crate) struct AvroPayloadDecoder {
 impl AvroPayloadDecoder {
     pub(super) fn new(writer: &str, reader: &str, data_type: &DataType) -> Result<Self, SchemaError> {
         let reader = (writer != reader).then(|| reader.to_owned());
-        let decoder = build(writer, reader.as_deref()).map_err(incompatible)?;
+        let number = WriterNumber::random();
+        let decoder = build(writer, reader.as_deref(), number).map_err(incompatible)?;
         let arrow = arrow_type(&decoder)?;
         let found = column_type(&arrow)?;
         if found != *data_type {
@@ -100,12 +117,17 @@ impl AvroPayloadDecoder {
         }
         let data_type = data_type.clone();
         let has_union = has_union(&arrow);
-        Ok(Self { writer: writer.to_owned(), reader, data_type, has_union, decoder: Some(decoder) })
+        let (writer, decoder) = (writer.to_owned(), Some(decoder));
+        Ok(Self { writer, reader, number, data_type, has_union, decoder })
     }
 
-    fn decode_all(decoder: &mut Decoder, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+    fn decode_all(
+        decoder: &mut Decoder,
+        payloads: &[Payload<'_>],
+        prefix: [u8; 9],
+    ) -> Result<ArrayRef, PayloadError> {
         for (row, payload) in payloads.iter().enumerate() {
-            decode_one(decoder, payload).map_err(|reason| PayloadError { row: Some(row), reason })?;
+            decode_one(decoder, payload, prefix).map_err(|reason| PayloadError { row: Some(row), reason })?;
         }
         let whole = |reason| PayloadError { row: None, reason };
         let batch = decoder.flush().map_err(|error| whole(error.to_string()))?;
@@ -114,12 +136,12 @@ impl AvroPayloadDecoder {
     }
 }
 
-fn decode_one(decoder: &mut Decoder, payload: &Payload<'_>) -> Result<(), String> {
+fn decode_one(decoder: &mut Decoder, payload: &Payload<'_>, prefix: [u8; 9]) -> Result<(), String> {
     if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
         return Err("bytes are left after the schema's id in the header".to_owned());
     }
     let payload = payload.bytes;
-    decoder.decode(&PREFIX).map_err(|error| error.to_string())?;
+    decoder.decode(&prefix).map_err(|error| error.to_string())?;
     let capacity = decoder.capacity();
     // The decoder does not look at an empty slice; a value of no bytes takes none of this one.
     let given = if payload.is_empty() { &[0x7f][..] } else { payload };
@@ -150,10 +172,10 @@ impl BatchDecoder for AvroPayloadDecoder {
         let whole = |reason| PayloadError { row: None, reason };
         let mut decoder = match self.decoder.take() {
             Some(decoder) => decoder,
-            None => build(&self.writer, self.reader.as_deref()).map_err(whole)?,
+            None => build(&self.writer, self.reader.as_deref(), self.number).map_err(whole)?,
         };
         let decoded = catch_unwind(AssertUnwindSafe(|| {
-            let column = Self::decode_all(&mut decoder, payloads)?;
+            let column = Self::decode_all(&mut decoder, payloads, self.number.prefix())?;
             to_column_type(&column, &self.data_type).map_err(|error| whole(error.to_string()))
         }));
         let column = decoded.unwrap_or_else(|_| Err(whole("the Avro library failed on it".into())))?;
