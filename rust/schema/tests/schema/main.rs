@@ -4,6 +4,7 @@
 mod avro;
 mod avro_evolution;
 mod avro_hostile;
+mod fuzz_corpus;
 mod protobuf;
 mod protobuf_differential;
 mod protobuf_evolution;

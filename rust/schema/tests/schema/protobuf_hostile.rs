@@ -86,6 +86,7 @@ fn lengths_and_groups_beyond_the_payload_are_errors() {
     }
     let nested = |count| [open(50, count), varint(50 << 3 | 4).repeat(count)].concat();
     assert!(row(&mut decoder, &[nested(100), int(1, 5)]).starts_with("(a=5 "));
+    assert!(failure(&mut decoder, &[nested(101)]).contains("nested too deep"));
     for (bytes, expected) in [
         (vec![50 << 3 & 0x7f | 4], "a group ends that did not begin"),
         ([open(50, 1), varint(51 << 3 | 4)].concat(), "a group ends that did not begin"),
