@@ -33,6 +33,8 @@ impl Rows {
         payloads: &[Payload<'a>],
         strip: impl Fn(&Payload<'a>) -> Result<&'a [u8], String>,
     ) -> Result<DecodedPayloads, ArrowError> {
+        // A panic, which nothing is known to cause, would have left rows behind.
+        self.message.truncate(0);
         let mut errors = Vec::new();
         let decoded = self.read_all(payloads, &strip, &mut errors);
         let decoded = match decoded {
