@@ -7,6 +7,7 @@
 
 mod avro;
 mod column_decoder;
+mod encoded_rows;
 mod error;
 mod payloads;
 mod protobuf;
@@ -16,6 +17,7 @@ mod shape;
 mod wire_format;
 
 pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};
+pub use encoded_rows::{ArrowRows, EncodedRows};
 pub use error::{RowError, SchemaError};
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 pub use schema_id::SchemaId;

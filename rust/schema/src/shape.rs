@@ -19,6 +19,9 @@ pub(crate) struct Shape {
 impl Shape {
     pub(crate) const LEAF: Self = Self { types: 1, depth: 1, may_be_empty: false };
 
+    /// A type without parts whose values take no bytes.
+    pub(crate) const EMPTY: Self = Self { may_be_empty: true, ..Self::LEAF };
+
     /// A type of so many bytes.
     pub(crate) fn fixed(size: u64) -> Self {
         Self { may_be_empty: size == 0, ..Self::LEAF }

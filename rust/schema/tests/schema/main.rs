@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod avro;
+mod avro_canonical;
 mod avro_evolution;
 mod avro_hostile;
+mod avro_java;
 mod fuzz_corpus;
 mod protobuf;
 mod protobuf_differential;
