@@ -15,7 +15,8 @@ use arrow_select::interleave::interleave;
 use crate::avro::AvroReader;
 use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
-use crate::payloads::{Payload, PayloadDecoder, ReaderSchema, decode_payloads};
+use crate::payloads::{Payload, PayloadDecoder, ReaderSchema};
+use crate::protobuf::ProtobufReader;
 use crate::registered_schema::{RegisteredSchema, SchemaType};
 use crate::schema_id::SchemaId;
 use crate::wire_format::{Framed, FramingError, WireFormat};
@@ -86,7 +87,8 @@ struct Group<'a> {
 }
 
 impl ColumnDecoder {
-    /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too.
+    /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too. With
+    /// Protobuf, the columns are those of the schema's first message.
     ///
     /// # Errors
     /// The schema is invalid, or has no column type.
@@ -95,14 +97,42 @@ impl ColumnDecoder {
         wire_format: WireFormat,
         header: Header,
     ) -> Result<Self, SchemaError> {
-        let schema_type = reader.schema_type;
-        let compiled: Box<dyn ReaderSchema> = match schema_type {
+        let compiled: Box<dyn ReaderSchema> = match reader.schema_type {
             SchemaType::Avro => Box::new(AvroReader::compile(reader)?),
-            other => {
+            SchemaType::Protobuf => Box::new(ProtobufReader::compile(reader, None, wire_format)?),
+            other @ SchemaType::Json => {
                 let reason = format!("{other} is not implemented yet");
                 return Err(SchemaError::Unsupported { format: other.name(), reason });
             }
         };
+        Self::with_reader(reader, compiled, wire_format, header)
+    }
+
+    /// Creates a decoder for a message of a reader's schema, by its full name, with its package.
+    ///
+    /// # Errors
+    /// The schema is not one of Protobuf, is invalid, has no such message, or has no column type.
+    pub fn new_protobuf(
+        reader: &RegisteredSchema,
+        message: &str,
+        wire_format: WireFormat,
+        header: Header,
+    ) -> Result<Self, SchemaError> {
+        if reader.schema_type != SchemaType::Protobuf {
+            let reason = format!("it is of type {}", reader.schema_type);
+            return Err(SchemaError::Invalid { format: "Protobuf", reason });
+        }
+        let compiled = ProtobufReader::compile(reader, Some(message), wire_format)?;
+        Self::with_reader(reader, Box::new(compiled), wire_format, header)
+    }
+
+    fn with_reader(
+        reader: &RegisteredSchema,
+        compiled: Box<dyn ReaderSchema>,
+        wire_format: WireFormat,
+        header: Header,
+    ) -> Result<Self, SchemaError> {
+        let schema_type = reader.schema_type;
         let mut decoder =
             Self { schema_type, reader: compiled, wire_format, header, writers: HashMap::new() };
         if wire_format == WireFormat::None {
@@ -260,7 +290,7 @@ impl ColumnDecoder {
                     continue;
                 }
             };
-            let decoded = decode_payloads(decoder.as_mut(), &group.payloads);
+            let decoded = decoder.decode(&group.payloads)?;
             for (payload, reason) in decoded.errors {
                 if let Some(row) = group.rows.get(payload) {
                     errors.push(RowError { row: *row, schema_id, reason });

@@ -10,8 +10,10 @@ mod column_decoder;
 mod encoded_rows;
 mod error;
 mod payloads;
+mod protobuf;
 mod registered_schema;
 mod schema_id;
+mod shape;
 mod wire_format;
 
 pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};

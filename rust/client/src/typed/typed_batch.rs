@@ -76,7 +76,7 @@ impl TypedColumns {
         self.key.is_none() && self.value.is_none()
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = &Arc<TypedColumn>> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Arc<TypedColumn>> {
         self.key.iter().chain(&self.value)
     }
 

@@ -1,16 +1,10 @@
-//! Keys and values of records, for programs that take them one by one: the records of a batch are decoded
-//! together, as rows of typed columns.
-//!
-//! Invariant: a record's row is the number of its entry in the set that was decoded.
+//! Keys and values of records, for programs that take them one by one.
 
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use ottla_schema::{DecodedColumn, EncodedRows, Header, RowError, SchemaId};
+use ottla_schema::{DecodedColumn, RowError};
 
-use super::typed_batch::TypedColumns;
-use super::typed_column::TypedColumn;
-use crate::consumer::RecordSet;
 use crate::error::{Error, Kind, Result};
 
 /// The decoded keys and values of a set of records.
@@ -30,13 +24,11 @@ pub struct TypedField {
     name: &'static str,
 }
 
-impl From<(DecodedColumn, &'static str)> for TypedField {
-    fn from((decoded, name): (DecodedColumn, &'static str)) -> Self {
+impl TypedField {
+    pub(crate) fn new(decoded: DecodedColumn, name: &'static str) -> Self {
         Self { array: decoded.array, errors: decoded.errors.into(), name }
     }
-}
 
-impl TypedField {
     /// The array that has the value in `row`.
     ///
     /// # Errors
@@ -49,52 +41,5 @@ impl TypedField {
             }
             Err(_) => Ok(&self.array),
         }
-    }
-}
-
-/// The keys or the values of a set as rows.
-struct SetRows<'a> {
-    set: &'a RecordSet,
-    header: Header,
-}
-
-impl EncodedRows for SetRows<'_> {
-    fn count(&self) -> usize {
-        self.set.entries.len()
-    }
-
-    fn bytes(&self, row: usize) -> Option<&[u8]> {
-        let entry = self.set.entries.get(row)?;
-        match self.header {
-            Header::Key => self.set.key(entry),
-            Header::Value => self.set.value(entry),
-        }
-    }
-
-    fn header(&self, row: usize, name: &str) -> Option<&[u8]> {
-        let entry = self.set.entries.get(row)?;
-        self.set.headers(entry).filter(|(key, _)| *key == name.as_bytes()).last()?.1
-    }
-}
-
-impl TypedColumns {
-    /// The schemas that the records of a set need and that were not looked up.
-    pub(crate) fn missing_of_set(&self, set: &RecordSet) -> Vec<(Arc<TypedColumn>, Vec<SchemaId>)> {
-        let missing = |typed: &Arc<TypedColumn>| {
-            (Arc::clone(typed), typed.missing(&SetRows { set, header: typed.header() }))
-        };
-        self.each().map(missing).collect()
-    }
-
-    /// Decodes the records of a set whose schemas were loaded.
-    pub(crate) fn decode_set(&self, set: &RecordSet) -> Result<TypedRecords> {
-        let decode = |typed: &Option<Arc<TypedColumn>>| {
-            let decoded = typed.as_ref().map(|typed| {
-                let rows = SetRows { set, header: typed.header() };
-                typed.decode(&rows).map(|decoded| TypedField::from((decoded, typed.name())))
-            });
-            decoded.transpose()
-        };
-        Ok(TypedRecords { key: decode(&self.key)?, value: decode(&self.value)? })
     }
 }

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::names::full_name;
 use super::schema::primitive;
-use super::shape::MAX_DEPTH;
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
+use crate::shape::MAX_DEPTH;
 
 /// Definitions by full name, with the namespace around them.
 type ByName = HashMap<String, (Value, String)>;

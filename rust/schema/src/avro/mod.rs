@@ -1,7 +1,7 @@
 //! Avro: payloads of many writers' schemas, decoded to Arrow with one reader's schema.
 //!
 //! - `parse` makes a tree of `schema` types from the text of a schema, with `names` and the `definitions` of
-//!   referenced schemas; `shape` limits its extent, `logical_type` keeps the logical types that have columns.
+//!   referenced schemas; `logical_type` keeps the logical types that have columns.
 //! - `column_type` is the type of the reader's column.
 //! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
 //!   (`step`, `skip`).
@@ -39,7 +39,6 @@ mod parse;
 mod payload_decoder;
 mod resolve;
 mod schema;
-mod shape;
 mod skip;
 mod step;
 mod walk;

@@ -13,10 +13,10 @@ use super::definitions::{Definitions, is_named_type, parse_json};
 use super::logical_type::LogicalType;
 use super::names::{alias_names, full_name, qualify};
 use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Schema, primitive};
-use super::shape::{MAX_DEPTH, Shape};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
+use crate::shape::{MAX_DEPTH, Shape};
 
 /// Parses a reader's schema; returns its aliases, too.
 pub(super) fn parse_reader(schema: &RegisteredSchema) -> Result<(Schema, Aliases), SchemaError> {
@@ -53,7 +53,7 @@ impl<'a> Pass<'a> {
 
     fn root(&mut self, schema: &RegisteredSchema) -> Result<Schema, SchemaError> {
         let (schema, shape) = self.schema(&parse_json(&schema.text)?, "", 1)?;
-        shape.check()?;
+        shape.check().map_err(unsupported)?;
         Ok(schema)
     }
 
@@ -63,7 +63,7 @@ impl<'a> Pass<'a> {
         }
         match schema {
             Value::String(name) => match primitive(name) {
-                Some(kind) => Ok((kind.into(), Shape::primitive(name))),
+                Some(kind) => Ok((kind.into(), primitive_shape(name))),
                 None => self.reference(name, namespace, level),
             },
             Value::Array(branches) => self.union(branches, namespace, level),
@@ -113,7 +113,7 @@ impl<'a> Pass<'a> {
             parsed.push(branch);
             shapes.push(shape);
         }
-        Ok((Kind::Union(Arc::new(parsed)).into(), Shape::of(&shapes, false)?))
+        Ok((Kind::Union(Arc::new(parsed)).into(), Shape::of(&shapes, false).map_err(unsupported)?))
     }
 
     fn object(
@@ -135,17 +135,20 @@ impl<'a> Pass<'a> {
                 if shape.may_be_empty {
                     return Err(unsupported("the items of an array take no bytes"));
                 }
-                Ok((Kind::Array(Arc::new(items)).into(), Shape::of(&[shape], false)?))
+                Ok((Kind::Array(Arc::new(items)).into(), Shape::of(&[shape], false).map_err(unsupported)?))
             }
             "map" => {
                 let values = object.get("values").ok_or_else(|| invalid("a map has no \"values\""))?;
                 let (values, shape) = self.schema(values, namespace, level + 1)?;
-                Ok((Kind::Map(Arc::new(values)).into(), Shape::of(&[Shape::LEAF, shape], false)?))
+                Ok((
+                    Kind::Map(Arc::new(values)).into(),
+                    Shape::of(&[Shape::LEAF, shape], false).map_err(unsupported)?,
+                ))
             }
             name => match primitive(name) {
                 Some(kind) => {
                     let logical = LogicalType::of(&kind, object);
-                    Ok((Schema { kind, logical }, Shape::primitive(name)))
+                    Ok((Schema { kind, logical }, primitive_shape(name)))
                 }
                 None => self.reference(name, namespace, level),
             },
@@ -248,7 +251,10 @@ impl<'a> Pass<'a> {
             shapes.push(shape);
         }
         let may_be_empty = shapes.iter().all(|shape| shape.may_be_empty);
-        Ok((Record { name: Name(record), fields: parsed, by_name }, Shape::of(&shapes, may_be_empty)?))
+        Ok((
+            Record { name: Name(record), fields: parsed, by_name },
+            Shape::of(&shapes, may_be_empty).map_err(unsupported)?,
+        ))
     }
 }
 
@@ -258,4 +264,8 @@ fn short(value: &Value) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }
+}
+
+fn primitive_shape(name: &str) -> Shape {
+    if name == "null" { Shape::EMPTY } else { Shape::LEAF }
 }

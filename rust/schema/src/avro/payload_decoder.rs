@@ -5,13 +5,15 @@
 //! that many malformed rows do not cost much.
 
 use arrow_array::ArrayRef;
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 
 use super::column::Column;
 use super::fault::Fault;
 use super::input::Input;
 use super::step::Step;
-use crate::payloads::{Payload, PayloadDecoder, PayloadError};
+use crate::payloads::{
+    BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
+};
 
 /// The least rows that columns have room for.
 const MIN_ROWS: usize = 64;
@@ -43,7 +45,13 @@ impl AvroPayloadDecoder {
 }
 
 impl PayloadDecoder for AvroPayloadDecoder {
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError> {
+        Ok(decode_payloads(self, payloads))
+    }
+}
+
+impl BatchDecoder for AvroPayloadDecoder {
+    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
         let whole = |reason: String| PayloadError { row: None, reason };
         let rows = payloads.len().min(self.expected_rows);
         let column = Column::new(&self.data_type, self.is_nullable, rows);

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+
 use crate::avro_java;
 use crate::support::*;
 
@@ -47,6 +50,17 @@ fn counts_and_lengths_beyond_the_payload_are_errors() {
         assert_eq!(decode(&mut decoder, &[Some(with_id(1, &[&endless]))]).errors.len(), 1);
     }
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_payload_with_a_prefix_after_its_value_does_not_reach_the_next_row() {
+    let mut decoder = decoder(r#""long""#, &[(1, "long")]);
+    for prefix in [&[0_u8; 5][..], &[0; 9], &[0, 0, 0, 0, 1], b"\xc3\x01\0\0\0\0\0\0\0\0"] {
+        let rows = [Some(with_id(1, &[&long(1), prefix])), Some(with_id(1, &[&long(2)]))];
+        let decoded = decode(&mut decoder, &rows);
+        assert_eq!(only_error(&decoded), (0, "schema 1: bytes are left after the value".to_owned()));
+        assert_eq!(decoded.array.as_primitive::<Int64Type>().value(1), 2);
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ use super::arrow_buffer::ArrowBuffer;
 use super::arrow_decoding::ArrowLayout;
 use super::record_buffer::{ConvertError, RecordBuffer};
 use super::record_set::{RecordEntry, RecordSet};
+#[cfg(feature = "arrow")]
+use super::typed_set;
 use crate::consumer::Consumer;
 use crate::consumer::wait::PollOutcome;
 use crate::error::Result;
@@ -131,7 +133,7 @@ impl Consumer {
             }
             let missing: Vec<_> = {
                 let mut records = self.buffers.records.lock();
-                records.undecoded().flat_map(|set| self.typed.missing_of_set(set)).collect()
+                records.undecoded().flat_map(|set| typed_set::missing_schemas(&self.typed, set)).collect()
             };
             for (column, ids) in missing {
                 column.look_up(ids).await?;
@@ -144,7 +146,7 @@ impl Consumer {
         let latest = self.buffers.latest_call.lock();
         if *latest == call {
             for set in self.buffers.records.lock().undecoded() {
-                set.decode(&self.typed)?;
+                typed_set::decode(&self.typed, set)?;
             }
         }
         Ok(PollOutcome::Ready)

@@ -10,10 +10,7 @@ use ottla_protocol::records::{Batch, RecordRef, TimestampType};
 
 use crate::topic_partition::TopicPartition;
 #[cfg(feature = "arrow")]
-use crate::{
-    error::Result,
-    typed::{TypedColumns, TypedRecords},
-};
+use crate::typed::TypedRecords;
 
 /// One record, as ranges of its set's bytes.
 #[derive(Debug, Clone)]
@@ -92,16 +89,6 @@ impl RecordSet {
         };
         self.next = next;
         (self, Some(rest))
-    }
-
-    /// Decodes the keys and values, whose schemas were looked up.
-    #[cfg(feature = "arrow")]
-    pub(super) fn decode(&mut self, typed: &TypedColumns) -> Result<()> {
-        for (row, entry) in self.entries.iter_mut().enumerate() {
-            entry.row = row;
-        }
-        self.typed = Some(typed.decode_set(self)?);
-        Ok(())
     }
 
     /// A record's key.
