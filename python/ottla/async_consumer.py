@@ -20,6 +20,8 @@ from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
 
+    from ottla.schema import ColumnFormat
+
     K = TypeVar("K", covariant=True, default=bytes)
     V = TypeVar("V", covariant=True, default=bytes)
 else:  # TypeVar has defaults since Python 3.13
@@ -100,6 +102,9 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         max_rows: int = 50_000,
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
+        *,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> RecordBatch | None:
         """Return records as Arrow columns, or None after the timeout.
 
@@ -113,15 +118,21 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
                 ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
                 Default: all but ``headers``.
             include_headers: whether to add ``headers`` to the default columns.
+            key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Pass
+                the same object each time. Default: keys stay bytes.
+            value: the same for values.
 
         Raises:
             ConfigError: a column does not exist or is listed twice, or an interceptor has no
                 ``on_consume_arrow``.
-            KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
+            SchemaError: there is no schema to read with, or it cannot be used.
+            SerializationError: the next key or value cannot be decoded. The position stays before
+                it; ``seek`` past it to continue.
+            KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
         """
         names = None if columns is None else list(columns)
         return await self._poll(
-            lambda: self._poll_batch(timeout, max_rows, names, include_headers),
+            lambda: self._poll_batch(timeout, max_rows, names, include_headers, key, value),
             self._pop_batch,
         )
 

@@ -77,6 +77,7 @@ class CommonConfig(TypedDict, total=False):
     sasl_mechanism: _Text
     sasl_username: _Text
     sasl_password: _Text
+    sasl_scram_tokenauth: _Flag
     sasl_jaas_config: _Text
     sasl_kerberos_service_name: _Text
     sasl_kerberos_principal: _Text

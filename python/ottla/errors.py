@@ -31,6 +31,7 @@ __all__ = [
     "OffsetError",
     "ProtocolError",
     "RecordTooLargeError",
+    "SchemaError",
     "SerializationError",
     "StateError",
     "TimeoutError",
@@ -168,8 +169,15 @@ class ProtocolError(KafkaError):
     """The peer sent malformed data."""
 
 
+class SchemaError(KafkaError):
+    """A schema does not exist, is invalid, or does not fit the data."""
+
+
 class SerializationError(KafkaError):
-    """A serializer or a deserializer failed; its exception is the cause."""
+    """A key or a value cannot be converted to or from bytes.
+
+    If a serializer or a deserializer failed, its exception is the cause.
+    """
 
 
 class OffsetError(KafkaError):

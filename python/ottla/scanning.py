@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ottla.config_types import ClientConfig
+    from ottla.schema import ColumnFormat
 
 # A bound of a scan: "earliest", "latest", a time, an offset for all partitions, or offsets by
 # partition.
@@ -36,6 +37,8 @@ def scan(
     target_bytes: int = 4 << 20,
     fail_on_data_loss: bool = True,
     timeout: float | None = None,
+    key: ColumnFormat | None = None,
+    value: ColumnFormat | None = None,
     **kwargs: Unpack[ClientConfig],
 ) -> Scan:
     """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
@@ -64,6 +67,9 @@ def scan(
             skipped with a warning.
         timeout: seconds to look up topics and offsets, and seconds without progress after which
             reading fails. Default: ``default.api.timeout.ms``, 60 s.
+        key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Default:
+            keys stay bytes.
+        value: the same for values.
 
     Returns:
         A scan: iterate over it, or pass it to a library that supports Arrow's PyCapsule interface
@@ -72,6 +78,9 @@ def scan(
     Raises:
         BootstrapError: no bootstrap server could be used.
         ConfigError: an argument or a configuration key is invalid.
+        SchemaError: there is no schema to read with, or it cannot be used.
+        SerializationError: a key or a value cannot be decoded; raised by iterating, after the rows
+            before it.
         UnknownTopicError: a topic or a partition does not exist.
         TimeoutError: topics or offsets could not be looked up in time. Iterating also raises it,
             without progress in time.
@@ -96,6 +105,8 @@ def scan(
         target_bytes=target_bytes,
         fail_on_data_loss=fail_on_data_loss,
         timeout=timeout,
+        key=key,
+        value=value,
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -101,8 +103,9 @@ def test_features(admin: ottla.Admin, kafka: KafkaCluster) -> None:
     assert str(plan) == f"upgrade feature {FEATURE} (1 -> 2)"
 
 
-@pytest.mark.deep
-def test_voters_of_a_dynamic_quorum() -> None:
+@contextmanager
+def dynamic_quorum() -> Iterator[tuple[KafkaCluster, str]]:
+    """Yield a cluster with one voter, broker 1, and the address of the controller of broker 2."""
     cluster = KafkaCluster(2)
     controllers = {
         broker: node.properties["listeners"].rpartition("/")[2]
@@ -112,7 +115,13 @@ def test_voters_of_a_dynamic_quorum() -> None:
         node.properties["controller.quorum.voters"] = ""
         node.properties["controller.quorum.bootstrap.servers"] = controllers[1]
         node.format_arguments = ["--standalone" if broker == 1 else "--no-initial-controllers"]
-    with cluster as kafka, ottla.Admin(kafka.bootstrap) as admin:
+    with cluster:
+        yield cluster, controllers[2]
+
+
+@pytest.mark.deep
+def test_voters_of_a_dynamic_quorum() -> None:
+    with dynamic_quorum() as (kafka, address), ottla.Admin(kafka.bootstrap) as admin:
         quorum = admin.describe_metadata_quorum()
         [first], [second] = quorum.voters, quorum.observers
         assert (first.replica_id, second.replica_id, quorum.leader_id) == (1, 2, 1)
@@ -120,7 +129,7 @@ def test_voters_of_a_dynamic_quorum() -> None:
         assert f"directory.id={second.directory_id}\n" in properties
         assert admin.describe_features().finalized_features["kraft.version"] == 1
         directory = second.directory_id or ""
-        host, _, port = controllers[2].rpartition(":")
+        host, _, port = address.rpartition(":")
         endpoints = [RaftVoterEndpoint("CONTROLLER", host, int(port))]
 
         def voters() -> list[int]:

@@ -113,3 +113,24 @@ def test_a_closed_client_says_so(mock_cluster: MockCluster) -> None:
         pass
     with pytest.raises(errors.ClosedError):
         admin.list_topics(timeout=5)
+
+
+@pytest.mark.parametrize("kind", ["sync", "asyncio"])
+def test_a_plan_is_an_error_if_the_brokers_lack_the_call(kind: str) -> None:
+    """Regression: the plan said what would change, and the call was UNSUPPORTED_VERSION."""
+    with (
+        MockCluster(brokers=1, without=["UnregisterBroker"]) as older,
+        admin_of_kind(kind, older.bootstrap) as admin,
+    ):
+        for dry_run in (True, False):
+            with pytest.raises(errors.BrokerError, match="supports no version of UnregisterBroker"):
+                admin.unregister_broker(9, dry_run=dry_run)
+
+
+def test_a_plan_does_not_send_the_change(admin: ottla.Admin, mock_cluster: MockCluster) -> None:
+    mock_cluster.stop_broker(3)
+    [change] = admin.unregister_broker(3, dry_run=True)
+    assert change.resource == "broker 3"
+    assert mock_cluster.request_count("UnregisterBroker") == 0
+    admin.unregister_broker(3)
+    assert mock_cluster.request_count("UnregisterBroker") == 1

@@ -104,7 +104,7 @@ EXPECTED = {
     ("docs/guides/produce.md", 2): Expected(r"RecordMetadata\(.*\) None"),
     ("docs/guides/produce.md", 3): Expected("^3 2 2$"),
     **{("docs/guides/providers.md", number): Expected(connects=False) for number in range(1, 9)},
-    **{("docs/guides/security.md", number): Expected(connects=False) for number in range(8)},
+    **{("docs/guides/security.md", number): Expected(connects=False) for number in range(9)},
     ("docs/guides/share-groups.md", 0): Expected("^1 b'three'", endless=True, share_group=True),
     ("docs/guides/share-groups.md", 1): Expected(
         "ship 3\nship 4",
@@ -149,7 +149,8 @@ def secrets(directory: Path) -> dict[str, str]:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    words = ("KAFKA_KEY_PASSWORD", "KAFKA_PASSWORD", "KAFKA_CLIENT_SECRET")
+    words = ["KAFKA_KEY_PASSWORD", "KAFKA_PASSWORD", "KAFKA_CLIENT_SECRET"]
+    words += ["KAFKA_TOKEN_ID", "KAFKA_TOKEN_HMAC"]
     return {"KAFKA_CA_PEM": authority.certificate, **dict.fromkeys(words, PASSWORD)}
 
 

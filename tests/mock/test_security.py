@@ -91,6 +91,26 @@ def test_jaas_is_parsed_as_data(secured: MockCluster) -> None:
     assert PASSWORD not in str(raised.value)
 
 
+def test_a_delegation_token_logs_in_until_it_expires(secured: MockCluster) -> None:
+    with ottla.Admin(secured.bootstrap, **login()) as admin:
+        token = admin.create_delegation_token()
+        config = login(
+            "SCRAM-SHA-512",
+            sasl_username=token.token_id,
+            sasl_password=token.password,
+            sasl_scram_tokenauth=True,
+        )
+        with ottla.Client(secured.bootstrap, **config) as client:
+            assert len(client.cluster().brokers) == 3
+            assert token.password not in repr(client)
+        admin.expire_delegation_token(token.hmac)
+    with pytest.raises(errors.AuthenticationError, match="token has not expired") as raised:
+        ottla.Client(secured.bootstrap, **config)
+    assert token.password not in repr(raised.value)
+    with pytest.raises(errors.ConfigError, match=r"does not work with sasl\.mechanism=PLAIN"):
+        ottla.Client(secured.bootstrap, **{**config, "sasl_mechanism": "PLAIN"})
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_wrong_password_is_raised_immediately(secured: MockCluster, mechanism: str) -> None:
     started = time.monotonic()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 
+import pyarrow as pa
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its __all__
     ScramMechanism,
@@ -38,6 +39,17 @@ def login(user: str, password: str, option: str = "") -> dict[str, str]:
 
 
 LOGIN = login(NAME, PASSWORD)
+
+
+def token_login(token: DelegationToken, mechanism: str = "SCRAM-SHA-256") -> dict[str, str]:
+    """Return the configuration of a client that logs in with a token."""
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.username": token.token_id,
+        "sasl.password": token.password,
+        "sasl.scram.tokenauth": "true",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +107,8 @@ def test_a_token_lives(
     assert "hmac" not in rows.to_arrow().column_names
 
     # With the token, a client logs in as its owner.
-    token_login = login(token.token_id, token.password, ' tokenauth="true"')
-    with ottla.Admin(broker.at("sasl"), token_login) as as_owner:
+    by_jaas = login(token.token_id, token.password, ' tokenauth="true"')
+    with ottla.Admin(broker.at("sasl"), by_jaas) as as_owner:
         assert as_owner.list_topics() is not None
         with pytest.raises(errors.BrokerError) as raised:
             as_owner.create_delegation_token()
@@ -126,6 +138,60 @@ def test_a_token_lives(
     for text in (repr(token), str(token), repr(rows), str(gone.value), caplog.text):
         for secret in (token.password, token.hmac.hex(), repr(token.hmac)[2:-1]):
             assert secret not in text
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["SCRAM-SHA-256", pytest.param("SCRAM-SHA-512", marks=pytest.mark.deep)]
+)
+def test_clients_log_in_until_the_token_expires(
+    broker: SecuredKafka, mechanism: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    topic, address = f"token-{mechanism.lower()}", broker.at("sasl")
+    broker.create_topic(topic)
+    with ottla.Admin(address, LOGIN) as admin:
+        token = admin.create_delegation_token(max_lifetime=timedelta(hours=1))
+        wait_until(lambda: described(admin, token) == [token], lambda: "the token is described")
+        config = token_login(token, mechanism)
+        with ottla.Producer(address, config) as producer:
+            producer.send(topic, b"by token", partition=0).result(60)
+        table = pa.table(ottla.scan(topic, address, config=config))
+        assert table["value"].to_pylist() == [b"by token"]
+
+        admin.expire_delegation_token(token.hmac)
+
+    def refusal() -> errors.AuthenticationError | None:
+        try:
+            ottla.Client(address, config).close()
+        except errors.AuthenticationError as error:
+            return error
+        return None
+
+    # The broker learns of it a moment later.
+    wait_until(lambda: refusal() is not None, lambda: "the login is refused")
+    error = refusal()
+    assert error is not None
+    assert not error.retriable
+    assert error.context["phase"] == "SASL"
+    assert "check that the delegation token has not expired" in str(error)
+    for secret in (token.password, token.hmac.hex(), repr(token.hmac)[2:-1]):
+        assert secret not in repr(error) + str(error) + caplog.text
+
+
+def test_an_expired_token_can_be_deleted_only(admin: ottla.Admin) -> None:
+    """Regression: the plan of a deletion was an error, and the deletion was not."""
+    token = admin.create_delegation_token(max_lifetime=timedelta(milliseconds=1))
+    wait_until(lambda: described(admin, token) == [token], lambda: "the token is described")
+    hour = timedelta(hours=1)
+    for dry_run in (True, False):
+        with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_EXPIRED"):
+            admin.renew_delegation_token(token.hmac, dry_run=dry_run)
+        with pytest.raises(errors.BrokerError, match="DELEGATION_TOKEN_EXPIRED"):
+            admin.expire_delegation_token(token.hmac, period=hour, dry_run=dry_run)
+    [change] = admin.expire_delegation_token(token.hmac, dry_run=True)
+    assert change.after == "at once"
+    admin.expire_delegation_token(token.hmac)
+    wait_until(lambda: described(admin, token) == [], lambda: "the token is gone")
 
 
 def test_a_token_of_another(admin: ottla.Admin) -> None:

@@ -80,13 +80,26 @@ class KafkaAdmin:
             self.wait_for_isr(name, partition, 1)
 
     def _create(self, topic: NewTopic) -> None:
-        created = self._client.create_topics([topic], operation_timeout=60)[topic.topic]
-        try:
-            created.result()
-        except KafkaException as error:
-            # librdkafka retries after a slow response, when the topic may exist already.
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise
+        failed: list[KafkaException] = []
+
+        def create() -> bool:
+            created = self._client.create_topics([topic], operation_timeout=60)[topic.topic]
+            try:
+                created.result()
+            except KafkaException as error:
+                code = error.args[0].code()
+                # A first request may wait for a bootstrap server's connection, which librdkafka
+                # drops once it knows the brokers.
+                if code == KafkaError._DESTROY_BROKER:
+                    return False
+                # librdkafka retries after a slow response, when the topic may exist already.
+                if code != KafkaError.TOPIC_ALREADY_EXISTS:
+                    failed.append(error)
+            return True
+
+        wait_until(create, lambda: f"{topic.topic} could not be created")
+        if failed:
+            raise failed[0]
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until no broker knows it."""
@@ -204,8 +217,10 @@ class KafkaAdmin:
 
         Brokers prevent this by verifying transactions (KIP-890), which is off meanwhile.
         """
-        leader = self._client.list_topics(topic).topics[topic].partitions[partition].leader
-        broker = self._client.list_topics(topic).brokers[leader]
+        self.wait_for_isr(topic, partition, 1)
+        # Of a new topic, this client may remember that it was unknown.
+        leader = self.leader_of(topic, partition)
+        broker = self._client.list_topics().brokers[leader]
         arguments = [str(broker.host), str(broker.port), topic, str(partition), str(producer_id)]
         self._verify_transactions(leader, verify=False)
         try:

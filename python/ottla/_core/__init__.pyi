@@ -12,6 +12,7 @@ from ottla._core.async_producer import AsyncProducer
 from ottla._core.async_share_consumer import AsyncShareConsumerBase
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Broker, Cluster, Partition, Topic
+from ottla._core.column_format import Avro, ColumnFormat
 from ottla._core.config import config_row_of, config_rows, other_client_config_rows
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer import Consumer
@@ -55,10 +56,12 @@ __all__ = [
     "AsyncEvents",
     "AsyncProducer",
     "AsyncShareConsumerBase",
+    "Avro",
     "BatchDelivery",
     "Broker",
     "Client",
     "Cluster",
+    "ColumnFormat",
     "ConnectionStatus",
     "Consumer",
     "ConsumerBase",

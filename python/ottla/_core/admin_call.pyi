@@ -10,13 +10,13 @@ class AdminCall:
     """The requests of one call of ``Admin``, under one deadline.
 
     Requests are tuples of the name of an API, the destination (``"any"``, ``"controller"`` or the
-    id of a broker), forms of the message as dicts, the highest version, and whether it changes
-    something. The first form is sent whose fields all exist in the version. For each, the result is
-    a tuple of the version, the response as a dict, and whether an earlier attempt may have taken
-    effect; or the error.
+    id of a broker), forms of the message as dicts, the highest version, whether it changes
+    something, and whether to check only that the broker supports it. The first form is sent whose
+    fields all exist in the version. For each, the result is a tuple of the version, the response as
+    a dict, and whether an earlier attempt may have taken effect; or the error.
     """
     def send(
-        self, requests: Sequence[tuple[str, str | int, list[dict[str, Any]], int, bool]]
+        self, requests: Sequence[tuple[str, str | int, list[dict[str, Any]], int, bool, bool]]
     ) -> list[tuple[int, dict[str, Any], bool] | KafkaError]:
         """Send requests at the same time, and wait for all responses.
 
@@ -27,7 +27,7 @@ class AdminCall:
             The responses and errors, in the order of the requests.
         """
     def send_async(
-        self, requests: Sequence[tuple[str, str | int, list[dict[str, Any]], int, bool]]
+        self, requests: Sequence[tuple[str, str | int, list[dict[str, Any]], int, bool, bool]]
     ) -> Awaitable[list[tuple[int, dict[str, Any], bool] | KafkaError]]:
         """Send requests at the same time, for asyncio.
 

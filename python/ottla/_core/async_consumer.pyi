@@ -11,6 +11,7 @@ from typing_extensions import Self, TypeVar, Unpack, disjoint_base
 from ottla._core.aliases import CommitCallback, DeserializerLike, OffsetsOrRecord, TopicPartition
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Partition
+from ottla._core.column_format import ColumnFormat
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.consumer_call import ConsumerCall
 from ottla._core.events import AsyncEvents
@@ -218,7 +219,13 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     ) -> list[Record[_K | None, _V | None]] | None: ...
     def _pop_record(self) -> Record[_K | None, _V | None] | None: ...
     def _poll_batch(
-        self, timeout: float, max_rows: int, columns: list[str] | None, include_headers: bool
+        self,
+        timeout: float,
+        max_rows: int,
+        columns: list[str] | None,
+        include_headers: bool,
+        key: ColumnFormat | None,
+        value: ColumnFormat | None,
     ) -> ConsumerCall: ...
     def _pop_batch(self) -> RecordBatch | None: ...
     def _unsubscribe(self) -> ConsumerCall: ...

@@ -9,6 +9,7 @@ from typing import Any, final
 from typing_extensions import Unpack
 
 from ottla._core.cluster import Cluster, Partition
+from ottla._core.column_format import ColumnFormat
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.events import AsyncEvents, Events
 from ottla._core.offsets import OffsetAndTimestamp
@@ -187,6 +188,8 @@ class Client:
         target_bytes: int = 4194304,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> Scan:
         """Read ranges of offsets as Arrow batches; ``ottla.scan`` takes topics and times.
 
@@ -201,12 +204,16 @@ class Client:
                 they are skipped with a warning.
             timeout: seconds without progress after which the scan fails. Default:
                 ``default.api.timeout.ms``.
+            key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+                Default: keys stay bytes.
+            value: the same for values.
 
         Returns:
             A scan, which starts reading in the background. Iterating over it raises read errors.
 
         Raises:
             ConfigError: a range, a column or a limit is invalid.
+            SchemaError: there is no schema to read with, or it cannot be used.
         """
 
     def close(self, timeout: float | None = None) -> None:

@@ -10,6 +10,7 @@ from typing_extensions import Self, TypeVar, Unpack
 from ottla._core.aliases import CommitCallback, DeserializerLike, OffsetsOrRecord, TopicPartition
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Partition
+from ottla._core.column_format import ColumnFormat
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.events import Events
 from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
@@ -94,6 +95,9 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         max_rows: int = 50_000,
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
+        *,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> RecordBatch | None:
         """Return records as Arrow columns, or None after the timeout.
 
@@ -107,11 +111,17 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
                 ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
                 Default: all but ``headers``.
             include_headers: whether to add ``headers`` to the default columns.
+            key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Pass
+                the same object each time. Default: keys stay bytes.
+            value: the same for values.
 
         Raises:
             ConfigError: a column does not exist or is listed twice, or an interceptor has no
                 ``on_consume_arrow``.
-            KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
+            SchemaError: there is no schema to read with, or it cannot be used.
+            SerializationError: the next key or value cannot be decoded. The position stays before
+                it; ``seek`` past it to continue.
+            KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
         """
 
     def __iter__(self) -> Iterator[Record[_K | None, _V | None]]: ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from ottla.errors import InternalError, KafkaError
@@ -16,7 +16,7 @@ from ottla.errors import InternalError, KafkaError
 if TYPE_CHECKING:
     from ottla._core import AdminCall
 
-    _RawRequest: TypeAlias = tuple[str, "Destination", list[dict[str, Any]], int, bool]
+    _RawRequest: TypeAlias = tuple[str, "Destination", list[dict[str, Any]], int, bool, bool]
     _RawResponse: TypeAlias = tuple[int, dict[str, Any], bool] | KafkaError
 
 T = TypeVar("T")
@@ -39,6 +39,7 @@ class Request:
         changes: whether it changes something.
         older: other forms of the message, for versions that lack fields of the first one.
         max_version: the highest version to use.
+        check_only: whether to check only that the broker supports it, and send nothing.
     """
 
     api: str
@@ -48,6 +49,7 @@ class Request:
     changes: bool = False
     older: tuple[Body, ...] = field(default=(), repr=False)
     max_version: int = 32767
+    check_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,14 @@ class Call(ABC):
             The responses, in the order of the requests; the error of one in its place.
         """
         raw = [
-            (each.api, each.to, [each.body, *each.older], each.max_version, each.changes)
+            (
+                each.api,
+                each.to,
+                [each.body, *each.older],
+                each.max_version,
+                each.changes,
+                each.check_only,
+            )
             for each in requests
         ]
         responses = await self._send(raw)
@@ -90,6 +99,14 @@ class Call(ABC):
         if isinstance(response, KafkaError):
             raise response
         return response
+
+    async def check(self, request: Request) -> None:
+        """Check that the broker supports a request, for a plan; nothing is sent.
+
+        Raises:
+            KafkaError: it does not; or there was no connection in time.
+        """
+        await self.ask(replace(request, check_only=True))
 
     @abstractmethod
     async def _send(self, requests: list[_RawRequest]) -> list[_RawResponse]: ...

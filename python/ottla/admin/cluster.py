@@ -92,11 +92,16 @@ async def describe_cluster(
 
 async def unregister_broker(call: Call, broker_id: int) -> None:
     """Remove a broker from the cluster."""
-    await ask_controller(call, Request("UnregisterBroker", {"broker_id": broker_id}))
+    await ask_controller(call, _unregistration(broker_id))
+
+
+def _unregistration(broker_id: int) -> Request:
+    return Request("UnregisterBroker", {"broker_id": broker_id}, "controller")
 
 
 async def plan_unregistration(call: Call, broker_id: int) -> Plan:
     """Return whether the broker is alive and how many replicas it has."""
+    await call.check(_unregistration(broker_id))
     cluster = await describe_cluster(call, fenced=True, authorized_operations=False)
     brokers = {each.id: each for each in cluster.brokers}
     broker = brokers.get(broker_id)

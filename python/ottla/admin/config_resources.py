@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request
 from ottla.admin.items import error_of
 from ottla.admin.tables import Table
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, KafkaError
 
 ResourceType: TypeAlias = Literal["topic", "broker", "broker_logger", "client_metrics", "group"]
 
@@ -23,6 +24,11 @@ _TYPES: dict[ResourceType, int] = {
     "client_metrics": 16,
     "group": 32,
 }
+_UNSUPPORTED_VERSION = 35
+_BEFORE_4_1 = (
+    "before Kafka 4.1, brokers list client_metrics only, and before 3.7 nothing: list_topics(), "
+    "describe_cluster() and list_groups() have the names of the other resources"
+)
 _TYPE_OF_CODE = {code: name for name, code in _TYPES.items()}
 
 
@@ -72,7 +78,13 @@ async def list_config_resources(
     # Before Kafka 4.1, the request is ListClientMetricsResources.
     older: tuple[Body, ...] = ({},) if codes == [_TYPES["client_metrics"]] else ()
     request = Request("ListConfigResources", {"resource_types": codes}, older=older)
-    body = (await call.ask(request)).body
+    try:
+        body = (await call.ask(request)).body
+    except KafkaError as unsupported:
+        if unsupported.code != _UNSUPPORTED_VERSION:
+            raise
+        message = f"{unsupported}; {_BEFORE_4_1}"
+        raise error_of_code(_UNSUPPORTED_VERSION, message) from unsupported
     if error := error_of(body):
         raise error
     found = [

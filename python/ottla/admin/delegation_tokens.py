@@ -28,8 +28,8 @@ _DELEGATION_TOKEN_NOT_FOUND, _DELEGATION_TOKEN_EXPIRED = 62, 66
 class DelegationToken:
     """A delegation token: with it, a client logs in as its owner.
 
-    A client logs in by SCRAM with ``token_id`` as the user name, ``password`` as the password, and
-    ``tokenauth=true`` in ``sasl.jaas.config``.
+    A client logs in by SCRAM with ``sasl.scram.tokenauth=true``: ``token_id`` is the
+    ``sasl.username``, and ``password`` is the ``sasl.password``.
 
     Attributes:
         token_id: its id.
@@ -90,14 +90,14 @@ def _token(body: Body, renewers: Iterable[str], suffix: str) -> DelegationToken:
     )
 
 
-def _creation(owner: str | None, renewers: list[str], max_lifetime: timedelta | None) -> Body:
+def _creation(owner: str | None, renewers: list[str], max_lifetime: timedelta | None) -> Request:
     body: Body = {
         "renewers": list(map(_principal, renewers)),
         "max_lifetime_ms": _milliseconds(max_lifetime, "max_lifetime", _DEFAULT),
     }
     if owner is not None:
         body |= {f"owner_{name}": value for name, value in _principal(owner).items()}
-    return body
+    return Request("CreateDelegationToken", body, "controller")
 
 
 async def create_delegation_token(
@@ -105,8 +105,7 @@ async def create_delegation_token(
 ) -> DelegationToken:
     """Create a token."""
     allowed = list(renewers)
-    body = _creation(owner, allowed, max_lifetime)
-    response = await ask_controller(call, Request("CreateDelegationToken", body))
+    response = await ask_controller(call, _creation(owner, allowed, max_lifetime))
     return _token(response, allowed, "_ms")
 
 
@@ -115,7 +114,7 @@ async def plan_creation(
 ) -> Plan:
     """Check that the brokers give tokens to this client, and return what one would be."""
     allowed = list(renewers)
-    _creation(owner, allowed, max_lifetime)
+    await call.check(_creation(owner, allowed, max_lifetime))
     await describe_delegation_token(call, None)
     limit = "delegation.token.max.lifetime.ms of the brokers"
     parts = [f"renewers {', '.join(allowed)}"] if allowed else []
@@ -183,7 +182,8 @@ async def plan_renewal(call: Call, hmac: bytes, period: timedelta | None) -> Pla
 async def plan_expiry(call: Call, hmac: bytes, period: timedelta | None) -> Plan:
     """Return when a token expires before and after."""
     milliseconds = _milliseconds(period, "period", _AT_ONCE)
-    token = await _valid_token(call, hmac)
+    # Brokers delete an expired token at once, but do not let it live again.
+    token = await _token_of(call, hmac) if period is None else await _valid_token(call, hmac)
     if period is None:
         return _new_expiry_plan("expire", token, "at once")
     new = min(_now_ms() + milliseconds, token.max_timestamp_ms)
@@ -197,10 +197,15 @@ def _new_expiry_plan(action: str, token: DelegationToken, after: str) -> Plan:
 
 
 async def _valid_token(call: Call, hmac: bytes) -> DelegationToken:
+    token = await _token_of(call, hmac)
+    if token.expiry_timestamp_ms < _now_ms():
+        raise error_of_code(_DELEGATION_TOKEN_EXPIRED, f"token {token.token_id}")
+    return token
+
+
+async def _token_of(call: Call, hmac: bytes) -> DelegationToken:
     for token in await describe_delegation_token(call, None):
         if token.hmac == hmac:
-            if token.expiry_timestamp_ms < _now_ms():
-                raise error_of_code(_DELEGATION_TOKEN_EXPIRED, f"token {token.token_id}")
             return token
     raise error_of_code(_DELEGATION_TOKEN_NOT_FOUND)
 

@@ -89,6 +89,9 @@ async def until_final(
             result = results[item] = tried.get(item, left_out())
             if not isinstance(result, KafkaError):
                 continue
+            if result.maybe_done:
+                # A repetition does not know that the response to this attempt was lost.
+                in_doubt.add(item)
             if result.code in _UNKNOWN and not authoritative and unknown < _MAX_UNKNOWN:
                 again[item] = result
             elif is_repeated(result):

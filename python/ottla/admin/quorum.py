@@ -18,6 +18,7 @@ from ottla.errors import KafkaError
 
 _TOPIC = "__cluster_metadata"
 _NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
+_ADD, _REMOVE = "AddRaftVoter", "RemoveRaftVoter"
 _DUPLICATE_VOTER, _VOTER_NOT_FOUND = 126, 127
 
 
@@ -160,7 +161,7 @@ async def add_raft_voter(
         "voter_directory_id": directory_id,
         "listeners": listeners,
     }
-    await ask_controller(call, Request("AddRaftVoter", body))
+    await ask_controller(call, Request(_ADD, body))
 
 
 async def remove_raft_voter(
@@ -168,11 +169,13 @@ async def remove_raft_voter(
 ) -> None:
     """Remove a voter."""
     body = {"cluster_id": cluster_id, "voter_id": voter_id, "voter_directory_id": directory_id}
-    await ask_controller(call, Request("RemoveRaftVoter", body))
+    await ask_controller(call, Request(_REMOVE, body))
 
 
 async def plan_voter(call: Call, voter_id: int, directory_id: str, *, added: bool) -> Plan:
     """Return the voters before and after, and how many must be alive."""
+    voter = {"voter_id": voter_id, "voter_directory_id": directory_id}
+    await call.check(Request(_ADD if added else _REMOVE, voter, "controller"))
     voters = [
         (each.replica_id, each.directory_id)
         for each in (await describe_metadata_quorum(call)).voters

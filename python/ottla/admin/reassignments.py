@@ -26,6 +26,7 @@ from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
 
+_ALTER = "AlterPartitionReassignments"
 _INVALID_REPLICATION_FACTOR, _INVALID_REPLICA_ASSIGNMENT = 38, 39
 _NO_REASSIGNMENT_IN_PROGRESS = 85
 
@@ -147,7 +148,7 @@ async def alter_partition_reassignments(
             "allow_replication_factor_change": allow_replication_factor_change,
             "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
         }
-        return Request("AlterPartitionReassignments", body)
+        return Request(_ALTER, body)
 
     def read(response: Response, pending: list[TopicPartition]) -> Results[TopicPartition, None]:
         if error := error_of(response.body):
@@ -174,6 +175,8 @@ async def plan_reassignments(
 ) -> Plan:
     """Return the replicas before and after, and how many bytes have to be copied."""
     _checked(targets)
+    body = {"allow_replication_factor_change": allow_replication_factor_change, "topics": []}
+    await call.check(Request(_ALTER, body, "controller"))
     partitions = await describe_partitions(call, targets)
     ongoing = {
         (each.topic, each.partition): each

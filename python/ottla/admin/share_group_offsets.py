@@ -18,6 +18,7 @@ from ottla.admin.offsets import offset_bounds, place_text
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import KafkaError
 
+_ALTER, _DELETE = "AlterShareGroupOffsets", "DeleteShareGroupOffsets"
 _UNKNOWN_TOPIC_OR_PARTITION, _NON_EMPTY_GROUP, _GROUP_ID_NOT_FOUND = 3, 68, 69
 
 
@@ -90,13 +91,13 @@ async def alter_share_group_offsets(
             for each in topic["partitions"]
         }
 
-    request = Request("AlterShareGroupOffsets", {"group_id": group, "topics": entries})
+    request = Request(_ALTER, {"group_id": group, "topics": entries})
     return await change_offsets(call, group, request, offsets, read)
 
 
 async def plan_alterations(call: Call, group: str, offsets: Mapping[TopicPartition, int]) -> Plan:
     """Return the offsets before and after; those that a partition has, if it lacks the new one."""
-    await _check(call, group)
+    await _check(call, group, _ALTER)
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
     bounds = await offset_bounds(call, offsets)
     changes = []
@@ -121,13 +122,13 @@ async def delete_share_group_offsets(
         }
 
     entries = [{"topic_name": topic} for topic in wanted]
-    request = Request("DeleteShareGroupOffsets", {"group_id": group, "topics": entries})
+    request = Request(_DELETE, {"group_id": group, "topics": entries})
     return await change_offsets(call, group, request, wanted, read)
 
 
 async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
     """Return the offsets that would be deleted."""
-    if await _check(call, group) is None:
+    if await _check(call, group, _DELETE) is None:
         raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group}")
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
     changes = []
@@ -150,8 +151,9 @@ async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
     return Plan(changes)
 
 
-async def _check(call: Call, group: str) -> GroupDescription | None:
+async def _check(call: Call, group: str, api: str) -> GroupDescription | None:
     """Return the group, or None, after the checks that its coordinator makes."""
+    await call.check(Request(api, {"group_id": group, "topics": []}))
     found = await find_group(call, group)
     if found and found.type != "Share":
         raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group} is not a share group")

@@ -23,8 +23,10 @@ from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
 
 _NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+_LOOKS_UP_IDS = 12
 _LEADER_NOT_AVAILABLE = 5
 _TOPIC_AUTHORIZATION_FAILED = 29
+_UNKNOWN_TOPIC_ID = 100
 
 
 @dataclass(frozen=True)
@@ -329,7 +331,15 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
             return {}
         body = {"topics": topics, "allow_auto_topic_creation": False}
         results: Results[str, PlannedChange] = {}
-        for topic in (await call.ask(Request("Metadata", body))).body["topics"]:
+        response = await call.ask(Request("Metadata", body))
+        found = response.body["topics"]
+        if field == "topic_id" and response.version < _LOOKS_UP_IDS:
+            # Before Kafka 3.1, brokers refuse to look up ids.
+            ids = {topic["topic_id"] for topic in topics}
+            everything = (await metadata(call, None))["topics"]
+            found = [topic for topic in everything if topic["topic_id"] in ids]
+            results |= dict.fromkeys(ids, error_of_code(_UNKNOWN_TOPIC_ID))
+        for topic in found:
             key, name = topic[field], topic["name"]
             detail = f"{len(topic['partitions'])} partitions"
             planned = PlannedChange("delete", f"topic {name}", detail)

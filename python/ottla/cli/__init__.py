@@ -1,5 +1,6 @@
 """The command line: ``ottla topology | doctor | produce | consume | watch``, and what manages a
-cluster: ``ottla topics | groups | configs | acls | users | quotas | brokers | offsets``.
+cluster: ``ottla topics | groups | offsets | configs | brokers | quorum | features | acls | users |
+quotas | tokens | transactions``.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
@@ -36,9 +37,12 @@ _COMMANDS = {
     "offsets": "offsets",
     "configs": "configs",
     "brokers": "brokers",
+    "quorum": "quorum",
+    "features": "features",
     "acls": "acls",
     "users": "users",
     "quotas": "quotas",
+    "tokens": "tokens",
     "transactions": "transactions",
     "profiles": "profile_list",
     "completion": "completion",

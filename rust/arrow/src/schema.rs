@@ -73,11 +73,16 @@ impl Column {
         }
     }
 
+    /// The column as a field.
+    #[must_use]
+    pub fn field(self) -> FieldRef {
+        Arc::new(Field::new(self.name(), self.data_type(), true))
+    }
+
     /// The schema of these columns, in this order.
     #[must_use]
     pub fn schema(columns: &[Self]) -> SchemaRef {
-        let field = |column: &Self| Field::new(column.name(), column.data_type(), true);
-        Arc::new(Schema::new(columns.iter().map(field).collect::<Fields>()))
+        Arc::new(Schema::new(columns.iter().map(|column| column.field()).collect::<Fields>()))
     }
 }
 

@@ -11,6 +11,7 @@
 //! - [`security`]: TLS and SASL.
 //! - [`doctor`]: checks each step of each connection and reports what is wrong.
 //! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.
+//! - `typed`: keys and values with a schema, as typed columns.
 //! - `telemetry`: pushes the metrics that the cluster subscribes to.
 //! - [`environment`]: DNS, sockets, randomness and tokens, injected.
 //! - [`tasks`]: panics as errors, blocking work, limits on long passes.
@@ -36,6 +37,8 @@ pub mod security;
 pub mod tasks;
 mod telemetry;
 mod topic_partition;
+#[cfg(feature = "arrow")]
+pub mod typed;
 
 pub use cluster::{Client, Coordinator, CoordinatorKind, EventSubscription, IfMissing, Route};
 pub use config::Config;

@@ -1,4 +1,4 @@
-//! The body of each fuzz target, shared with the test that replays the seeds as regression tests.
+//! The body of each fuzz target of the protocol, shared with the test that replays the seeds as regression tests.
 
 mod frames;
 mod messages;

@@ -17,6 +17,7 @@ mod producer;
 mod runtime;
 mod scan;
 mod token_callback;
+mod typed;
 
 use pyo3::prelude::*;
 
@@ -67,6 +68,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::sync::Producer>()?;
     module.add_class::<producer::record_metadata::RecordMetadata>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_class::<typed::ColumnFormat>()?;
+    module.add_class::<typed::Avro>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;

@@ -2,13 +2,16 @@
 //!
 //! The runtime's tasks fetch chunks while the calling thread decodes earlier ones, without the GIL.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use ottla_arrow::Column;
-use ottla_client::Client;
 use ottla_client::consumer::{ArrowLayout, Range, Scan as Core, ScanOptions};
+use ottla_client::typed::TypedColumns;
+use ottla_client::{Client, Error, Kind};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -44,6 +47,29 @@ pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool)
         None if columns.is_empty() => Err(errors::config(py, "columns is empty: name at least one")),
         None => Ok(columns),
     }
+}
+
+/// Looks up the readers' schemas of typed columns, which decide the schema of the stream.
+pub(crate) fn resolve(
+    py: Python<'_>,
+    typed: &TypedColumns,
+    topics: BTreeSet<Arc<str>>,
+    timeout: Duration,
+) -> PyResult<()> {
+    let resolving = async {
+        for topic in topics {
+            typed.resolve(&topic).await?;
+        }
+        Ok(())
+    };
+    let resolved = wait(py, async move {
+        let timed_out = || {
+            let seconds = timeout.as_secs_f64();
+            Error::new(Kind::Timeout, format!("the schema registry did not respond within {seconds} s"))
+        };
+        tokio::time::timeout(timeout, resolving).await.unwrap_or_else(|_| Err(timed_out()))
+    })?;
+    resolved.map_err(|error| errors::raise(py, &error))
 }
 
 /// Waits for the next batch of rows, and logs the gaps that were skipped before it.

@@ -8,15 +8,16 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::interleave::interleave;
 
 use crate::avro::AvroReader;
+use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::json::JsonReader;
-use crate::payloads::{Payload, PayloadDecoder, ReaderSchema, decode_payloads};
+use crate::payloads::{Payload, PayloadDecoder, ReaderSchema};
+use crate::protobuf::ProtobufReader;
 use crate::registered_schema::{RegisteredSchema, SchemaType};
 use crate::schema_id::SchemaId;
 use crate::wire_format::{Framed, FramingError, WireFormat};
@@ -57,7 +58,9 @@ pub struct DecodedColumn {
 enum Writer {
     Ready(Box<dyn PayloadDecoder>),
     /// It cannot be used, and why.
-    Failed(String),
+    Unusable(String),
+    /// There was no such schema when it was looked up.
+    Unknown(String),
 }
 
 /// The decoder of a column.
@@ -85,7 +88,8 @@ struct Group<'a> {
 }
 
 impl ColumnDecoder {
-    /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too.
+    /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too. With
+    /// Protobuf, the columns are those of the schema's first message.
     ///
     /// # Errors
     /// The schema is invalid, or has no column type.
@@ -94,15 +98,39 @@ impl ColumnDecoder {
         wire_format: WireFormat,
         header: Header,
     ) -> Result<Self, SchemaError> {
-        let schema_type = reader.schema_type;
-        let compiled: Box<dyn ReaderSchema> = match schema_type {
+        let compiled: Box<dyn ReaderSchema> = match reader.schema_type {
             SchemaType::Avro => Box::new(AvroReader::compile(reader)?),
+            SchemaType::Protobuf => Box::new(ProtobufReader::compile(reader, None, wire_format)?),
             SchemaType::Json => Box::new(JsonReader::compile(reader)?),
-            other @ SchemaType::Protobuf => {
-                let reason = format!("{other} is not implemented yet");
-                return Err(SchemaError::Unsupported { format: other.name(), reason });
-            }
         };
+        Self::with_reader(reader, compiled, wire_format, header)
+    }
+
+    /// Creates a decoder for a message of a reader's schema, by its full name, with its package.
+    ///
+    /// # Errors
+    /// The schema is not one of Protobuf, is invalid, has no such message, or has no column type.
+    pub fn new_protobuf(
+        reader: &RegisteredSchema,
+        message: &str,
+        wire_format: WireFormat,
+        header: Header,
+    ) -> Result<Self, SchemaError> {
+        if reader.schema_type != SchemaType::Protobuf {
+            let reason = format!("it is of type {}", reader.schema_type);
+            return Err(SchemaError::Invalid { format: "Protobuf", reason });
+        }
+        let compiled = ProtobufReader::compile(reader, Some(message), wire_format)?;
+        Self::with_reader(reader, Box::new(compiled), wire_format, header)
+    }
+
+    fn with_reader(
+        reader: &RegisteredSchema,
+        compiled: Box<dyn ReaderSchema>,
+        wire_format: WireFormat,
+        header: Header,
+    ) -> Result<Self, SchemaError> {
+        let schema_type = reader.schema_type;
         let mut decoder =
             Self { schema_type, reader: compiled, wire_format, header, writers: HashMap::new() };
         if wire_format == WireFormat::None {
@@ -144,10 +172,16 @@ impl ColumnDecoder {
     /// The ids in a column whose schemas were not added yet, each once.
     #[must_use]
     pub fn missing(&self, column: &BinaryArray, headers: Option<&ListArray>) -> Vec<SchemaId> {
+        self.missing_of(&ArrowRows { column, headers })
+    }
+
+    /// The ids in rows whose schemas were not added yet, each once.
+    #[must_use]
+    pub fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
         let mut missing = Vec::new();
         let mut last = None;
-        for row in 0..column.len() {
-            let Some(Ok(framed)) = self.split(column, headers, row) else { continue };
+        for row in 0..rows.count() {
+            let Some(Ok(framed)) = self.split(rows, row) else { continue };
             // Neighbours mostly have the same schema.
             if framed.id == last {
                 continue;
@@ -174,20 +208,25 @@ impl ColumnDecoder {
         };
         let writer = match writer {
             Ok(writer) => Writer::Ready(writer),
-            Err(reason) => Writer::Failed(reason),
+            Err(reason) => Writer::Unusable(reason),
         };
         self.insert(id, writer);
     }
 
     /// Notes that there is no schema with this id, and why: its rows are errors.
     pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
-        self.insert(id, Writer::Failed(reason.into()));
+        self.insert(id, Writer::Unknown(reason.into()));
+    }
+
+    /// Forgets which schemas there were not: they may exist by now.
+    pub fn forget_failures(&mut self) {
+        self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
     }
 
     fn insert(&mut self, id: SchemaId, writer: Writer) {
         if self.writers.len() >= MAX_WRITERS {
-            // Ids that no registry knows first: anybody can make those up.
-            self.writers.retain(|_, writer| matches!(writer, Writer::Ready(_)));
+            // Anybody can make up ids that no registry knows.
+            self.forget_failures();
         }
         if self.writers.len() >= MAX_WRITERS {
             self.writers.retain(|id, _| id.is_none());
@@ -195,17 +234,13 @@ impl ColumnDecoder {
         self.writers.insert(Some(id), writer);
     }
 
-    fn split<'a>(
-        &self,
-        column: &'a BinaryArray,
-        headers: Option<&'a ListArray>,
-        row: usize,
-    ) -> Option<Result<Framed<'a>, FramingError>> {
-        if column.is_null(row) {
-            return None;
-        }
-        let header = headers.and_then(|headers| header_value(headers, row, self.header.name()));
-        Some(self.wire_format.split(column.value(row), header))
+    fn split<'a>(&self, rows: &'a dyn EncodedRows, row: usize) -> Option<Result<Framed<'a>, FramingError>> {
+        let bytes = rows.bytes(row)?;
+        let header = match self.needs_headers() {
+            true => rows.header(row, self.header.name()),
+            false => None,
+        };
+        Some(self.wire_format.split(bytes, header))
     }
 
     /// Decodes a column. Rows whose schema is missing are errors.
@@ -217,11 +252,20 @@ impl ColumnDecoder {
         column: &BinaryArray,
         headers: Option<&ListArray>,
     ) -> Result<DecodedColumn, ArrowError> {
+        self.decode_rows(&ArrowRows { column, headers })
+    }
+
+    /// Decodes rows, as [`ColumnDecoder::decode`].
+    ///
+    /// # Errors
+    /// The decoded rows do not fit into one array.
+    pub fn decode_rows(&mut self, rows: &dyn EncodedRows) -> Result<DecodedColumn, ArrowError> {
+        let count = rows.count();
         let mut errors = Vec::new();
         let mut groups: Vec<(Option<SchemaId>, Group<'_>)> = Vec::new();
         let mut current = 0;
-        for row in 0..column.len() {
-            match self.split(column, headers, row) {
+        for row in 0..count {
+            match self.split(rows, row) {
                 None => {}
                 Some(Err(error)) => {
                     errors.push(RowError { row, schema_id: None, reason: error.to_string() });
@@ -243,7 +287,7 @@ impl ColumnDecoder {
         }
         // The first source has the row for those that are null.
         let mut sources: Vec<ArrayRef> = vec![new_null_array(self.data_type(), 1)];
-        let mut places: Vec<(usize, usize)> = vec![(0, 0); column.len()];
+        let mut places: Vec<(usize, usize)> = vec![(0, 0); count];
         for (schema_id, group) in groups {
             let fail = |reason: &str| {
                 let rows = group.rows.iter();
@@ -252,7 +296,7 @@ impl ColumnDecoder {
             };
             let decoder = match self.writers.get_mut(&schema_id) {
                 Some(Writer::Ready(decoder)) => decoder,
-                Some(Writer::Failed(reason)) => {
+                Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => {
                     errors.extend(fail(reason));
                     continue;
                 }
@@ -261,14 +305,14 @@ impl ColumnDecoder {
                     continue;
                 }
             };
-            let decoded = decode_payloads(decoder.as_mut(), &group.payloads);
+            let decoded = decoder.decode(&group.payloads)?;
             for (payload, reason) in decoded.errors {
                 if let Some(row) = group.rows.get(payload) {
                     errors.push(RowError { row: *row, schema_id, reason });
                 }
             }
             for (first, array) in decoded.arrays {
-                if array.len() == column.len() {
+                if array.len() == count {
                     return Ok(DecodedColumn { array, errors });
                 }
                 for (at, row) in group.rows.iter().skip(first).take(array.len()).enumerate() {
@@ -283,18 +327,4 @@ impl ColumnDecoder {
         let sources: Vec<&dyn Array> = sources.iter().map(AsRef::as_ref).collect();
         Ok(DecodedColumn { array: interleave(&sources, &places)?, errors })
     }
-}
-
-/// The last value of a header of a row.
-fn header_value<'a>(headers: &'a ListArray, row: usize, name: &str) -> Option<&'a [u8]> {
-    if headers.is_null(row) {
-        return None;
-    }
-    let entries = headers.values().as_struct_opt()?;
-    let keys = entries.column(0).as_string_opt::<i32>()?;
-    let values = entries.column(1).as_binary_opt::<i32>()?;
-    let start = usize::try_from(*headers.value_offsets().get(row)?).ok()?;
-    let end = usize::try_from(*headers.value_offsets().get(row + 1)?).ok()?;
-    let found = (start..end).rev().find(|at| keys.is_valid(*at) && keys.value(*at) == name)?;
-    values.is_valid(found).then(|| values.value(found))
 }

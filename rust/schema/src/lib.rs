@@ -7,14 +7,18 @@
 
 mod avro;
 mod column_decoder;
+mod encoded_rows;
 mod error;
 mod json;
 mod payloads;
+mod protobuf;
 mod registered_schema;
 mod schema_id;
+mod shape;
 mod wire_format;
 
 pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};
+pub use encoded_rows::{ArrowRows, EncodedRows};
 pub use error::{RowError, SchemaError};
 pub use json::infer_json_field;
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};

@@ -1,10 +1,11 @@
-//! What a format implements, and the decoding of payloads, some of which may be malformed.
+//! What a format implements, and the decoding of payloads, some of which may be malformed, by a decoder that
+//! fails as a whole.
 //!
 //! Invariants: a malformed payload costs no other row. The work is bounded: a payload is decoded at most twice
 //! for each time that the number of rows can be halved.
 
 use arrow_array::ArrayRef;
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
@@ -19,8 +20,14 @@ pub(crate) struct Payload<'a> {
 
 /// Decodes the payloads of one writer's schema.
 pub(crate) trait PayloadDecoder: Send {
+    /// Decodes payloads; the malformed ones become errors. An error means that the rows do not fit into arrays.
+    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError>;
+}
+
+/// Decodes payloads all or none.
+pub(crate) trait BatchDecoder {
     /// Decodes payloads to an array of that length. After an error the next call starts anew.
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError>;
+    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError>;
 }
 
 /// A compiled reader's schema.
@@ -44,20 +51,21 @@ pub(crate) struct PayloadError {
 /// The decoded rows of some payloads.
 #[derive(Debug, Default)]
 pub(crate) struct DecodedPayloads {
-    /// Arrays of rows, with the number of their first payload. Their rows are consecutive.
+    /// Arrays of rows, with the number of their first payload. Their rows are consecutive. A malformed payload
+    /// has no row, or a null.
     pub(crate) arrays: Vec<(usize, ArrayRef)>,
-    /// The malformed payloads.
+    /// The malformed payloads, in order.
     pub(crate) errors: Vec<(usize, String)>,
 }
 
 /// Decodes payloads; the malformed ones become errors.
-pub(crate) fn decode_payloads(decoder: &mut dyn PayloadDecoder, payloads: &[Payload<'_>]) -> DecodedPayloads {
+pub(crate) fn decode_payloads(decoder: &mut impl BatchDecoder, payloads: &[Payload<'_>]) -> DecodedPayloads {
     let mut decoded = DecodedPayloads::default();
     // Ranges that are still to be decoded, the first one on top.
     let mut ranges: Vec<_> = std::iter::once(0..payloads.len()).collect();
     while let Some(range) = ranges.pop() {
         let Some(part) = payloads.get(range.clone()).filter(|part| !part.is_empty()) else { continue };
-        match decoder.decode(part) {
+        match decoder.decode_batch(part) {
             Ok(array) => decoded.arrays.push((range.start, array)),
             Err(error) if part.len() == 1 => decoded.errors.push((range.start, error.reason)),
             Err(PayloadError { row: Some(row), reason }) if row < part.len() => {

@@ -125,6 +125,7 @@ rows! {
     sasl_mechanism: String = "GSSAPI".to_owned(), "sasl.mechanism", (0, 0), "Authentication mechanism: GSSAPI (Kerberos), PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.";
     sasl_username: String = String::new(), "sasl.username", (0, 0), "User name for PLAIN and SCRAM.";
     sasl_password: Secret = Secret::default(), "sasl.password", (0, 0), "Password for PLAIN and SCRAM.";
+    sasl_scram_tokenauth: bool = false, "sasl.scram.tokenauth", (0, 0), "Log in by SCRAM with a delegation token (KIP-48): sasl.username is its id, and sasl.password its HMAC in base64. The same as tokenauth=\"true\" in sasl.jaas.config. Not a key of Java's client.";
     sasl_jaas_config: Secret = Secret::default(), "sasl.jaas.config", (0, 0), "The credentials in Java's form: one of Kafka's login modules and its options. It is parsed as data; no class is loaded.";
     sasl_kerberos_service_name: String = String::new(), "sasl.kerberos.service.name", (0, 0), "Service name of the brokers in Kerberos, usually kafka: the first part of their principal, kafka/host@REALM.";
     sasl_kerberos_principal: String = String::new(), "sasl.kerberos.principal", (0, 0), "This client's principal in sasl.kerberos.keytab. If empty, the first one in the file.";

@@ -62,7 +62,7 @@ pub(super) async fn authenticate(
         let response = broker.send(&SaslAuthenticateRequest { auth_bytes: message }).await.map_err(at)?;
         if let Err(code) = ErrorCode::from(response.error_code).ok() {
             sasl.discard_credentials().await;
-            return Err(at(sasl_error(code, mechanism, response.error_message.as_deref())));
+            return Err(at(sasl_error(code, sasl, response.error_message.as_deref())));
         }
         let challenge: Bytes = response.auth_bytes.0;
         match conversation.reply(challenge).await.map_err(at)? {
@@ -107,15 +107,14 @@ async fn handshake(broker: &mut impl SaslChannel, mechanism: &str) -> Result<Vec
     }
 }
 
-fn sasl_error(code: ErrorCode, mechanism: &str, message: Option<&str>) -> Error {
+fn sasl_error(code: ErrorCode, sasl: &Sasl, message: Option<&str>) -> Error {
+    let mechanism = sasl.mechanism();
     let said =
         message.map(|message| format!(": the broker says \"{}\"", printable(message))).unwrap_or_default();
     match code {
         ErrorCode::SaslAuthenticationFailed => Error::with_code(
             code,
-            format!(
-                "the credentials for {mechanism} were refused{said}; check the user name and the password, or the token"
-            ),
+            format!("the credentials for {mechanism} were refused{said}; {}", sasl.advice()),
         ),
         code => Error::with_code(
             code,

@@ -86,6 +86,8 @@ use crate::tasks::panics::try_catch;
 use crate::telemetry::Telemetry;
 use crate::telemetry::source::Source;
 use crate::topic_partition::TopicPartition;
+#[cfg(feature = "arrow")]
+use crate::typed::TypedColumns;
 
 /// A consumer.
 #[derive(Debug)]
@@ -99,6 +101,9 @@ pub struct Consumer {
     closed: AtomicBool,
     decompressor: Mutex<Decompressor>,
     buffers: ReadBuffers,
+    /// How the keys and values of records are decoded.
+    #[cfg(feature = "arrow")]
+    typed: TypedColumns,
     /// The callback for rebalances of Rust programs.
     listener: Option<Arc<dyn RebalanceListener>>,
     /// Held by the call of a Rust program that polls or closes.
@@ -130,6 +135,8 @@ impl Consumer {
             closed: AtomicBool::new(false),
             decompressor: Mutex::new(decompressor),
             buffers: ReadBuffers::default(),
+            #[cfg(feature = "arrow")]
+            typed: TypedColumns::default(),
             listener: None,
             polling: tokio::sync::Mutex::default(),
             telemetry: OnceLock::new(),
@@ -157,6 +164,15 @@ impl Consumer {
     pub fn with_commit_listener(self, listener: Arc<dyn CommitListener>) -> Self {
         // A consumer that was just created has no listener yet.
         let _ = self.shared.commit_listener.set(listener);
+        self
+    }
+
+    /// Decodes the keys and values of records: see [`RecordSet::typed`]. Arrow batches have a layout of their
+    /// own.
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn with_typed_records(mut self, typed: TypedColumns) -> Self {
+        self.typed = typed;
         self
     }
 

@@ -32,12 +32,7 @@ impl Consumer {
             tokio::pin!(ready);
             // From here on no wakeup is missed.
             ready.as_mut().enable();
-            if self.woken.swap(false, Ordering::AcqRel) {
-                if self.is_closing() {
-                    return Err(Error::new(Kind::Closed, "this consumer was closed while it was polled"));
-                }
-                return Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"));
-            }
+            self.check_woken()?;
             self.check_open()?;
             self.join()?;
             let group = self.shared.group.get();
@@ -74,6 +69,17 @@ impl Consumer {
                 () = sleep_until(deadline.min(self.commits.next_auto_commit(now))) => {}
             }
         }
+    }
+
+    /// Returns the error of a poll that was ended by [`Consumer::wakeup`] or by closing.
+    pub(super) fn check_woken(&self) -> Result<()> {
+        if !self.woken.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        if self.is_closing() {
+            return Err(Error::new(Kind::Closed, "this consumer was closed while it was polled"));
+        }
+        Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"))
     }
 
     /// Ends the current or the next poll with an error of [`Kind::Wakeup`].

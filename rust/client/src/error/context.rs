@@ -47,6 +47,8 @@ pub struct Context {
     pub topic: Option<Arc<str>>,
     /// The partition.
     pub partition: Option<i32>,
+    /// The offset of the record.
+    pub offset: Option<i64>,
     /// The broker's id.
     pub broker: Option<i32>,
     /// The address, as `host:port`.
@@ -65,6 +67,9 @@ impl fmt::Display for Context {
             (Some(topic), Some(partition)) => fields.push(format!("{}-{partition}", printable(topic))),
             (Some(topic), None) => fields.push(format!("topic {}", printable(topic))),
             _ => {}
+        }
+        if let Some(offset) = self.offset {
+            fields.push(format!("offset {offset}"));
         }
         if let Some(api) = self.api {
             fields.push(api.name().to_owned());

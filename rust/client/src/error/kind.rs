@@ -35,6 +35,10 @@ pub enum Kind {
     TransactionAborted,
     /// The peer sent malformed data.
     Protocol,
+    /// A schema does not exist, is invalid, or does not fit.
+    Schema,
+    /// The key or the value of a record cannot be decoded.
+    Serialization,
     /// There is no offset to start from: none is committed or it is not in the log, and no reset policy
     /// is configured.
     Offset,

@@ -92,6 +92,12 @@ impl Error {
         })
     }
 
+    /// Adds the offset of the record.
+    #[must_use]
+    pub fn offset(self, offset: i64) -> Self {
+        self.with(|inner| inner.context.offset = Some(offset))
+    }
+
     /// Adds the topic.
     #[must_use]
     pub fn topic(self, topic: &str) -> Self {

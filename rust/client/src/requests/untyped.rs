@@ -51,6 +51,9 @@ pub struct UntypedRequest {
     pub max_version: i16,
     /// Whether it changes something.
     pub changes: bool,
+    /// Whether to check only that the broker has a version with all fields of a form. Nothing is sent, and the response
+    /// has no fields.
+    pub check_only: bool,
 }
 
 /// A response whose message is a tree.
@@ -186,6 +189,9 @@ where
     let version = connection.version::<R>(request.max_version)?;
     let message =
         message_for::<R>(&request.bodies, version).map_err(|error| error.address(connection.address()))?;
+    if request.check_only {
+        return Ok((version, Value::Object(Vec::new())));
+    }
     *sent = true;
     let response = connection.request(&message, version).await?;
     Ok((version, response.to_value(version)))

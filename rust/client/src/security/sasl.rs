@@ -37,6 +37,7 @@ impl Sasl {
     /// Reads the SASL configuration.
     pub fn from_config(config: &Config) -> Result<Self> {
         let name = config.sasl_mechanism.as_str();
+        check_tokenauth(config)?;
         let hash = match name {
             "PLAIN" => None,
             "SCRAM-SHA-256" => Some(Hash::Sha256),
@@ -77,8 +78,9 @@ impl Sasl {
             }
             None => Mechanism::Plain { username, password },
             Some(hash) => {
-                let tokenauth = jaas.as_ref().and_then(|jaas| jaas.option("tokenauth"));
-                let token = tokenauth.is_some_and(|token| token.expose().eq_ignore_ascii_case("true"));
+                let option = jaas.as_ref().and_then(|jaas| jaas.option("tokenauth"));
+                let in_jaas = option.is_some_and(|value| value.expose().eq_ignore_ascii_case("true"));
+                let token = in_jaas || config.sasl_scram_tokenauth;
                 Mechanism::Scram { hash, credentials: Credentials { username, password, token } }
             }
         };
@@ -94,6 +96,17 @@ impl Sasl {
             Mechanism::Scram { hash: Hash::Sha512, .. } => "SCRAM-SHA-512",
             Mechanism::Bearer(_) => "OAUTHBEARER",
             Mechanism::Kerberos(_) => "GSSAPI",
+        }
+    }
+
+    /// What to check if a broker refuses the credentials.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match &self.mechanism {
+            Mechanism::Scram { credentials, .. } if credentials.token => {
+                "check that the delegation token has not expired, and that the user name is its id and the password its HMAC in base64"
+            }
+            _ => "check the user name and the password, or the token",
         }
     }
 
@@ -138,9 +151,25 @@ impl Sasl {
     }
 }
 
+/// Checks that a delegation token is used with SCRAM, by which alone brokers accept it (KIP-48).
+fn check_tokenauth(config: &Config) -> Result<()> {
+    let name = config.sasl_mechanism.as_str();
+    if config.sasl_scram_tokenauth && ["PLAIN", "OAUTHBEARER", "GSSAPI"].contains(&name) {
+        return Err(config_error(format!(
+            "sasl.scram.tokenauth=true does not work with sasl.mechanism={name}: delegation tokens need SCRAM-SHA-256 or SCRAM-SHA-512"
+        )));
+    }
+    Ok(())
+}
+
 fn parse_jaas(config: &Config) -> Result<Option<Jaas>> {
     if config.sasl_jaas_config.is_empty() {
         return Ok(None);
+    }
+    if config.sasl_scram_tokenauth {
+        return Err(config_error(
+            "sasl.jaas.config and sasl.scram.tokenauth are both set: set tokenauth=\"true\" in sasl.jaas.config, or use sasl.username and sasl.password",
+        ));
     }
     if !config.sasl_username.is_empty() || !config.sasl_password.is_empty() {
         return Err(config_error(

@@ -1,6 +1,7 @@
 //! Proves: each error code of a group's coordinator has the effect for the application that the design's
 //! table lists: records continue, rebalances are reported, fatal errors are raised. `group_*_errors.rs`
-//! test the state machines' transitions, `consumer.rs` those of partitions, `offsets.rs` those of offsets.
+//! test the state machines' transitions, `consumer.rs` those of partitions, `offsets.rs` those of offsets,
+//! `share_error_table.rs` share groups.
 
 use crate::support::*;
 use ottla_client::admin::NewTopic;

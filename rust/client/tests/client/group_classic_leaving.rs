@@ -148,6 +148,20 @@ fn subscribing_while_leaving_joins_afterwards() {
     assert_eq!(join_request(&actions).2.topics, ["u".into()]);
 }
 
+/// Regression: a member that unsubscribed twice, and subscribed in between, joined the group again.
+#[test]
+fn unsubscribing_again_while_leaving_does_not_rejoin() {
+    let mut harness = member(false, &[], &["t-0"]);
+    harness.member.unsubscribe(harness.now);
+    harness.poll();
+    harness.subscribe(&["u"]);
+    harness.member.unsubscribe(harness.now);
+    let (request_id, _) = leave_request(&harness.complete_revocation().1);
+    let left = GroupResponse::Leave(LeaveGroupResponse::default());
+    assert!(harness.respond(request_id, left).is_empty());
+    assert!(harness.member.is_idle());
+}
+
 #[test]
 fn a_leaving_member_that_does_not_poll_loses_its_partitions() {
     let mut harness = member(false, &[], &["t-0"]);

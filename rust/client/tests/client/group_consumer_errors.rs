@@ -237,6 +237,19 @@ fn a_member_removed_while_leaving_loses_its_partitions() {
     assert_eq!(request.subscribed_topic_names, Some(vec!["u".to_owned()]), "it rejoins");
 }
 
+/// Regression: a member that unsubscribed twice, and subscribed in between, joined the group again.
+#[test]
+fn unsubscribing_again_while_leaving_does_not_rejoin() {
+    let mut harness = member(&[]);
+    harness.member.unsubscribe(harness.now);
+    harness.poll();
+    harness.subscribe(&["u"]);
+    harness.member.unsubscribe(harness.now);
+    let (request_id, _) = heartbeat_request(&harness.complete_revocation().1);
+    assert!(harness.respond(request_id, ok_response(-1, None)).is_empty());
+    assert!(harness.member.is_idle());
+}
+
 #[test]
 fn an_invalid_interval_causes_no_request_storm() {
     let mut harness = harness(&[]);

@@ -1,15 +1,19 @@
 //! Proves: PLAIN and SCRAM authenticate end to end; a rejection is one typed error, raised immediately,
 //! with the broker's message; the client never falls back to another mechanism; sessions are renewed
-//! under traffic without losing a request (KIP-368), and a revoked user gets an error; no secret is
-//! ever shown.
+//! under traffic without losing a request (KIP-368), and a revoked user gets an error; a delegation
+//! token logs in as its owner until it expires (KIP-48); no secret is ever shown.
 
 use std::time::Duration;
 
 use crate::support::*;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use ottla_client::config::Value;
 use ottla_client::error::Phase;
 use ottla_client::{Client, Config, Error, Kind, Route};
 use ottla_mock::{MockCluster, MockConfig, SaslConfig, SaslMechanism, TopicSpec};
+use ottla_protocol::messages::create_delegation_token::CreateDelegationTokenRequest;
+use ottla_protocol::messages::expire_delegation_token::ExpireDelegationTokenRequest;
 use ottla_protocol::messages::metadata::MetadataRequest;
 use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Instant;
@@ -60,6 +64,50 @@ async fn each_mechanism_authenticates_with_every_broker() {
         ("sasl.jaas.config", &jaas),
     ];
     try_connect(&cluster, &pairs).await.expect("with JAAS");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delegation_token_logs_in_until_it_expires() {
+    let cluster = secured(SaslConfig::default()).await;
+    let owner = try_connect(&cluster, &credentials("SCRAM-SHA-256", PASSWORD)).await.unwrap();
+    let request = CreateDelegationTokenRequest {
+        owner_principal_type: None,
+        owner_principal_name: None,
+        renewers: Vec::new(),
+        max_lifetime_ms: -1,
+    };
+    let token = within_deadline(owner.send(Route::Any, &request, 3)).await.expect("a token");
+    assert_eq!((token.error_code, token.principal_name.as_str()), (0, USER));
+    let hmac = BASE64.encode(&token.hmac.0);
+    let jaas = format!(
+        "org.apache.kafka.common.security.scram.ScramLoginModule required username=\"{}\" password=\"{hmac}\" tokenauth=\"true\";",
+        token.token_id
+    );
+    for mechanism in ["SCRAM-SHA-256", "SCRAM-SHA-512"] {
+        let common = [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanism", mechanism)];
+        let by_keys = [("sasl.username", token.token_id.as_str()), ("sasl.password", &hmac)];
+        let by_keys = [&common[..], &by_keys, &[("sasl.scram.tokenauth", "true")]].concat();
+        let by_jaas = [&common[..], &[("sasl.jaas.config", jaas.as_str())]].concat();
+        for login in [&by_keys, &by_jaas] {
+            let client = try_connect(&cluster, login).await.expect(mechanism);
+            within_deadline(client.send(Route::Broker(2), &MetadataRequest::default(), i16::MAX))
+                .await
+                .unwrap();
+        }
+        let error = try_connect(&cluster, &by_keys[..4]).await.expect_err("there is no such user");
+        assert!(error.message().contains("check the user name and the password"), "{error}");
+    }
+
+    let request = ExpireDelegationTokenRequest { hmac: token.hmac.clone(), expiry_time_period_ms: -1 };
+    let expired = within_deadline(owner.send(Route::Any, &request, 2)).await.expect("it expires");
+    assert_eq!(expired.error_code, 0);
+    let mut login = credentials("SCRAM-SHA-256", &hmac);
+    login.extend([("sasl.username", token.token_id.as_str()), ("sasl.scram.tokenauth", "true")]);
+    let error = try_connect(&cluster, &login).await.expect_err("it has expired");
+    assert_eq!((error.kind(), error.is_retriable()), (Kind::Authentication, false), "{error}");
+    let message = format!("{error} {error:?}");
+    assert!(message.contains("check that the delegation token has not expired"), "{message}");
+    assert!(!message.contains(&hmac), "{message}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -245,6 +293,17 @@ fn missing_and_contradictory_keys_are_errors_before_connecting() {
     let scram = ("sasl.mechanism", "SCRAM-SHA-256");
     assert!(config_error(&[scram, ("sasl.jaas.config", jaas)]).contains("is for PlainLoginModule"));
     assert!(config_error(&[("sasl.mechanisms", "PLAIN")]).contains("needs a user name"), "librdkafka's name");
+    let token = ("sasl.scram.tokenauth", "true");
+    for other in ["PLAIN", "OAUTHBEARER", "GSSAPI"] {
+        let message = config_error(&[("sasl.mechanism", other), user, password, token]);
+        let expected =
+            format!("does not work with sasl.mechanism={other}: delegation tokens need SCRAM-SHA-256");
+        assert!(message.contains(&expected), "{message}");
+    }
+    assert!(config_error(&[scram, token]).contains("needs a user name"));
+    let jaas = jaas.replace("plain.Plain", "scram.Scram");
+    let both = config_error(&[scram, token, ("sasl.jaas.config", &jaas)]);
+    assert!(both.contains("sasl.jaas.config and sasl.scram.tokenauth are both set"), "{both}");
 }
 
 #[test]

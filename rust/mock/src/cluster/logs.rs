@@ -108,6 +108,16 @@ impl MockCluster {
         self.shared.state.lock().share_sessions.count(broker)
     }
 
+    /// The number of records of a partition that a share group has not finished, acquired ones included; `None`
+    /// if no member has fetched from the partition.
+    #[must_use]
+    pub fn share_lag(&self, group: &str, topic: &str, partition: i32) -> Option<i64> {
+        let state = self.shared.state.lock();
+        let id = state.topic(topic)?.id;
+        let end = state.partition(topic, partition).ok()?.log.high_watermark();
+        Some(state.share_partitions.get(group, (id, partition))?.lag(end))
+    }
+
     fn append_values(
         &self,
         topic: &str,

@@ -146,6 +146,10 @@ fn changes_state(api: ApiKey) -> bool {
             | ApiKey::Heartbeat
             | ApiKey::LeaveGroup
             | ApiKey::ConsumerGroupHeartbeat
+            | ApiKey::ShareGroupHeartbeat
+            | ApiKey::ShareAcknowledge
+            | ApiKey::AlterShareGroupOffsets
+            | ApiKey::DeleteShareGroupOffsets
             | ApiKey::InitProducerId
             | ApiKey::CreateTopics
             | ApiKey::DeleteTopics

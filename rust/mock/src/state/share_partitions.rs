@@ -82,18 +82,26 @@ impl ClusterState {
         released
     }
 
-    /// Closes the share sessions that match, and releases the records of their members; returns whether there were any.
+    /// Closes the share sessions that match, and releases the records of their members in partitions that the broker
+    /// still leads; returns whether there were any.
     pub(crate) fn close_share_sessions(
         &mut self,
         which: impl Fn(&super::share_sessions::ShareSession) -> bool,
     ) -> bool {
         let closed = self.share_sessions.take(which);
         for session in &closed {
-            for partition in &session.partitions {
+            for partition in
+                session.partitions.iter().filter(|it| self.leads(session.broker, **it)).collect::<Vec<_>>()
+            {
                 self.release_records(&session.group, *partition, &session.member_id);
             }
         }
         !closed.is_empty()
+    }
+
+    fn leads(&self, broker: i32, (topic, index): TopicPartition) -> bool {
+        let name = self.topic_name("", topic, true);
+        name.and_then(|name| self.partition(&name, index).map(|it| it.leader == broker)).unwrap_or(false)
     }
 
     fn release_records(&mut self, group: &str, partition: TopicPartition, member_id: &str) {

@@ -197,6 +197,21 @@ async fn a_new_leader_makes_acquired_records_available() {
     assert_eq!(b.fetch().await, [(3, 4, 2), (5, 9, 1)]);
 }
 
+/// A broker that does not lead the partition any more has nothing to release.
+#[tokio::test]
+async fn the_end_of_a_session_with_an_old_leader_releases_nothing() {
+    let cluster = filled().await;
+    let mut old = ShareMember::new(&cluster, "a").await;
+    assert_eq!(old.fetch().await, [(0, 9, 1)]);
+    let leader = cluster.leader("t", 0).unwrap();
+    let isr = cluster.topic("t").unwrap().partitions[0].isr.clone();
+    cluster.move_leader("t", 0, isr.into_iter().find(|id| *id != leader).unwrap()).unwrap();
+    let mut new = ShareMember::new(&cluster, "a").await;
+    assert_eq!(new.fetch().await, [(0, 9, 1)]);
+    assert_eq!(old.close().await, ErrorCode::None);
+    assert_eq!(new.acknowledge(&[(0, 9, ACCEPT)]).await, ErrorCode::None);
+}
+
 #[tokio::test]
 async fn groups_have_their_own_configuration() {
     let cluster = cluster_with_topic(1).await;

@@ -18,10 +18,10 @@ use crate::runtime::{ProcessLocal, wait, wait_for};
 /// The requests of one call of ``Admin``, under one deadline.
 ///
 /// Requests are tuples of the name of an API, the destination (``"any"``, ``"controller"`` or the
-/// id of a broker), forms of the message as dicts, the highest version, and whether it changes
-/// something. The first form is sent whose fields all exist in the version. For each, the result is
-/// a tuple of the version, the response as a dict, and whether an earlier attempt may have taken
-/// effect; or the error.
+/// id of a broker), forms of the message as dicts, the highest version, whether it changes
+/// something, and whether to check only that the broker supports it. The first form is sent whose
+/// fields all exist in the version. For each, the result is a tuple of the version, the response as
+/// a dict, and whether an earlier attempt may have taken effect; or the error.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct AdminCall(ProcessLocal<Arc<Operation>>);
 
@@ -31,7 +31,7 @@ impl AdminCall {
     }
 }
 
-type RequestArguments<'py> = (String, Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>, i16, bool);
+type RequestArguments<'py> = (String, Bound<'py, PyAny>, Vec<Bound<'py, PyAny>>, i16, bool, bool);
 
 #[pymethods]
 impl AdminCall {
@@ -122,7 +122,7 @@ pub(crate) fn error_of_code(
 }
 
 fn convert(requests: Vec<RequestArguments<'_>>) -> PyResult<Vec<UntypedRequest>> {
-    let convert = |(api, to, bodies, max_version, changes): RequestArguments<'_>| {
+    let convert = |(api, to, bodies, max_version, changes, check_only): RequestArguments<'_>| {
         let known = ApiKey::ALL.iter().copied().find(|known| known.name() == api);
         let api = known.ok_or_else(|| PyValueError::new_err(format!("no API is named {api:?}")))?;
         let to = match to.extract::<i32>() {
@@ -134,7 +134,7 @@ fn convert(requests: Vec<RequestArguments<'_>>) -> PyResult<Vec<UntypedRequest>>
             },
         };
         let bodies = bodies.iter().map(values::from_python).collect::<PyResult<_>>()?;
-        Ok(UntypedRequest { api, to, bodies, max_version, changes })
+        Ok(UntypedRequest { api, to, bodies, max_version, changes, check_only })
     };
     requests.into_iter().map(convert).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Its free functions serve the same methods of `Producer` and `Consumer`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use crate::convert::offsets;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait, wait_for};
 use crate::scan;
 use crate::scan::Scan;
+use crate::typed::{ColumnFormat, typed_columns};
 
 /// A client of one Kafka cluster: metadata, offsets, events and scans.
 ///
@@ -269,13 +270,17 @@ impl Client {
     ///         they are skipped with a warning.
     ///     timeout: seconds without progress after which the scan fails. Default:
     ///         ``default.api.timeout.ms``.
+    ///     key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+    ///         Default: keys stay bytes.
+    ///     value: the same for values.
     ///
     /// Returns:
     ///     A scan, which starts reading in the background. Iterating over it raises read errors.
     ///
     /// Raises:
     ///     ConfigError: a range, a column or a limit is invalid.
-    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None))]
+    ///     SchemaError: there is no schema to read with, or it cannot be used.
+    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None, key=None, value=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn scan(
         &self,
@@ -287,9 +292,12 @@ impl Client {
         target_bytes: usize,
         fail_on_data_loss: bool,
         timeout: Option<f64>,
+        key: Option<&Bound<'_, ColumnFormat>>,
+        value: Option<&Bound<'_, ColumnFormat>>,
     ) -> PyResult<Scan> {
         let core = self.core()?;
         let columns = scan::columns(py, columns, include_headers)?;
+        let typed = typed_columns(py, key, value, &columns)?;
         for (name, value) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
             if value == 0 {
                 return Err(errors::config(py, format!("{name} is 0: expected 1 or more")));
@@ -317,9 +325,15 @@ impl Client {
             max_bytes: config.fetch_max_bytes.min(scan::FETCH_BYTES),
             timeout: self.timeout(timeout)?,
         };
+        if !typed.is_empty() {
+            let topics: BTreeSet<Arc<str>> =
+                ranges.iter().map(|range| Arc::clone(&range.partition.0)).collect();
+            scan::resolve(py, &typed, topics, options.timeout)?;
+        }
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        Ok(Scan::start(core.clone(), ranges, options, &ArrowLayout { columns, max_rows, target_bytes }))
+        let layout = ArrowLayout { columns, typed, max_rows, target_bytes };
+        Ok(Scan::start(core.clone(), ranges, options, &layout))
     }
 
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.

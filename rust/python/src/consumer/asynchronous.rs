@@ -29,6 +29,7 @@ use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::seconds;
 use crate::scan;
+use crate::typed::{ColumnFormat, typed_columns};
 
 /// The methods of ``AsyncConsumer`` that return native futures.
 #[pyclass(frozen, subclass, generic, extends = ConsumerBase, module = "ottla._core")]
@@ -123,12 +124,15 @@ impl AsyncConsumerBase {
         max_rows: usize,
         columns: Option<Vec<String>>,
         include_headers: bool,
+        key: Option<&Bound<'_, ColumnFormat>>,
+        value: Option<&Bound<'_, ColumnFormat>>,
     ) -> PyResult<ConsumerCall> {
         let (py, handle) = (this.py(), handle(this)?);
         let columns = scan::columns(py, columns, include_headers)?;
+        let typed = typed_columns(py, key, value, &columns)?;
         handle.check_arrow(py)?;
         handle.on_poll(py)?;
-        let target = PollTarget::Batch(ArrowLayout { columns, max_rows, ..ArrowLayout::default() });
+        let target = PollTarget::Batch(ArrowLayout { columns, typed, max_rows, ..ArrowLayout::default() });
         Ok(ConsumerCall::poll(handle, target, deadline_after(timeout)?))
     }
 

@@ -52,7 +52,8 @@ impl ConsumerHandle {
         let Hooks { deserializers, interceptors, assignors } = hooks;
         // Long polls would delay other requests on shared connections.
         let client = if own_client { client } else { client.with_dedicated_connections() };
-        let mut core = Consumer::new(client).with_assignors(assignors);
+        let mut core =
+            Consumer::new(client).with_assignors(assignors).with_typed_records(deserializers.typed().clone());
         if let Some(interceptors) = &interceptors {
             interceptors.configure(py, core.client().config())?;
             core = core.with_commit_listener(interceptors.commit_listener());

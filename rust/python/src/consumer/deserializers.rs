@@ -1,14 +1,23 @@
 //! `key_deserializer` and `value_deserializer`: they convert the bytes of keys and values to objects.
 //!
+//! Formats of `ottla.schema` are deserializers, too: the core decodes their keys and values, all of a poll together.
+//!
 //! Invariant: an exception of a deserializer becomes a `SerializationError` with topic, partition,
 //! offset and field. Null is never deserialized.
 
+use std::sync::Arc;
+
+use ottla_client::consumer::{RecordEntry, RecordSet};
+use ottla_client::typed::{TypedColumns, TypedField};
+use ottla_client::{Error, Kind};
+use ottla_schema::Header;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-use crate::convert::errors;
 use crate::convert::field_bytes::bytes_or_none;
+use crate::convert::{arrow_value, errors};
+use crate::typed::ColumnFormat;
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -24,6 +33,8 @@ struct Deserializer {
 pub(crate) struct Deserializers {
     key: Option<Deserializer>,
     value: Option<Deserializer>,
+    /// The keys and values that the core decodes.
+    typed: TypedColumns,
 }
 
 /// The record of a key or a value.
@@ -36,26 +47,75 @@ pub(super) struct RecordContext<'a, 'py> {
 
 impl Deserializers {
     pub(super) fn new(key: Option<&Bound<'_, PyAny>>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let format = |deserializer: Option<&Bound<'_, PyAny>>, header| {
+            let format = deserializer.and_then(|format| format.cast::<ColumnFormat>().ok());
+            format.map(|format| format.get().record_column(format.py(), header)).transpose()
+        };
         let new = |field: &'static str, deserializer: Option<&Bound<'_, PyAny>>| {
             deserializer
-                .filter(|deserializer| !deserializer.is_none())
+                .filter(|deserializer| {
+                    !deserializer.is_none() && !deserializer.is_instance_of::<ColumnFormat>()
+                })
                 .map(|deserializer| Deserializer::new(field, deserializer))
                 .transpose()
         };
-        Ok(Self { key: new("key", key)?, value: new("value", value)? })
+        let typed = TypedColumns { key: format(key, Header::Key)?, value: format(value, Header::Value)? };
+        Ok(Self { key: new("key", key)?, value: new("value", value)?, typed })
+    }
+
+    /// Raises an error for formats, which a share consumer does not decode.
+    pub(super) fn check_untyped(&self, py: Python<'_>) -> PyResult<()> {
+        if self.typed.is_empty() {
+            return Ok(());
+        }
+        let message = "share consumers take no formats of ottla.schema as deserializers: decode the bytes in a deserializer of your own";
+        Err(errors::config(py, message))
+    }
+
+    /// The keys and values that the core decodes.
+    pub(super) fn typed(&self) -> &TypedColumns {
+        &self.typed
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.key.is_none() && self.value.is_none()
+        self.key.is_none() && self.value.is_none() && self.typed.is_empty()
     }
 
-    pub(super) fn key(&self, context: &RecordContext<'_, '_>, key: Option<&[u8]>) -> PyResult<Py<PyAny>> {
-        field(self.key.as_ref(), context, key)
+    /// Returns the key and the value of a record.
+    pub(super) fn convert(
+        &self,
+        context: &RecordContext<'_, '_>,
+        set: &RecordSet,
+        entry: &RecordEntry,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let typed = set.typed.as_ref();
+        let key = match (&self.typed.key, typed.and_then(|typed| typed.key.as_ref())) {
+            (None, _) => field(self.key.as_ref(), context, set.key(entry))?,
+            (Some(_), decoded) => typed_field(decoded, context, entry)?,
+        };
+        let value = match (&self.typed.value, typed.and_then(|typed| typed.value.as_ref())) {
+            (None, _) => field(self.value.as_ref(), context, set.value(entry))?,
+            (Some(_), decoded) => typed_field(decoded, context, entry)?,
+        };
+        Ok((key, value))
     }
+}
 
-    pub(super) fn value(&self, context: &RecordContext<'_, '_>, value: Option<&[u8]>) -> PyResult<Py<PyAny>> {
-        field(self.value.as_ref(), context, value)
-    }
+/// Converts a key or a value that the core has decoded.
+fn typed_field(
+    decoded: Option<&TypedField>,
+    context: &RecordContext<'_, '_>,
+    entry: &RecordEntry,
+) -> PyResult<Py<PyAny>> {
+    let py = context.topic.py();
+    let not_decoded = || Error::new(Kind::State, "the record was not decoded yet: poll again");
+    let array = decoded.ok_or_else(not_decoded).and_then(|decoded| decoded.array(entry.row));
+    let array = array.map_err(|error| {
+        let topic = Arc::from(context.topic.to_string());
+        let error = error.at(&topic, context.partition).offset(context.offset);
+        errors::raise(py, &error)
+    })?;
+    arrow_value::value(py, array, entry.row).map(Bound::unbind)
 }
 
 fn field(

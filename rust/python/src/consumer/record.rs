@@ -60,13 +60,12 @@ impl Record {
     ) -> PyResult<Py<Self>> {
         let py = topic.py();
         let headers = headers(py, set, entry)?;
-        let (key, value) = (set.key(entry), set.value(entry));
         let (key, value) = if deserializers.is_empty() {
-            (bytes_or_none(py, key), bytes_or_none(py, value))
+            (bytes_or_none(py, set.key(entry)), bytes_or_none(py, set.value(entry)))
         } else {
             let context =
                 RecordContext { topic, partition: set.partition.1, offset: entry.offset, headers: &headers };
-            (deserializers.key(&context, key)?, deserializers.value(&context, value)?)
+            deserializers.convert(&context, set, entry)?
         };
         let record = Self {
             topic: topic.clone().unbind(),

@@ -22,6 +22,7 @@ use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::wait_for;
 use crate::scan;
+use crate::typed::{ColumnFormat, typed_columns};
 
 /// A consumer: iterate over it or ``poll()`` it.
 ///
@@ -137,23 +138,32 @@ impl Consumer {
     ///         ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
     ///         Default: all but ``headers``.
     ///     include_headers: whether to add ``headers`` to the default columns.
+    ///     key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Pass
+    ///         the same object each time. Default: keys stay bytes.
+    ///     value: the same for values.
     ///
     /// Raises:
     ///     ConfigError: a column does not exist or is listed twice, or an interceptor has no
     ///         ``on_consume_arrow``.
-    ///     KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
-    #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
+    ///     SchemaError: there is no schema to read with, or it cannot be used.
+    ///     SerializationError: the next key or value cannot be decoded. The position stays before
+    ///         it; ``seek`` past it to continue.
+    ///     KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
+    #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false, *, key=None, value=None))]
     fn poll_arrow(
         this: &Bound<'_, Self>,
         timeout: f64,
         max_rows: usize,
         columns: Option<Vec<String>>,
         include_headers: bool,
+        key: Option<&Bound<'_, ColumnFormat>>,
+        value: Option<&Bound<'_, ColumnFormat>>,
     ) -> PyResult<Option<Py<RecordBatch>>> {
         let py = this.py();
         let columns = scan::columns(py, columns, include_headers)?;
+        let typed = typed_columns(py, key, value, &columns)?;
         handle(this)?.check_arrow(py)?;
-        let target = PollTarget::Batch(ArrowLayout { columns, max_rows, ..ArrowLayout::default() });
+        let target = PollTarget::Batch(ArrowLayout { columns, typed, max_rows, ..ArrowLayout::default() });
         let args = PollArgs { target, deadline: deadline_after(timeout)? };
         handle(this)?.on_poll(py)?;
         poll(this, handle(this)?, &args, |handle| handle.take_batch(py))

@@ -28,6 +28,8 @@ fn class(kind: Kind) -> &'static str {
         Kind::TransactionAbortable => "TransactionAbortableError",
         Kind::TransactionAborted => "TransactionAbortedError",
         Kind::Protocol => "ProtocolError",
+        Kind::Schema => "SchemaError",
+        Kind::Serialization => "SerializationError",
         Kind::Offset => "OffsetError",
         Kind::State => "StateError",
         Kind::Wakeup => "WakeupError",
@@ -55,6 +57,7 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
     let source = error.context();
     context.set_item("topic", source.topic.as_deref())?;
     context.set_item("partition", source.partition)?;
+    context.set_item("offset", source.offset)?;
     context.set_item("broker", source.broker)?;
     context.set_item("address", source.address.as_deref())?;
     context.set_item("api", source.api.map(|api| api.name()))?;

@@ -1,24 +1,53 @@
 //! Avro: payloads of many writers' schemas, decoded to Arrow with one reader's schema.
 //!
-//! - `normalise` makes a schema self-contained, with full names, and refuses what has no columns; `shape` limits
-//!   its extent, `logical_type` keeps the logical types that have columns.
-//! - `payload_decoder` decodes the payloads of one writer, by the crate arrow-avro.
-//! - `column_types` turns its columns into those that Spark, pandas and polars can hold.
+//! - `parse` makes a tree of `schema` types from the text of a schema, with `names` and the `definitions` of
+//!   referenced schemas; `logical_type` keeps the logical types that have columns.
+//! - `column_type` is the type of the reader's column.
+//! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
+//!   (`step`, `skip`).
+//! - `payload_decoder` runs them (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
+//!
+//! Data are read as Avro's own Java library reads them, and refused where it refuses them. These limits are on
+//! purpose; a test has the same list:
+//!
+//! - A schema is refused if it is recursive, or if an array's items take no bytes; a reader's schema also if it
+//!   has a record without fields, a fixed type of no bytes, or a value that can only be null. Arrow has no such
+//!   types, or such counts are unbounded.
+//! - A row is refused if bytes are left after its value, if a text is not UTF-8, if a boolean is neither 0 nor 1,
+//!   or if a number has more bits than its type: the payload is not of that schema.
+//! - A row is refused if a decimal has more digits than its precision, or none at all, or if a duration has more
+//!   than 2³¹ - 1 months or days: Arrow has no such values.
+//! - A logical type is not read as one of another scale or unit, such as timestamps of milliseconds as timestamps
+//!   of microseconds: Java takes the number as it is, which is wrong by a factor.
+//! - A default that is beyond its int or long is refused. Java cuts it off.
+//! - The default of a union is a value of the first branch that it fits. Java looks at the kind of JSON alone: it
+//!   takes an int for a fraction, and the first record, enum, array or map for anything.
+//! - A map that has a key twice keeps both entries. Java keeps the last one.
 //!
 //! Invariant: the type of the column depends on the reader's schema alone.
 
-mod column_types;
+mod aliases;
+mod column;
+mod column_type;
+mod default_value;
+mod definitions;
+mod fault;
+mod input;
 mod logical_type;
-mod normalise;
+mod names;
+mod parse;
 mod payload_decoder;
-mod shape;
-
-use std::sync::Arc;
+mod resolve;
+mod schema;
+mod skip;
+mod step;
+mod walk;
 
 use arrow_schema::DataType;
 
-use self::normalise::{Role, normalise};
+use self::aliases::Aliases;
 use self::payload_decoder::AvroPayloadDecoder;
+use self::schema::Schema;
 use crate::error::SchemaError;
 use crate::payloads::{PayloadDecoder, ReaderSchema};
 use crate::registered_schema::RegisteredSchema;
@@ -26,8 +55,10 @@ use crate::registered_schema::RegisteredSchema;
 /// A compiled reader's schema.
 #[derive(Debug, Clone)]
 pub(crate) struct AvroReader {
-    schema: Arc<str>,
+    schema: Schema,
+    aliases: Aliases,
     data_type: DataType,
+    is_nullable: bool,
 }
 
 const FORMAT: &str = "Avro";
@@ -47,9 +78,9 @@ fn incompatible(reason: impl Into<String>) -> SchemaError {
 impl AvroReader {
     /// Compiles a reader's schema.
     pub(crate) fn compile(schema: &RegisteredSchema) -> Result<Self, SchemaError> {
-        let text: Arc<str> = normalise(schema, Role::Reader)?.into();
-        let data_type = payload_decoder::data_type(&text)?;
-        Ok(Self { schema: text, data_type })
+        let (schema, aliases) = parse::parse_reader(schema)?;
+        let (data_type, is_nullable) = column_type::column_type(&schema)?;
+        Ok(Self { schema, aliases, data_type, is_nullable })
     }
 }
 
@@ -59,7 +90,12 @@ impl ReaderSchema for AvroReader {
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
-        let text = normalise(schema, Role::Writer)?;
-        Ok(Box::new(AvroPayloadDecoder::new(&text, &self.schema, &self.data_type)?))
+        let mut writer = parse::parse_writer(schema, &Aliases::default())?;
+        // In the same schema an alias may be the name of another field.
+        if !self.aliases.is_empty() && !writer.is_same(&self.schema) {
+            writer = parse::parse_writer(schema, &self.aliases)?;
+        }
+        let step = resolve::resolve(&writer, &self.schema)?;
+        Ok(Box::new(AvroPayloadDecoder::new(step, self.data_type.clone(), self.is_nullable)))
     }
 }

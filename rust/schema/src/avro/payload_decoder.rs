@@ -1,147 +1,70 @@
-//! Decodes the payloads of one writer's schema with the crate arrow-avro.
+//! Decodes the payloads of one writer's schema.
 //!
-//! Invariants: each payload is one value, with no byte missing or left over. After an error the decoder is
-//! replaced, because arrow-avro may have appended a part of the row.
+//! Invariant: each payload is one value, with no byte missing or left over. After an error the columns are
+//! dropped, because they have a part of the row. Columns have room for about as many rows as will be decoded, so
+//! that many malformed rows do not cost much.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use arrow_array::ArrayRef;
+use arrow_schema::{ArrowError, DataType};
 
-use arrow_array::{Array, ArrayRef};
-use arrow_avro::reader::{Decoder, ReaderBuilder};
-use arrow_avro::schema::{AvroSchema, Fingerprint, FingerprintAlgorithm, SchemaStore};
-use arrow_schema::{ArrowError, DataType, Field};
+use super::column::Column;
+use super::fault::Fault;
+use super::input::Input;
+use super::step::Step;
+use crate::payloads::{
+    BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
+};
 
-use super::column_types::{column_type, to_column_type};
-use super::{incompatible, unsupported};
-use crate::error::SchemaError;
-use crate::payloads::{Payload, PayloadDecoder, PayloadError};
-
-/// The fingerprint of the writer's schema, and the prefix of a message that names it.
-const WRITER: Fingerprint = Fingerprint::Id(0);
-const PREFIX: [u8; 5] = [0; 5];
-
-/// The most rows of one call.
-const MAX_ROWS: usize = usize::MAX / 2;
-
-/// The type of the column that a normalised reader's schema gives.
-pub(super) fn data_type(reader: &str) -> Result<DataType, SchemaError> {
-    let decoder = build(reader, None).map_err(unsupported)?;
-    column_type(&arrow_type(&decoder)?)
-}
-
-/// The type of the one column that arrow-avro decodes.
-fn arrow_type(decoder: &Decoder) -> Result<DataType, SchemaError> {
-    let schema = decoder.schema();
-    let field = schema.fields().first().ok_or_else(|| unsupported("it has no columns"))?;
-    Ok(field.data_type().clone())
-}
-
-fn build(writer: &str, reader: Option<&str>) -> Result<Decoder, String> {
-    let built = catch_unwind(|| {
-        let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id);
-        store.set(WRITER, AvroSchema::new(writer.to_owned()))?;
-        let mut builder = ReaderBuilder::new()
-            .with_batch_size(MAX_ROWS)
-            .with_tz(arrow_avro::codec::Tz::Utc)
-            .with_writer_schema_store(store)
-            .with_active_fingerprint(WRITER);
-        if let Some(reader) = reader {
-            builder = builder.with_reader_schema(AvroSchema::new(reader.to_owned()));
-        }
-        builder.build_decoder()
-    });
-    match built {
-        Ok(decoder) => decoder.map_err(|error| message(&error)),
-        Err(_) => Err("the Avro library failed on it".to_owned()),
-    }
-}
-
-fn message(error: &ArrowError) -> String {
-    match error {
-        ArrowError::ParseError(message)
-        | ArrowError::SchemaError(message)
-        | ArrowError::InvalidArgumentError(message)
-        | ArrowError::AvroError(message)
-        | ArrowError::NotYetImplemented(message) => message.clone(),
-        other => other.to_string(),
-    }
-}
+/// The least rows that columns have room for.
+const MIN_ROWS: usize = 64;
 
 /// The decoder of one writer's schema.
 #[derive(Debug)]
-pub(crate) struct AvroPayloadDecoder {
-    writer: String,
-    reader: Option<String>,
+pub(super) struct AvroPayloadDecoder {
+    step: Step,
     data_type: DataType,
-    /// `None` after an error.
-    decoder: Option<Decoder>,
+    /// Whether the reader's values may be null.
+    is_nullable: bool,
+    /// The most rows to make room for.
+    expected_rows: usize,
 }
 
 impl AvroPayloadDecoder {
-    pub(super) fn new(writer: &str, reader: &str, data_type: &DataType) -> Result<Self, SchemaError> {
-        let reader = (writer != reader).then(|| reader.to_owned());
-        let decoder = build(writer, reader.as_deref()).map_err(incompatible)?;
-        let found = column_type(&arrow_type(&decoder)?)?;
-        if found != *data_type {
-            return Err(incompatible(format!("it gives columns of type {found}, not {data_type}")));
-        }
-        let data_type = data_type.clone();
-        Ok(Self { writer: writer.to_owned(), reader, data_type, decoder: Some(decoder) })
+    pub(super) fn new(step: Step, data_type: DataType, is_nullable: bool) -> Self {
+        Self { step, data_type, is_nullable, expected_rows: usize::MAX }
     }
 
-    fn decode_all(decoder: &mut Decoder, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
-        for (row, payload) in payloads.iter().enumerate() {
-            decode_one(decoder, payload).map_err(|reason| PayloadError { row: Some(row), reason })?;
+    fn decode_one(&self, column: &mut Column, payload: &Payload<'_>) -> Result<(), Fault> {
+        if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
+            return Err(Fault::HeaderRest);
         }
-        let whole = |reason| PayloadError { row: None, reason };
-        let batch = decoder.flush().map_err(|error| whole(error.to_string()))?;
-        let column = batch.and_then(|batch| batch.columns().first().cloned());
-        column.filter(|column| column.len() == payloads.len()).ok_or_else(|| whole("rows are missing".into()))
-    }
-}
-
-fn decode_one(decoder: &mut Decoder, payload: &Payload<'_>) -> Result<(), String> {
-    if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
-        return Err("bytes are left after the schema's id in the header".to_owned());
-    }
-    let payload = payload.bytes;
-    decoder.decode(&PREFIX).map_err(|error| error.to_string())?;
-    let capacity = decoder.capacity();
-    // The decoder does not look at an empty slice; a value of no bytes takes none of this one.
-    let given = if payload.is_empty() { &[0x7f][..] } else { payload };
-    let consumed = match decoder.decode(given) {
-        Ok(consumed) => consumed,
-        // A value of no bytes, and then a byte that begins no message.
-        Err(_) if payload.is_empty() && decoder.capacity() + 1 == capacity => 0,
-        Err(error) if decoder.capacity() == capacity => return Err(error.to_string()),
-        Err(_) => return Err("bytes are left after the value".to_owned()),
-    };
-    if decoder.capacity() == capacity || consumed > payload.len() {
-        return Err("it ends within the value".to_owned());
-    }
-    match payload.len() - consumed {
-        0 if decoder.capacity() + 1 == capacity => Ok(()),
-        _ => Err("bytes are left after the value".to_owned()),
+        let mut input = Input::new(payload.bytes);
+        self.step.run(column, &mut input)?;
+        if input.is_empty() { Ok(()) } else { Err(Fault::Rest) }
     }
 }
 
 impl PayloadDecoder for AvroPayloadDecoder {
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
-        let whole = |reason| PayloadError { row: None, reason };
-        let mut decoder = match self.decoder.take() {
-            Some(decoder) => decoder,
-            None => build(&self.writer, self.reader.as_deref()).map_err(whole)?,
-        };
-        let decoded = catch_unwind(AssertUnwindSafe(|| {
-            let column = Self::decode_all(&mut decoder, payloads)?;
-            to_column_type(&column, &self.data_type).map_err(|error| whole(error.to_string()))
-        }));
-        let column = decoded.unwrap_or_else(|_| Err(whole("the Avro library failed on it".into())))?;
-        self.decoder = Some(decoder);
-        Ok(column)
+    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError> {
+        Ok(decode_payloads(self, payloads))
     }
 }
 
-/// A field without the library's metadata.
-pub(super) fn plain_field(field: &Field, data_type: DataType) -> Field {
-    Field::new(field.name(), data_type, field.is_nullable())
+impl BatchDecoder for AvroPayloadDecoder {
+    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+        let whole = |reason: String| PayloadError { row: None, reason };
+        let rows = payloads.len().min(self.expected_rows);
+        let column = Column::new(&self.data_type, self.is_nullable, rows);
+        let mut column = column.map_err(|error| whole(error.to_string()))?;
+        for (row, payload) in payloads.iter().enumerate() {
+            self.decode_one(&mut column, payload).map_err(|fault| {
+                self.expected_rows = row.saturating_mul(2).max(MIN_ROWS);
+                // Fewer rows may fit.
+                let row = (!matches!(fault, Fault::Full)).then_some(row);
+                PayloadError { row, reason: fault.to_string() }
+            })?;
+        }
+        self.expected_rows = payloads.len().saturating_mul(2).max(self.expected_rows);
+        column.finish(&self.data_type).map_err(|error| whole(error.to_string()))
+    }
 }

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use arrow_schema::{DataType, Field};
 
 use super::document::Document;
-use super::value_type::{MAX_DEPTH, MAX_TYPES, text_field};
+use super::value_type::text_field;
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
+use crate::shape::{MAX_DEPTH, MAX_TYPES};
 
 /// Infers the field of a column from payloads, for [`ColumnDecoder::new_json`](crate::ColumnDecoder::new_json).
 ///

@@ -14,13 +14,15 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_json::ReaderBuilder;
 use arrow_json::reader::Decoder;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{ArrowError, DataType, Field};
 use serde_core::Serialize;
 
 use super::column_type::{decoded_type, to_column_type};
 use super::row::Row;
 use super::value_type::ValueType;
-use crate::payloads::{Payload, PayloadDecoder, PayloadError};
+use crate::payloads::{
+    BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
+};
 
 /// The calls after an error that check their rows first.
 const CHECKED_CALLS: u32 = 16;
@@ -95,7 +97,13 @@ fn check_one(value_type: &ValueType, payload: &Payload<'_>) -> Result<(), String
 }
 
 impl PayloadDecoder for JsonPayloadDecoder {
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError> {
+        Ok(decode_payloads(self, payloads))
+    }
+}
+
+impl BatchDecoder for JsonPayloadDecoder {
+    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
         if self.checked_calls > 0 {
             for (row, payload) in payloads.iter().enumerate() {
                 if let Err(reason) = check_one(&self.value_type, payload) {

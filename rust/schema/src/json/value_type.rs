@@ -13,11 +13,8 @@ use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::unsupported;
 use crate::error::SchemaError;
+use crate::shape::{MAX_DEPTH, MAX_TYPES};
 
-/// The deepest nesting: Arrow's C data interface allows 64 levels.
-pub(super) const MAX_DEPTH: usize = 60;
-/// The most types of a column.
-pub(super) const MAX_TYPES: usize = 10_000;
 /// The canonical extension type of JSON text.
 const JSON_TEXT: &str = "arrow.json";
 /// The most fields that are compared one after the other.

@@ -183,6 +183,22 @@ fn unions_become_structs_with_a_field_for_each_branch() {
 }
 
 #[test]
+fn unions_are_decoded_in_batch_after_batch() {
+    let schema = r#"{"type": "record", "name": "R", "fields": [
+        {"name": "u", "type": {"type": "array", "items": ["int", "null", "string"]}}]}"#;
+    let mut decoder = decoder(schema, &[(1, schema)]);
+    for _ in 0..3 {
+        let items = [long(2), long(0), long(5), long(1), long(0)].concat();
+        let column = decode_struct(&mut decoder, &[Some(with_id(1, &[&items]))]);
+        let items = column.column(0).as_list::<i32>().value(0);
+        assert_eq!(
+            items.as_struct().column(0).as_primitive::<Int32Type>().iter().collect::<Vec<_>>(),
+            [Some(5), None]
+        );
+    }
+}
+
+#[test]
 fn referenced_schemas_are_inlined() {
     let address = r#"{"type": "record", "name": "Address", "namespace": "a.b", "fields": [{"name": "zip", "type": "int"}]}"#;
     let mut person = avro(

@@ -93,18 +93,21 @@ fn enums_and_unions_evolve() {
 #[test]
 fn a_schema_that_does_not_match_is_an_error_of_its_rows() {
     let reader = record(r#"{"name": "a", "type": "int"}"#);
-    for writer in [
-        record(r#"{"name": "b", "type": "int"}"#),
-        record(r#"{"name": "a", "type": "string"}"#),
-        record(r#"{"name": "a", "type": "long"}"#),
-        r#""int""#.to_owned(),
-        "{".to_owned(),
+    for (writer, expected) in [
+        (
+            record(r#"{"name": "b", "type": "int"}"#),
+            "the reader's field R.a is not written and has no default",
+        ),
+        (record(r#"{"name": "a", "type": "string"}"#), "R.a: the writer has string, the reader int"),
+        (record(r#"{"name": "a", "type": "long"}"#), "R.a: the writer has long, the reader int"),
+        (r#""int""#.to_owned(), "the writer has int, the reader R"),
+        ("{".to_owned(), "not a valid Avro schema"),
     ] {
         let mut decoder = decoder(&reader, &[(1, &writer), (2, &reader)]);
         let decoded = decode(&mut decoder, &[Some(with_id(1, &[&long(1)])), Some(with_id(2, &[&long(2)]))]);
         let (row, reason) = only_error(&decoded);
         assert_eq!(row, 0);
-        assert!(reason.starts_with("schema 1: "), "{reason}");
+        assert!(reason.starts_with("schema 1: ") && reason.contains(expected), "{reason}");
         assert_eq!(decoded.array.as_struct().column(0).as_primitive::<Int32Type>().value(1), 2);
     }
 }

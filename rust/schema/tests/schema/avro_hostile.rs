@@ -2,7 +2,22 @@
 
 use std::time::{Duration, Instant};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+
+use crate::avro_java;
 use crate::support::*;
+
+/// Random numbers below a bound.
+fn random(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap() % below
+    }
+}
 
 /// Far more than any of these needs, far less than their counts would take.
 const SOON: Duration = Duration::from_secs(5);
@@ -35,6 +50,17 @@ fn counts_and_lengths_beyond_the_payload_are_errors() {
         assert_eq!(decode(&mut decoder, &[Some(with_id(1, &[&endless]))]).errors.len(), 1);
     }
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_payload_with_a_prefix_after_its_value_does_not_reach_the_next_row() {
+    let mut decoder = decoder(r#""long""#, &[(1, "long")]);
+    for prefix in [&[0_u8; 5][..], &[0; 9], &[0, 0, 0, 0, 1], b"\xc3\x01\0\0\0\0\0\0\0\0"] {
+        let rows = [Some(with_id(1, &[&long(1), prefix])), Some(with_id(1, &[&long(2)]))];
+        let decoded = decode(&mut decoder, &rows);
+        assert_eq!(only_error(&decoded), (0, "schema 1: bytes are left after the value".to_owned()));
+        assert_eq!(decoded.array.as_primitive::<Int64Type>().value(1), 2);
+    }
 }
 
 #[test]
@@ -86,5 +112,114 @@ fn random_bytes_never_panic_or_hang() {
             decode(&mut decoder, &rows);
         }
     }
+    assert!(began.elapsed() < 4 * SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn schemas_with_many_ways_to_match_are_errors_or_fast() {
+    let began = Instant::now();
+    // Each level is a union of records whose names differ, so that all pairs of structures are compared.
+    let nested = |prefix: &str, levels: usize, branches: usize| {
+        let mut ty = r#""int""#.to_owned();
+        for level in 0..levels {
+            let records: Vec<_> = (0..branches)
+                .map(|branch| {
+                    let field = if branch == 0 { ty.clone() } else { r#""int""#.to_owned() };
+                    format!(
+                        r#"{{"type": "record", "name": "{prefix}{level}_{branch}", "fields": [
+                            {{"name": "a", "type": {field}}}]}}"#
+                    )
+                })
+                .collect();
+            ty = format!("[{}]", records.join(","));
+        }
+        format!(r#"{{"type": "record", "name": "R", "fields": [{{"name": "v", "type": {ty}}}]}}"#)
+    };
+    for (levels, branches) in [(25, 2), (25, 20), (3, 1000)] {
+        let mut decoder = decoder(&nested("A", levels, branches), &[(1, &nested("B", levels, branches))]);
+        decode(&mut decoder, &[Some(with_id(1, &[&long(0)]))]);
+    }
+    assert!(began.elapsed() < 2 * SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn many_malformed_rows_cost_little() {
+    let began = Instant::now();
+    let field = |at| format!(r#"{{"name": "f{at}", "type": ["null", "long", "string"]}}"#);
+    let fields: Vec<_> = (0..30).map(field).collect();
+    let schema = format!(r#"{{"type": "record", "name": "R", "fields": [{}]}}"#, fields.join(","));
+    let good = vec![0; 30];
+    for is_good in [|_| false, |row| row % 2 == 0, |row| row % 100 == 0] {
+        let mut decoder = decoder(&schema, &[(1, &schema)]);
+        let rows: Vec<_> = (0..2_000)
+            .map(|row: usize| Some(with_id(1, &[if is_good(row) { &good } else { &good[..29] }])))
+            .collect();
+        let decoded = decode(&mut decoder, &rows);
+        let bad: Vec<_> = decoded.errors.iter().map(|error| error.row).collect();
+        assert_eq!(bad, (0..2_000).filter(|row| !is_good(*row)).collect::<Vec<_>>());
+    }
+    assert!(began.elapsed() < 2 * SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn mutated_payloads_of_evolved_schemas_never_panic_or_hang() {
+    let began = Instant::now();
+    let mut next = random(0x2545_f491_4f6c_dd1d);
+    let mut errors = 0;
+    for line in avro_java::read().lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let Ok(mut decoder) = try_decoder(&line["reader"].to_string()) else { continue };
+        decoder.add(ottla_schema::SchemaId::Id(1), &avro(&line["writer"].to_string()));
+        let mut rows = Vec::new();
+        for hex in line["payloads"].as_array().unwrap() {
+            let mut payload = avro_java::unhex(hex.as_str().unwrap());
+            for _ in 0..1 + next(3) {
+                if !payload.is_empty() {
+                    let at = next(payload.len());
+                    payload[at] = [0, 1, 2, 3, 0x7f, 0x80, 0xff, payload[at] ^ 0x40][next(8)];
+                }
+            }
+            rows.push(Some(with_id(1, &[&payload])));
+        }
+        errors += decode(&mut decoder, &rows).errors.len();
+    }
+    assert!(errors > 2_000, "{errors}");
+    assert!(began.elapsed() < 4 * SOON, "{:?}", began.elapsed());
+}
+
+#[test]
+fn schemas_with_words_in_the_wrong_places_never_panic_or_hang() {
+    let began = Instant::now();
+    let mut next = random(0x853c_49e6_748f_ea9b);
+    let (mut readers, mut errors) = (0, 0);
+    for line in avro_java::read().lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let mut mutate = |schema: &serde_json::Value| {
+            let text = schema.to_string();
+            let mut words: Vec<&str> = text.split('"').collect();
+            for _ in 0..1 + next(2) {
+                // The words between quotes are those with odd numbers.
+                let odd = words.len() / 2;
+                if odd > 0 {
+                    let (to, from) = (2 * next(odd) + 1, 2 * next(odd) + 1);
+                    words[to] = words[from];
+                }
+            }
+            words.join("\"")
+        };
+        let (reader, writer) = (mutate(&line["reader"]), mutate(&line["writer"]));
+        for (reader, writer) in
+            [(&line["reader"].to_string(), &writer), (&reader, &line["writer"].to_string())]
+        {
+            let Ok(mut decoder) = try_decoder(reader) else { continue };
+            readers += 1;
+            decoder.add(ottla_schema::SchemaId::Id(1), &avro(writer));
+            let payloads = line["payloads"].as_array().unwrap().iter();
+            let payloads = payloads.map(|hex| avro_java::unhex(hex.as_str().unwrap()));
+            let rows: Vec<_> = payloads.map(|payload| Some(with_id(1, &[&payload]))).collect();
+            errors += decode(&mut decoder, &rows).errors.len();
+        }
+    }
+    assert!(readers > 2_000 && errors > 2_000, "{readers} {errors}");
     assert!(began.elapsed() < 4 * SOON, "{:?}", began.elapsed());
 }

@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod avro;
+mod avro_canonical;
 mod avro_evolution;
 mod avro_hostile;
+mod avro_java;
+mod fuzz_corpus;
 mod json;
 mod json_generator;
 mod json_hostile;
@@ -11,4 +14,11 @@ mod json_inferred;
 mod json_random;
 mod json_rows;
 mod json_schema;
+mod protobuf;
+mod protobuf_differential;
+mod protobuf_evolution;
+mod protobuf_hostile;
+mod protobuf_random;
+mod protobuf_support;
+mod protobuf_well_known;
 mod support;

@@ -61,4 +61,12 @@ impl RebalanceQueue {
     pub(super) fn withdraw_pending(&mut self) {
         self.events.truncate(usize::from(self.in_progress));
     }
+
+    /// Withdraws assignments that were not started, for a newer one.
+    pub(super) fn withdraw_assignments(&mut self) {
+        let mut is_started = self.in_progress;
+        self.events.retain(|event| {
+            std::mem::take(&mut is_started) || !matches!(event, RebalanceEvent::Assign { .. })
+        });
+    }
 }

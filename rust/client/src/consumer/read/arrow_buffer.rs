@@ -2,7 +2,8 @@
 //!
 //! Invariants: positions move with the delivered batches, by the spans of their rows, and past offsets
 //! without rows once all rows before them were delivered. Buffered rows become stale when the consumer's
-//! version changes. Rows before a malformed record are delivered before the error is returned.
+//! version changes. Rows before a malformed record, or before one that does not fit its schema, are delivered
+//! before the error is returned, and the rest stays buffered.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,6 +15,7 @@ use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_batches, flush};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
+use crate::typed::TypedOutcome;
 
 /// The buffered rows of a partition.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ struct BatchBuilder {
     layout: ArrowLayout,
     decoder: ArrowDecoder,
     complete: VecDeque<DecodedBatch>,
+    /// The first batch with its typed columns, if the layout has any.
+    typed: Option<DecodedBatch>,
     partitions: HashMap<TopicPartition, PartitionRows>,
     /// A decoding error of a partition, raised once all rows before it were delivered.
     decode_error: Option<(TopicPartition, u64, Error)>,
@@ -74,16 +78,16 @@ impl ArrowBuffer {
             // Read before the rows are taken: any later change makes them stale.
             builder.version = consumer.version();
         }
-        while builder.complete.is_empty()
+        while !builder.has_complete()
             && builder.decode_error.is_none()
             && let Some(mut fetch) = consumer.take_fetches(1).pop()
         {
             builder.decode(consumer, &mut fetch);
         }
-        if builder.complete.is_empty() {
+        if !builder.has_complete() {
             builder.finish()?;
         }
-        if builder.complete.is_empty()
+        if !builder.has_complete()
             && let Some((partition, version, error)) = builder.decode_error.take()
         {
             consumer.fail_partition(&partition, version, error);
@@ -91,10 +95,39 @@ impl ArrowBuffer {
         Ok(())
     }
 
+    /// The next batch, if it has typed columns that are not decoded yet.
+    pub(super) fn undecoded(&self) -> Option<DecodedBatch> {
+        let builder = self.0.as_ref()?;
+        let is_needed = builder.typed.is_none() && !builder.layout.typed.is_empty();
+        builder.complete.front().filter(|_| is_needed).cloned()
+    }
+
+    /// Decodes the typed columns of the next batch, whose schemas were loaded. After an error the batch is
+    /// still the next.
+    pub(super) fn decode_typed(&mut self, consumer: &Consumer) -> Result<()> {
+        self.drop_stale(consumer);
+        let Some(batch) = self.undecoded() else { return Ok(()) };
+        let Some(builder) = &mut self.0 else { return Ok(()) };
+        let TypedOutcome { decoded, rest } = builder.layout.typed.decode(&builder.layout.columns, batch)?;
+        builder.complete.pop_front();
+        builder.typed = decoded;
+        if let Some((rest, error)) = rest {
+            builder.complete.push_front(rest);
+            if builder.typed.is_none() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Delivers the next complete batch, if there is one.
     pub(super) fn pop(&mut self, consumer: &Consumer) -> Option<RecordBatch> {
         let builder = self.0.as_mut()?;
-        let DecodedBatch { batch, spans } = builder.complete.pop_front()?;
+        let next = match builder.layout.typed.is_empty() {
+            true => builder.complete.pop_front(),
+            false => builder.typed.take(),
+        };
+        let DecodedBatch { batch, spans } = next?;
         for span in spans {
             let partition = (span.topic, span.partition);
             let Some(rows) = builder.partitions.get_mut(&partition) else { continue };
@@ -112,6 +145,7 @@ impl BatchBuilder {
             decoder: layout.decoder(consumer.client().config()),
             layout,
             complete: VecDeque::new(),
+            typed: None,
             partitions: HashMap::new(),
             decode_error: None,
             version: 0,
@@ -119,7 +153,11 @@ impl BatchBuilder {
     }
 
     fn is_empty(&self) -> bool {
-        self.partitions.is_empty() && self.complete.is_empty() && self.decode_error.is_none()
+        self.partitions.is_empty() && !self.has_complete() && self.decode_error.is_none()
+    }
+
+    fn has_complete(&self) -> bool {
+        self.typed.is_some() || !self.complete.is_empty()
     }
 
     fn decode(&mut self, consumer: &Consumer, fetch: &mut CompletedFetch) {

@@ -16,12 +16,15 @@ use ottla_protocol::records::AbortedTransactions;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
+use crate::typed::{TypedColumns, bytes_columns};
 
 /// The columns and the size limits of Arrow batches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrowLayout {
     /// The columns, in order.
     pub columns: Vec<Column>,
+    /// The columns among them that are decoded with a schema.
+    pub typed: TypedColumns,
     /// The maximum number of rows of a batch; at least one.
     pub max_rows: usize,
     /// A batch is finished once keys, values and headers hold about this many bytes.
@@ -33,6 +36,7 @@ impl Default for ArrowLayout {
     fn default() -> Self {
         Self {
             columns: Column::ALL.into_iter().filter(|column| *column != Column::Headers).collect(),
+            typed: TypedColumns::default(),
             max_rows: DEFAULT_MAX_ROWS,
             target_bytes: DEFAULT_TARGET_BYTES,
         }
@@ -49,7 +53,7 @@ impl ArrowLayout {
             target_bytes: self.target_bytes.clamp(1, Self::MAX_TARGET_BYTES),
             max_decompressed: config.decompressed_batch_max,
         };
-        ArrowDecoder::new(&self.columns, config)
+        ArrowDecoder::new(&bytes_columns(&self.columns, &self.typed), config)
     }
 }
 

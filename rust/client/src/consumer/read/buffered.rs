@@ -6,6 +6,8 @@
 
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
+#[cfg(feature = "arrow")]
+use {std::collections::BTreeSet, std::pin::pin, std::sync::Arc, tokio::time::sleep_until};
 
 #[cfg(feature = "arrow")]
 use super::arrow_buffer::ArrowBuffer;
@@ -13,6 +15,8 @@ use super::arrow_buffer::ArrowBuffer;
 use super::arrow_decoding::ArrowLayout;
 use super::record_buffer::{ConvertError, RecordBuffer};
 use super::record_set::{RecordEntry, RecordSet};
+#[cfg(feature = "arrow")]
+use super::typed_set;
 use crate::consumer::Consumer;
 use crate::consumer::wait::PollOutcome;
 use crate::error::Result;
@@ -79,15 +83,94 @@ impl Consumer {
             PollOutcome::TimedOut if !is_buffered => return Ok(PollOutcome::TimedOut),
             PollOutcome::TimedOut | PollOutcome::Ready => {}
         }
+        {
+            let latest = self.buffers.latest_call.lock();
+            if *latest == call {
+                match target {
+                    PollTarget::Records(max_records) => self.buffers.records.lock().fill(self, *max_records),
+                    #[cfg(feature = "arrow")]
+                    PollTarget::Batch(layout) => self.buffers.arrow.lock().fill(self, layout)?,
+                }
+            }
+        }
+        match target {
+            #[cfg(feature = "arrow")]
+            PollTarget::Batch(layout) if !layout.typed.is_empty() => {
+                self.decode_typed(call, layout, deadline).await
+            }
+            #[cfg(feature = "arrow")]
+            PollTarget::Records(_) if !self.typed.is_empty() => {
+                self.decode_typed_records(call, deadline).await
+            }
+            _ => Ok(PollOutcome::Ready),
+        }
+    }
+
+    /// Decodes the typed columns of the next batch, once their schemas were looked up.
+    #[cfg(feature = "arrow")]
+    async fn decode_typed(&self, call: u64, layout: &ArrowLayout, deadline: Instant) -> Result<PollOutcome> {
+        let Some(batch) = self.buffers.arrow.lock().undecoded() else { return Ok(PollOutcome::Ready) };
+        if !self.wait_for_schemas(layout.typed.load(&layout.columns, &batch), deadline).await? {
+            return Ok(PollOutcome::TimedOut);
+        }
         let latest = self.buffers.latest_call.lock();
         if *latest == call {
-            match target {
-                PollTarget::Records(max_records) => self.buffers.records.lock().fill(self, *max_records),
-                #[cfg(feature = "arrow")]
-                PollTarget::Batch(layout) => self.buffers.arrow.lock().fill(self, layout)?,
+            self.buffers.arrow.lock().decode_typed(self)?;
+        }
+        Ok(PollOutcome::Ready)
+    }
+
+    /// Decodes the keys and values of the buffered records, once their schemas were looked up.
+    #[cfg(feature = "arrow")]
+    async fn decode_typed_records(&self, call: u64, deadline: Instant) -> Result<PollOutcome> {
+        let topics: BTreeSet<Arc<str>> = {
+            let mut records = self.buffers.records.lock();
+            records.undecoded().map(|set| Arc::clone(&set.partition.0)).collect()
+        };
+        let loading = async {
+            for topic in &topics {
+                self.typed.resolve(topic).await?;
+            }
+            let missing: Vec<_> = {
+                let mut records = self.buffers.records.lock();
+                records.undecoded().flat_map(|set| typed_set::missing_schemas(&self.typed, set)).collect()
+            };
+            for (column, ids) in missing {
+                column.look_up(ids).await?;
+            }
+            Ok(())
+        };
+        if !self.wait_for_schemas(loading, deadline).await? {
+            return Ok(PollOutcome::TimedOut);
+        }
+        let latest = self.buffers.latest_call.lock();
+        if *latest == call {
+            for set in self.buffers.records.lock().undecoded() {
+                typed_set::decode(&self.typed, set)?;
             }
         }
         Ok(PollOutcome::Ready)
+    }
+
+    /// Waits for schemas; returns whether they came before the deadline.
+    #[cfg(feature = "arrow")]
+    async fn wait_for_schemas(
+        &self,
+        loading: impl Future<Output = Result<()>>,
+        deadline: Instant,
+    ) -> Result<bool> {
+        let mut loading = pin!(loading);
+        loop {
+            let mut woken = pin!(self.shared.poll_wakeup.notified());
+            woken.as_mut().enable();
+            self.check_woken()?;
+            tokio::select! {
+                biased;
+                loaded = &mut loading => return loaded.map(|()| true),
+                () = woken => {}
+                () = sleep_until(deadline) => return Ok(false),
+            }
+        }
     }
 
     /// Works on the record buffer outside of its lock, since `work` may run code of the application.

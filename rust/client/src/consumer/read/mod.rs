@@ -3,6 +3,7 @@
 //! - `fetch_collector`: takes completed fetches and marks records as delivered: the only way to a position.
 //! - `record_decoder`, `record_set`: records of one batch; `record_buffer`: those that were not delivered yet.
 //! - `arrow_decoding`, `arrow_buffer`: the same as Arrow batches (feature `arrow`).
+//! - `typed_set`: the same with typed keys and values.
 //! - `buffered`: waits until records or a batch are buffered, and pops them.
 //!
 //! Invariant: what a call has buffered and not delivered, the next call returns, or it is fetched again.
@@ -16,3 +17,5 @@ mod fetch_collector;
 pub(super) mod record_buffer;
 pub(super) mod record_decoder;
 pub(super) mod record_set;
+#[cfg(feature = "arrow")]
+mod typed_set;

@@ -59,6 +59,12 @@ impl RecordBuffer {
         *self = Self { sets: consumer.take_records(max_records).into(), next_index: 0, version };
     }
 
+    /// The buffered records whose keys and values were not decoded.
+    #[cfg(feature = "arrow")]
+    pub(super) fn undecoded(&mut self) -> impl Iterator<Item = &mut RecordSet> {
+        self.sets.iter_mut().filter(|set| set.typed.is_none())
+    }
+
     /// Moves the buffer back to `slot`, in front of records that were added there meanwhile.
     pub(super) fn restore_to(mut self, slot: &mut Self) {
         let later = std::mem::take(slot);

@@ -9,6 +9,8 @@ use bytes::Bytes;
 use ottla_protocol::records::{Batch, RecordRef, TimestampType};
 
 use crate::topic_partition::TopicPartition;
+#[cfg(feature = "arrow")]
+use crate::typed::TypedRecords;
 
 /// One record, as ranges of its set's bytes.
 #[derive(Debug, Clone)]
@@ -17,6 +19,9 @@ pub struct RecordEntry {
     pub offset: i64,
     /// Milliseconds since 1970; -1 if the record has none.
     pub timestamp: i64,
+    /// The record's row in [`RecordSet::typed`].
+    #[cfg(feature = "arrow")]
+    pub row: usize,
     key: Option<Range<usize>>,
     value: Option<Range<usize>>,
     /// Names and values.
@@ -37,6 +42,9 @@ pub struct RecordSet {
     pub(super) bytes: Bytes,
     /// The position once the records are delivered.
     pub next: i64,
+    /// The decoded keys and values of a consumer with typed records.
+    #[cfg(feature = "arrow")]
+    pub typed: Option<TypedRecords>,
     pub(super) version: u64,
 }
 
@@ -49,6 +57,8 @@ impl RecordSet {
             entries: Vec::new(),
             bytes: Bytes::new(),
             next: batch.last_offset() + 1,
+            #[cfg(feature = "arrow")]
+            typed: None,
             version,
         }
     }
@@ -73,6 +83,8 @@ impl RecordSet {
             leader_epoch: self.leader_epoch,
             timestamp_type: self.timestamp_type,
             next: self.next,
+            #[cfg(feature = "arrow")]
+            typed: self.typed.clone(),
             version: self.version,
         };
         self.next = next;
@@ -120,7 +132,15 @@ impl ByteStore {
             (name, header.value.map(|value| self.store_bytes(value)))
         });
         let headers = headers.collect();
-        RecordEntry { offset: record.offset, timestamp: record.timestamp, key, value, headers }
+        RecordEntry {
+            offset: record.offset,
+            timestamp: record.timestamp,
+            #[cfg(feature = "arrow")]
+            row: 0,
+            key,
+            value,
+            headers,
+        }
     }
 
     fn store_bytes(&mut self, part: &[u8]) -> Range<usize> {

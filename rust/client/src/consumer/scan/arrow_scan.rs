@@ -1,17 +1,19 @@
 //! A scan as a stream of Arrow batches.
 //!
 //! Invariants: batches have the rows of all ranges, each once, in the order of each partition. After an error,
-//! every later call returns it again: reading on would miss records.
+//! every later call returns it again: reading on would miss records. A batch whose schemas could not be looked
+//! up is kept, and the next call tries it again.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use ottla_arrow::ArrowDecoder;
+use ottla_arrow::{ArrowDecoder, Column, DecodedBatch};
 use ottla_protocol::records::AbortedTransactions;
 
 use crate::cluster::Client;
 use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_batches, flush};
 use crate::consumer::scan::{Chunk, ChunkScan, FOLLOW, Gap, Range, ScanOptions};
 use crate::error::{Error, Result};
+use crate::typed::{TypedColumns, TypedOutcome};
 
 /// A read of ranges of partitions, as Arrow batches. Dropping it ends it.
 ///
@@ -20,6 +22,10 @@ use crate::error::{Error, Result};
 pub struct Scan {
     chunks: ChunkScan,
     decoder: ArrowDecoder,
+    columns: Vec<Column>,
+    typed: TypedColumns,
+    /// A batch whose typed columns are not decoded yet.
+    undecoded: Option<DecodedBatch>,
     read_committed: bool,
     /// Whether the scan follows the log: available rows are returned before it waits for more.
     follows: bool,
@@ -36,14 +42,26 @@ impl Scan {
         let decoder = layout.decoder(client.config());
         let follows = ranges.iter().any(|range| range.end == FOLLOW);
         let chunks = ChunkScan::start(client, ranges, options);
-        let read_committed = options.read_committed;
-        Self { chunks, decoder, read_committed, follows, is_drained: false, error: None }
+        Self {
+            chunks,
+            decoder,
+            columns: layout.columns.clone(),
+            typed: layout.typed.clone(),
+            undecoded: None,
+            read_committed: options.read_committed,
+            follows,
+            is_drained: false,
+            error: None,
+        }
     }
 
-    /// The schema of the batches.
+    /// The schema of the batches. Of typed columns, the readers' schemas must have been resolved.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.decoder.schema()
+        match self.typed.schema(&self.columns) {
+            Some(schema) if !self.typed.is_empty() => schema,
+            _ => Column::schema(&self.columns),
+        }
     }
 
     /// Takes the gaps recorded since the last call.
@@ -57,15 +75,41 @@ impl Scan {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        let next = self.decode_next().await;
-        self.error = next.as_ref().err().cloned();
+        let next = match self.typed.is_empty() {
+            true => self.next_bytes().await.map(|next| next.map(|next| next.batch)),
+            false => self.next_typed().await,
+        };
+        if let Err(error) = &next
+            && self.undecoded.is_none()
+        {
+            self.error = Some(error.clone());
+        }
         next
     }
 
-    async fn decode_next(&mut self) -> Result<Option<RecordBatch>> {
+    /// The next batch with its typed columns. After an error the batch is still the next: its schemas may be
+    /// found by then.
+    async fn next_typed(&mut self) -> Result<Option<RecordBatch>> {
+        if self.undecoded.is_none() {
+            self.undecoded = self.next_bytes().await?;
+        }
+        let Some(batch) = &self.undecoded else { return Ok(None) };
+        self.typed.load(&self.columns, batch).await?;
+        let TypedOutcome { decoded, rest } = self.typed.decode(&self.columns, batch.clone())?;
+        match (decoded, rest) {
+            (Some(decoded), rest) => {
+                self.undecoded = rest.map(|(rest, _)| rest);
+                Ok(Some(decoded.batch))
+            }
+            (None, Some((_, error))) => Err(error),
+            (None, None) => Ok(None),
+        }
+    }
+
+    async fn next_bytes(&mut self) -> Result<Option<DecodedBatch>> {
         loop {
             if let Some(decoded) = self.decoder.pop() {
-                return Ok(Some(decoded.batch));
+                return Ok(Some(decoded));
             }
             if self.is_drained {
                 return Ok(None);

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::acknowledgements::{Acknowledgement, PartitionAcknowledgements};
 use super::acquired_fetch::AcquiredFetch;
+use super::offset_ranges::OffsetRanges;
 use crate::consumer::group::TopicIdPartition;
 use crate::error::Error;
 use crate::topic_partition::TopicPartition;
@@ -76,6 +77,29 @@ impl LeaderState {
     pub(super) fn take_pending(&mut self) -> Acknowledgements {
         self.pending_since = None;
         std::mem::take(&mut self.pending)
+    }
+
+    /// Takes the acknowledgements of these offsets, if they were not sent.
+    pub(super) fn withdraw(
+        &mut self,
+        id: TopicIdPartition,
+        offsets: &OffsetRanges<i16>,
+    ) -> Option<PartitionAcknowledgements> {
+        let pending = self.pending.get_mut(&id)?;
+        let mut withdrawn = PartitionAcknowledgements::new(pending.partition.clone());
+        for (first, last, _) in offsets.iter() {
+            for (first, last, acknowledgement) in pending.offsets.between(first, last) {
+                withdrawn.offsets.insert(first, last, acknowledgement);
+            }
+            pending.offsets.remove(first, last);
+        }
+        if pending.offsets.is_empty() {
+            self.pending.remove(&id);
+        }
+        if self.pending.is_empty() {
+            self.pending_since = None;
+        }
+        Some(withdrawn)
     }
 
     /// Keeps acknowledgements whose request was refused, or got no response, for the next request.

@@ -5,6 +5,7 @@
 //!
 //! - `state`: all state, without I/O; `schedule`: the requests that are due; `responses`: their results.
 //! - `leader_state`: the share session with one leader; `acknowledgements`: what is sent to it.
+//! - `renewals`: renewals that come too late.
 //! - `acquired_fetch`, `delivered`: records before and after their delivery; [`OffsetRanges`]: sets of offsets.
 //! - `fetcher`: the task that sends the requests; `shared`: what it shares with the consumer.
 //! - `poll`, `read`, `read_arrow`, `commit`, `close`: the application's interface.
@@ -27,6 +28,7 @@ mod poll;
 mod read;
 #[cfg(feature = "arrow")]
 mod read_arrow;
+mod renewals;
 mod responses;
 mod schedule;
 mod shared;

@@ -52,7 +52,8 @@ impl ShareConsumer {
         if !columns.contains(&Column::Offset) {
             columns.push(Column::Offset);
         }
-        let inner = ArrowLayout { columns, max_rows: usize::MAX, target_bytes: MAX_BYTES };
+        let inner =
+            ArrowLayout { columns, max_rows: usize::MAX, target_bytes: MAX_BYTES, ..ArrowLayout::default() };
         let mut decoder = inner.decoder(self.client().config());
         let (now, mut left) = (Instant::now(), layout.max_rows.max(1) as u64);
         let candidates: Vec<AcquiredFetch> = {

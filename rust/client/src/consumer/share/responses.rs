@@ -293,21 +293,8 @@ impl ShareState {
         acquired: &OffsetRanges<i16>,
         now: Instant,
     ) {
-        let Some(state) = self.leaders.get_mut(&leader) else { return };
-        let Some(pending) = state.pending.get_mut(&id) else { return };
-        let mut void = PartitionAcknowledgements::new(pending.partition.clone());
-        for (first, last, _) in acquired.iter() {
-            for (first, last, acknowledgement) in pending.offsets.between(first, last) {
-                void.offsets.insert(first, last, acknowledgement);
-            }
-            pending.offsets.remove(first, last);
-        }
-        if pending.offsets.is_empty() {
-            state.pending.remove(&id);
-        }
-        if state.pending.is_empty() {
-            state.pending_since = None;
-        }
+        let void = self.leaders.get_mut(&leader).and_then(|state| state.withdraw(id, acquired));
+        let Some(void) = void else { return };
         let message = "the acknowledgement got no response, and then the records were acquired again: they are delivered again";
         let error = Error::with_code(ErrorCode::InvalidRecordState, message).broker(leader);
         self.fail_acknowledgements(leader, std::iter::once(&void), &error, now);

@@ -73,7 +73,8 @@ impl ShareState {
             // A commit that nothing waits for ends here.
             self.is_flushing = false;
         }
-        let mut schedule = Schedule::default();
+        let mut schedule =
+            Schedule { has_failed_acknowledgements: self.fail_late_renewals(now), ..Schedule::default() };
         let mut assigned = self.assigned_by_leader(snapshot, now, &mut schedule);
         let held = self.leaders_of_held_records();
         let leaders: BTreeSet<i32> = self.leaders.keys().chain(assigned.keys()).copied().collect();

@@ -11,6 +11,10 @@ pub(crate) mod numbered;
 pub(crate) mod panics;
 pub(crate) mod reader;
 mod scripted;
+pub(crate) mod share;
+pub(crate) mod share_heartbeats;
+pub(crate) mod share_ledger;
+pub(crate) mod share_requests;
 pub(crate) mod tls;
 pub(crate) mod transactions;
 

@@ -58,6 +58,7 @@ impl AsyncShareConsumerBase {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
+        deserializers.check_untyped(py)?;
         let (client, own_client) = resolve_client(py, "AsyncShareConsumer", bootstrap, config, kwargs)?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let handle = ShareConsumerHandle::new(client, own_client, deserializers);

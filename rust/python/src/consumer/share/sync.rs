@@ -107,6 +107,7 @@ impl ShareConsumer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
+        deserializers.check_untyped(py)?;
         let (client, own_client) =
             resolve_connected_client(py, "ShareConsumer", bootstrap, config, timeout, kwargs)?;
         let handle = ShareConsumerHandle::new(client, own_client, deserializers);

@@ -17,9 +17,10 @@ use self::keywords::Keywords;
 use self::references::{Library, Location};
 use self::types::Types;
 use super::unsupported;
-use super::value_type::{MAX_DEPTH, MAX_TYPES, map_type, text_field};
+use super::value_type::{map_type, text_field};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
+use crate::shape::{MAX_DEPTH, MAX_TYPES};
 
 /// The most schemas that are read, with all references expanded.
 const MAX_STEPS: usize = 10 * MAX_TYPES;

@@ -12,6 +12,7 @@ use crate::consumer::group::membership_manager::{
 
 impl ClassicMember {
     pub(super) fn start_leaving(&mut self, now: Instant) {
+        self.rejoin_after_leave = false;
         if matches!(self.state, MemberState::Unsubscribed | MemberState::Leaving { .. }) {
             return;
         }
@@ -26,7 +27,6 @@ impl ClassicMember {
     pub(super) fn leave_now(&mut self, now: Instant) {
         self.start_leaving(now);
         self.owned.clear();
-        self.rejoin_after_leave = false;
         self.core.events = Default::default();
     }
 

@@ -32,6 +32,7 @@ impl MembershipManager for ConsumerMember {
     }
 
     fn unsubscribe(&mut self, now: Instant) {
+        self.rejoin_after_leave = false;
         if matches!(self.state, MemberState::Unsubscribed | MemberState::Leaving { .. }) {
             return;
         }
@@ -49,7 +50,7 @@ impl MembershipManager for ConsumerMember {
     fn leave(&mut self, now: Instant) {
         self.unsubscribe(now);
         self.owned.clear();
-        (self.rejoin_after_leave, self.pending_step) = (false, None);
+        self.pending_step = None;
         self.core.events = Default::default();
     }
 

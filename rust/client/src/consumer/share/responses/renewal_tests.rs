@@ -65,6 +65,29 @@ fn a_renewal_whose_request_fails_does_not_block_its_leader() {
     }
 }
 
+/// Regression: a broker confirms the renewal of a record that another member has finished, so the record was
+/// delivered again, as often as it was renewed.
+#[test]
+fn a_renewal_that_comes_too_late_is_an_error_and_not_sent() {
+    let mut harness = Harness::explicit(&[0]);
+    harness.state.keep_results = true;
+    assert_eq!(harness.read(0, 0, 3), [0, 1, 2]);
+    harness.pass(LOCK);
+    harness.mark((0, 1), Renew);
+    harness.mark((2, 2), Accept);
+    harness.poll();
+    assert_eq!(piggybacked(&harness.fetch().1), [(0, 2, 2, 1)], "the broker decides about the others");
+    assert_eq!(harness.results(), [(0, 1, Some(E::InvalidRecordState))]);
+
+    // It was refused before, and the next attempt would come too late.
+    let mut harness = renewing();
+    harness.acknowledge_refused(0, E::RequestTimedOut);
+    harness.pass(LOCK);
+    harness.due();
+    assert_eq!(harness.results(), [(0, 1, Some(E::InvalidRecordState))]);
+    assert!(harness.deliver(9).is_empty());
+}
+
 /// Regression: the response to one renewal dropped the records of another one that was still pending.
 #[test]
 fn two_renewals_of_a_partition_end_one_after_the_other() {

@@ -1,0 +1,113 @@
+"""``ottla features``: the levels that brokers support and the cluster uses (KIP-584)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from ottla.admin import FeaturesDescription
+from ottla.cli.parsing import parse_pairs
+from ottla.cli.resources import (
+    Subcommands,
+    add_resource,
+    add_subcommand,
+    admin,
+    confirm,
+    joined,
+    report,
+    show,
+)
+from ottla.cli.tables import Table
+from ottla.doctor.text import counted
+from ottla.errors import ConfigError
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command and its subcommands."""
+    description = "list and update the features of the cluster"
+    add_resource(commands, "features", description, [_add_list, _add_update])
+
+
+def _add_list(subcommands: Subcommands) -> None:
+    add_subcommand(
+        subcommands,
+        "list",
+        run_list,
+        "list the levels that the cluster uses and its brokers support",
+        positional=True,
+        has_json=True,
+    )
+
+
+def _add_update(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands,
+        "update",
+        run_update,
+        "set the levels that the cluster uses",
+        details="Without --yes, the controller checks them only, and the changes are shown.",
+        confirmed=True,
+    )
+    parser.add_argument(
+        "levels", nargs="+", metavar="FEATURE=LEVEL", help="a feature and its level; 0 is off"
+    )
+    parser.add_argument(
+        "--downgrade",
+        choices=["no", "safe", "unsafe"],
+        default="no",
+        help="whether levels may be lowered: if nothing is lost, or even if metadata is (no)",
+    )
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """List the features; return the exit code."""
+    with admin(arguments) as client:
+        described = client.describe_features()
+    show(arguments, described, [_table(described)])
+    return 0
+
+
+def _table(described: FeaturesDescription) -> Table:
+    names = {name for each in described.supported_features.values() for name in each}
+    names.update(described.finalized_features)
+    rows = []
+    for name in sorted(names):
+        level = str(described.finalized_features.get(name, 0))
+        rows += [[name, level, *cells] for cells in _supported(described, name)]
+    line = counted(len(names), "feature")
+    if described.finalized_features_epoch is not None:
+        line += f", epoch {described.finalized_features_epoch}"
+    header = ["feature", "level", "supported", "by brokers"]
+    return Table("", header if rows else [], rows, [line])
+
+
+def _supported(described: FeaturesDescription, name: str) -> list[list[str]]:
+    """Return the levels that brokers support, and which do: one row if all agree."""
+    brokers: dict[str, list[int]] = {}
+    for broker, features in sorted(described.supported_features.items()):
+        levels = features.get(name)
+        shown = "none" if levels is None else f"{levels.min_version} to {levels.max_version}"
+        brokers.setdefault(shown, []).append(broker)
+    if len(brokers) == 1:
+        return [[shown, "all"] for shown in brokers]
+    return [[shown, joined(ids)] for shown, ids in brokers.items()]
+
+
+def run_update(arguments: argparse.Namespace) -> int:
+    """Set levels; return the exit code."""
+    levels = _levels(arguments.levels)
+    with admin(arguments) as client:
+        plan = client.update_features(levels, downgrade=arguments.downgrade, dry_run=True)
+        if not confirm(arguments, plan):
+            return 1 if plan else 0
+        updated = client.update_features(levels, downgrade=arguments.downgrade, errors="return")
+    return report(updated, "set the level of", lambda name: f"{name} to {levels[name]}")
+
+
+def _levels(given: Iterable[str]) -> dict[str, int]:
+    levels = {}
+    for name, level in parse_pairs(given, "FEATURE=LEVEL").items():
+        if not level.isdecimal() or int(level) > 32767:
+            raise ConfigError(f"{name}={level}: expected a level, a number of 0 to 32767")
+        levels[name] = int(level)
+    return levels

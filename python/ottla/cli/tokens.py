@@ -1,0 +1,248 @@
+"""``ottla tokens``: delegation tokens, with which clients log in as their owners (KIP-48).
+
+Invariant: the HMAC, which is the password of a token, is never an argument; only ``create`` prints
+it, on standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from ottla import Admin
+from ottla._core import error_of_code
+from ottla.admin import DelegationToken, Plan
+from ottla.cli.parsing import DURATION_HELP, parse_duration
+from ottla.cli.resources import (
+    Subcommands,
+    add_dry_run,
+    add_resource,
+    add_subcommand,
+    admin,
+    confirm,
+    joined,
+    plain,
+    print_plan,
+    report,
+    show,
+)
+from ottla.cli.tables import Table
+from ottla.doctor.text import counted, duration
+from ottla.errors import KafkaError
+
+_DELEGATION_TOKEN_NOT_FOUND = 62
+
+
+def add(commands: Subcommands) -> None:
+    """Add the command and its subcommands."""
+    description = "list, create, renew and expire delegation tokens"
+    subcommands = [_add_list, _add_create, _add_renew, _add_expire]
+    add_resource(commands, "tokens", description, subcommands)
+
+
+def _add_list(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands,
+        "list",
+        run_list,
+        "list the tokens that you own, may renew or may describe",
+        details="Their HMACs are not shown.",
+        positional=True,
+        has_json=True,
+    )
+    parser.add_argument(
+        "--owner", action="append", help="only of this principal, such as User:alice"
+    )
+
+
+def _add_create(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands,
+        "create",
+        run_create,
+        "create a token, and print its id and its HMAC",
+        details="The HMAC is the token's password: it is shown only now, on standard output.",
+        positional=True,
+        has_json=True,
+    )
+    parser.add_argument("--owner", help="the principal to log in as, such as User:alice (yours)")
+    parser.add_argument(
+        "--renewer",
+        action="append",
+        default=[],
+        metavar="PRINCIPAL",
+        help="a principal who may renew and expire it; may be repeated",
+    )
+    parser.add_argument(
+        "--max-lifetime",
+        metavar="DURATION",
+        help=f"when it expires for good, {DURATION_HELP} (delegation.token.max.lifetime.ms)",
+    )
+    add_dry_run(parser, "only show what would be created")
+
+
+def _add_renew(subcommands: Subcommands) -> None:
+    parser = add_subcommand(subcommands, "renew", run_renew, "let tokens expire later")
+    _add_tokens(parser)
+    parser.add_argument(
+        "--for",
+        dest="period",
+        metavar="DURATION",
+        help=f"how long from now, {DURATION_HELP} (delegation.token.expiry.time.ms)",
+    )
+    add_dry_run(parser, "only show when they expire before and after")
+
+
+def _add_expire(subcommands: Subcommands) -> None:
+    parser = add_subcommand(
+        subcommands, "expire", run_expire, "let tokens expire, at once or soon", confirmed=True
+    )
+    _add_tokens(parser)
+    parser.add_argument(
+        "--in",
+        dest="period",
+        metavar="DURATION",
+        help=f"how long from now, {DURATION_HELP} (at once)",
+    )
+
+
+def _add_tokens(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "tokens", nargs="+", metavar="TOKEN", help="the id of a token, as `list` shows it"
+    )
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """List tokens; return the exit code."""
+    with admin(arguments) as client:
+        found = client.describe_delegation_token(arguments.owner)
+    show(arguments, [_plain(each) for each in found], [_table(found)])
+    return 0
+
+
+def _plain(token: DelegationToken) -> dict[str, Any]:
+    """Return a token for programs, without its HMAC."""
+    return {name: plain(value) for name, value in vars(token).items() if name != "hmac"}
+
+
+def _table(found: Sequence[DelegationToken]) -> Table:
+    rows = [
+        [
+            each.token_id,
+            each.owner,
+            joined(each.renewers),
+            _left(each.expiry_timestamp_ms),
+            _left(each.max_timestamp_ms),
+        ]
+        for each in found
+    ]
+    header = ["token", "owner", "renewers", "expires in", "at most"]
+    return Table("", header, rows, [counted(len(found), "token")])
+
+
+def _left(milliseconds: int) -> str:
+    seconds = milliseconds / 1000 - time.time()
+    return duration(seconds) if seconds > 0 else "expired"
+
+
+def run_create(arguments: argparse.Namespace) -> int:
+    """Create a token and print its HMAC; return the exit code."""
+    lifetime = None if arguments.max_lifetime is None else parse_duration(arguments.max_lifetime)
+    with admin(arguments) as client:
+        if arguments.dry_run:
+            plan = client.create_delegation_token(
+                owner=arguments.owner,
+                renewers=arguments.renewer,
+                max_lifetime=lifetime,
+                dry_run=True,
+            )
+            print_plan(plan)
+            return 0
+        token = client.create_delegation_token(
+            owner=arguments.owner, renewers=arguments.renewer, max_lifetime=lifetime
+        )
+    expires, latest = _left(token.expiry_timestamp_ms), _left(token.max_timestamp_ms)
+    lines = [
+        f"owner     {token.owner}",
+        *([f"renewers  {', '.join(token.renewers)}"] if token.renewers else []),
+        f"expires   in {expires}; if it is renewed, at the latest in {latest}",
+        f"hmac      {token.password}",
+    ]
+    value = _plain(token) | {"hmac": token.password}
+    show(arguments, value, [Table(f"created token {token.token_id}", [], [], lines)])
+    return 0
+
+
+def run_renew(arguments: argparse.Namespace) -> int:
+    """Renew tokens; return the exit code."""
+    period = _period(arguments)
+    with admin(arguments) as client:
+        tokens = _tokens(client, arguments.tokens)
+        if arguments.dry_run:
+            plans = [
+                client.renew_delegation_token(each.hmac, period=period, dry_run=True)
+                for each in tokens
+            ]
+            print_plan(_joined(plans))
+            return 0
+        results = _change(
+            tokens, lambda token: client.renew_delegation_token(token.hmac, period=period)
+        )
+    return report(results, "renewed token")
+
+
+def run_expire(arguments: argparse.Namespace) -> int:
+    """Let tokens expire; return the exit code."""
+    period = _period(arguments)
+    with admin(arguments) as client:
+        tokens = _tokens(client, arguments.tokens)
+        plans = [
+            client.expire_delegation_token(each.hmac, period=period, dry_run=True)
+            for each in tokens
+        ]
+        if not confirm(arguments, _joined(plans)):
+            return 1
+        results = _change(
+            tokens, lambda token: client.expire_delegation_token(token.hmac, period=period)
+        )
+    return report(results, "expired token" if period is None else "changed token")
+
+
+def _period(arguments: argparse.Namespace) -> timedelta | None:
+    return None if arguments.period is None else parse_duration(arguments.period)
+
+
+def _joined(plans: Iterable[Plan]) -> Plan:
+    return Plan([change for plan in plans for change in plan])
+
+
+def _change(
+    tokens: Iterable[DelegationToken], change: Callable[[DelegationToken], int]
+) -> dict[str, object]:
+    """Change tokens; return, for ``report``, the error of each or when it expires."""
+    results: dict[str, object] = {}
+    for token in tokens:
+        try:
+            expiry = change(token)
+        except KafkaError as error:
+            results[token.token_id] = error
+        else:
+            left = _left(expiry)
+            now = "" if left == "expired" else f": it expires in {left}"
+            results[f"{token.token_id}{now}"] = None
+    return results
+
+
+def _tokens(client: Admin, ids: Iterable[str]) -> list[DelegationToken]:
+    """Return tokens with their HMACs, by which alone brokers renew and expire them."""
+    found = {each.token_id: each for each in client.describe_delegation_token()}
+    tokens = []
+    for each in dict.fromkeys(ids):
+        if each not in found:
+            message = f"token {each}, among those that you own, may renew or may describe"
+            raise error_of_code(_DELEGATION_TOKEN_NOT_FOUND, message)
+        tokens.append(found[each])
+    return tokens

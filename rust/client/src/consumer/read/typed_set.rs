@@ -1,0 +1,64 @@
+//! The records of a set as rows of typed columns: all of a set are decoded together.
+//!
+//! Invariant: a record's row is the number of its entry in the set that was decoded.
+
+use std::sync::Arc;
+
+use ottla_schema::{EncodedRows, Header, SchemaId};
+
+use super::record_set::RecordSet;
+use crate::error::Result;
+use crate::typed::{TypedColumn, TypedColumns, TypedField, TypedRecords};
+
+/// The keys or the values of a set as rows.
+struct SetRows<'a> {
+    set: &'a RecordSet,
+    header: Header,
+}
+
+impl EncodedRows for SetRows<'_> {
+    fn count(&self) -> usize {
+        self.set.entries.len()
+    }
+
+    fn bytes(&self, row: usize) -> Option<&[u8]> {
+        let entry = self.set.entries.get(row)?;
+        match self.header {
+            Header::Key => self.set.key(entry),
+            Header::Value => self.set.value(entry),
+        }
+    }
+
+    fn header(&self, row: usize, name: &str) -> Option<&[u8]> {
+        let entry = self.set.entries.get(row)?;
+        self.set.headers(entry).filter(|(key, _)| *key == name.as_bytes()).last()?.1
+    }
+}
+
+/// The schemas that the records of a set need and that were not looked up.
+pub(super) fn missing_schemas(
+    typed: &TypedColumns,
+    set: &RecordSet,
+) -> Vec<(Arc<TypedColumn>, Vec<SchemaId>)> {
+    let missing = |typed: &Arc<TypedColumn>| {
+        (Arc::clone(typed), typed.missing(&SetRows { set, header: typed.header() }))
+    };
+    typed.each().map(missing).collect()
+}
+
+/// Decodes the keys and values of a set, whose schemas were looked up.
+pub(super) fn decode(typed: &TypedColumns, set: &mut RecordSet) -> Result<()> {
+    for (row, entry) in set.entries.iter_mut().enumerate() {
+        entry.row = row;
+    }
+    let decode = |typed: &Option<Arc<TypedColumn>>| {
+        let decoded = typed.as_ref().map(|typed| {
+            let rows = SetRows { set, header: typed.header() };
+            typed.decode(&rows).map(|decoded| TypedField::new(decoded, typed.name()))
+        });
+        decoded.transpose()
+    };
+    let records = TypedRecords { key: decode(&typed.key)?, value: decode(&typed.value)? };
+    set.typed = Some(records);
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! Typed columns: keys and values with a schema, decoded from the bytes of an Arrow batch.
+//!
+//! - [`SchemaLookup`]: where schemas come from; a schema registry implements it.
+//! - [`TypedColumn`]: how keys or values are decoded, with the schemas that were looked up.
+//! - [`TypedColumns`]: those of a batch; `typed_batch` replaces its columns.
+//! - [`TypedRecords`]: the same for records that are taken one by one.
+//!
+//! A batch is decoded in two steps: the schemas of its writers are looked up, which may wait, and then its rows
+//! are decoded, which does not.
+//!
+//! Invariants: a row is decoded, null, or an error with topic, partition and offset. No row is passed over:
+//! after an error the batch is kept, and the next call returns the error again.
+
+mod schema_lookup;
+mod typed_batch;
+mod typed_column;
+mod typed_records;
+
+pub use schema_lookup::{SchemaLookup, SubjectSchema};
+pub use typed_batch::{ERROR_COLUMN, TypedColumns};
+pub(crate) use typed_batch::{TypedOutcome, bytes_columns};
+pub use typed_column::{DecodeMode, ReaderSchemaSource, TypedColumn, TypedColumnOptions};
+pub use typed_records::{TypedField, TypedRecords};

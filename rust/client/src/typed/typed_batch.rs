@@ -1,0 +1,243 @@
+//! Replaces the bytes of keys and values in an Arrow batch by typed columns.
+//!
+//! Invariants: the batch that is decoded also has the columns that decoding needs, which the result does not.
+//! Rows and their spans stay together. With [`DecodeMode::FailFast`], the rows before the first error are
+//! returned, and the rest is kept.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
+use ottla_schema::{ArrowRows, RowError};
+
+use super::typed_column::{DecodeMode, TypedColumn};
+use crate::error::{Error, Kind, Result};
+
+/// The column that says why a row could not be decoded, with [`DecodeMode::Permissive`].
+pub const ERROR_COLUMN: &str = "_error";
+
+/// The typed columns of a batch.
+#[derive(Debug, Clone, Default)]
+pub struct TypedColumns {
+    /// The keys; `None` keeps their bytes.
+    pub key: Option<Arc<TypedColumn>>,
+    /// The values.
+    pub value: Option<Arc<TypedColumn>>,
+}
+
+impl PartialEq for TypedColumns {
+    /// Whether both decode with the same columns, not with equal ones.
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |a: &Option<Arc<TypedColumn>>, b: &Option<Arc<TypedColumn>>| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        is_same(&self.key, &other.key) && is_same(&self.value, &other.value)
+    }
+}
+
+impl Eq for TypedColumns {}
+
+/// A batch after its decoding.
+#[derive(Debug)]
+pub(crate) struct TypedOutcome {
+    /// The rows before the first error; `None` if there are none.
+    pub(crate) decoded: Option<DecodedBatch>,
+    /// The bytes of the row with an error, and of those after it, with the error.
+    pub(crate) rest: Option<(DecodedBatch, Error)>,
+}
+
+/// The columns of bytes to read for the requested ones.
+pub(crate) fn bytes_columns(requested: &[Column], typed: &TypedColumns) -> Vec<Column> {
+    let mut columns = requested.to_vec();
+    let mut add = |column: Column| {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    };
+    for column in typed.each() {
+        // An error names the offset.
+        add(Column::Offset);
+        if column.needs_headers() {
+            add(Column::Headers);
+        }
+    }
+    columns
+}
+
+impl TypedColumns {
+    /// Whether no column is typed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.key.is_none() && self.value.is_none()
+    }
+
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Arc<TypedColumn>> {
+        self.key.iter().chain(&self.value)
+    }
+
+    /// Looks up the schemas that a batch needs. Cancel-safe.
+    pub(crate) async fn load(&self, requested: &[Column], batch: &DecodedBatch) -> Result<()> {
+        let columns = bytes_columns(requested, self);
+        let headers = headers(&columns, &batch.batch);
+        for typed in self.each() {
+            for span in &batch.spans {
+                typed.resolve(&span.topic).await?;
+            }
+            let column = bytes(&columns, &batch.batch, typed)?;
+            typed.load(&ArrowRows { column, headers }).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks up the readers' schemas before anything is read.
+    ///
+    /// # Errors
+    /// As for [`TypedColumn::resolve`].
+    pub async fn resolve(&self, topic: &Arc<str>) -> Result<()> {
+        for typed in self.each() {
+            typed.resolve(topic).await?;
+        }
+        Ok(())
+    }
+
+    /// The schema of batches with the requested columns; `None` before the readers' schemas were resolved.
+    #[must_use]
+    pub fn schema(&self, requested: &[Column]) -> Option<SchemaRef> {
+        let mut fields = Vec::with_capacity(requested.len() + 1);
+        for column in requested {
+            fields.push(match self.of(*column) {
+                Some(typed) => Arc::new(Field::new(column.name(), typed.data_type()?, true)),
+                None => column.field(),
+            });
+        }
+        if self.has_errors() {
+            fields.push(Arc::new(Field::new(ERROR_COLUMN, DataType::Utf8, true)));
+        }
+        Some(Arc::new(Schema::new(fields)))
+    }
+
+    fn of(&self, column: Column) -> Option<&Arc<TypedColumn>> {
+        match column {
+            Column::Key => self.key.as_ref(),
+            Column::Value => self.value.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether batches have the column of errors.
+    fn has_errors(&self) -> bool {
+        self.each().any(|typed| typed.mode() == DecodeMode::Permissive)
+    }
+
+    /// Decodes a batch whose schemas were loaded.
+    pub(crate) fn decode(&self, requested: &[Column], source: DecodedBatch) -> Result<TypedOutcome> {
+        let columns = bytes_columns(requested, self);
+        let headers = headers(&columns, &source.batch);
+        let mut arrays: Vec<ArrayRef> =
+            source.batch.columns().iter().take(requested.len()).cloned().collect();
+        let mut messages: Vec<Option<String>> = Vec::new();
+        let mut fatal: Option<(&TypedColumn, RowError)> = None;
+        for typed in self.each() {
+            let at = requested.iter().position(|column| column.name() == typed.name());
+            let column = bytes(&columns, &source.batch, typed)?;
+            let decoded = typed.decode(&ArrowRows { column, headers })?;
+            if let Some(array) = at.and_then(|at| arrays.get_mut(at)) {
+                *array = decoded.array;
+            }
+            if typed.mode() == DecodeMode::FailFast {
+                let first = decoded.errors.into_iter().next();
+                fatal = [fatal, first.map(|error| (&**typed, error))]
+                    .into_iter()
+                    .flatten()
+                    .min_by_key(|(_, error)| error.row);
+                continue;
+            }
+            messages.resize(source.batch.num_rows(), None);
+            for error in decoded.errors {
+                let message = format!("{}: {error}", typed.name());
+                if let Some(slot) = messages.get_mut(error.row) {
+                    *slot =
+                        Some(slot.take().map_or_else(|| message.clone(), |key| format!("{key}; {message}")));
+                }
+            }
+        }
+        if self.has_errors() {
+            messages.resize(source.batch.num_rows(), None);
+            arrays.push(Arc::new(StringArray::from(messages)));
+        }
+        let malformed = |error: &dyn std::fmt::Display| Error::new(Kind::Internal, error.to_string());
+        let schema = self.schema(requested).ok_or_else(|| malformed(&"no schema"))?;
+        let batch = RecordBatch::try_new(schema, arrays).map_err(|error| malformed(&error))?;
+        let Some((typed, error)) = fatal else {
+            return Ok(TypedOutcome {
+                decoded: Some(DecodedBatch { batch, spans: source.spans }),
+                rest: None,
+            });
+        };
+        let row = error.row;
+        let offset = offset(&columns, &source.batch, row);
+        let (before, after) = split_spans(source.spans, row, offset);
+        let message = format!("the {} cannot be decoded: {error}", typed.name());
+        let mut error = Error::new(Kind::Serialization, message).offset(offset);
+        if let Some(span) = after.first() {
+            error = error.at(&span.topic, span.partition);
+        }
+        let rest =
+            DecodedBatch { batch: source.batch.slice(row, source.batch.num_rows() - row), spans: after };
+        let decoded = (row > 0).then(|| DecodedBatch { batch: batch.slice(0, row), spans: before });
+        Ok(TypedOutcome { decoded, rest: Some((rest, error)) })
+    }
+}
+
+/// Splits spans before a row, whose offset is the position after the rows before it.
+fn split_spans(
+    spans: Vec<PartitionSpan>,
+    row: usize,
+    offset: i64,
+) -> (Vec<PartitionSpan>, Vec<PartitionSpan>) {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut left = row;
+    for span in spans {
+        if span.rows <= left {
+            left -= span.rows;
+            before.push(span);
+        } else {
+            if left > 0 {
+                before.push(PartitionSpan { rows: left, next_offset: offset, ..span.clone() });
+            }
+            after.push(PartitionSpan { rows: span.rows - left, ..span });
+            left = 0;
+        }
+    }
+    (before, after)
+}
+
+fn column_of(columns: &[Column], batch: &RecordBatch, wanted: Column) -> Option<ArrayRef> {
+    let at = columns.iter().position(|column| *column == wanted)?;
+    batch.columns().get(at).cloned()
+}
+
+fn offset(columns: &[Column], batch: &RecordBatch, row: usize) -> i64 {
+    let offsets = column_of(columns, batch, Column::Offset);
+    let offsets = offsets.as_ref().and_then(|offsets| offsets.as_primitive_opt::<Int64Type>());
+    offsets.filter(|offsets| row < offsets.len()).map_or(-1, |offsets| offsets.value(row))
+}
+
+fn headers<'a>(columns: &[Column], batch: &'a RecordBatch) -> Option<&'a ListArray> {
+    let at = columns.iter().position(|column| *column == Column::Headers)?;
+    batch.columns().get(at)?.as_list_opt()
+}
+
+fn bytes<'a>(columns: &[Column], batch: &'a RecordBatch, typed: &TypedColumn) -> Result<&'a BinaryArray> {
+    let at = columns.iter().position(|column| column.name() == typed.name());
+    let array = at.and_then(|at| batch.columns().get(at)).and_then(|array| array.as_binary_opt());
+    array.ok_or_else(|| {
+        let message = format!("the {0} is decoded, but the column {0} is not among columns", typed.name());
+        Error::new(Kind::Config, message)
+    })
+}

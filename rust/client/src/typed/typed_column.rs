@@ -1,0 +1,220 @@
+//! How keys or values are decoded, with the schemas that were looked up so far.
+//!
+//! Invariants: the reader's schema is chosen once, and so is the type of the column. Only what a registry
+//! denies is an error of a row; what it does not answer is an error of the call, which can be repeated.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use ottla_schema::{
+    ColumnDecoder, DecodedColumn, EncodedRows, Header, RegisteredSchema, SchemaError, SchemaId, WireFormat,
+};
+use parking_lot::Mutex;
+
+use super::schema_lookup::SchemaLookup;
+use crate::error::{Error, Kind, Result};
+use crate::printable::printable;
+
+/// What happens to a row that cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DecodeMode {
+    /// It ends the read with an error, after the rows before it were returned.
+    #[default]
+    FailFast,
+    /// It is null, and the column of errors says why.
+    Permissive,
+}
+
+/// Where the reader's schema comes from.
+#[derive(Debug, Clone)]
+pub enum ReaderSchemaSource {
+    /// It is given.
+    Given(RegisteredSchema),
+    /// A version of the subject, by default the latest when it is first needed.
+    Version(Option<i32>),
+    /// The schema with this id.
+    Id(SchemaId),
+}
+
+/// The options of a typed column.
+#[derive(Debug, Clone)]
+pub struct TypedColumnOptions {
+    /// Whether these are keys or values.
+    pub header: Header,
+    /// The reader's schema.
+    pub reader: ReaderSchemaSource,
+    /// The subject of versions. Default: the topic's name, followed by `-key` or `-value`.
+    pub subject: Option<String>,
+    /// Where records carry the id of their schema.
+    pub wire_format: WireFormat,
+    /// What happens to rows that cannot be decoded.
+    pub mode: DecodeMode,
+}
+
+/// The reader's schema, once it was looked up.
+#[derive(Debug)]
+struct Reader {
+    decoder: ColumnDecoder,
+    /// The topic whose subject it is, unless the subject was given.
+    topic: Option<Arc<str>>,
+}
+
+/// A column of keys or values with a schema.
+#[derive(Debug)]
+pub struct TypedColumn {
+    options: TypedColumnOptions,
+    lookup: Option<Arc<dyn SchemaLookup>>,
+    reader: Mutex<Option<Reader>>,
+}
+
+fn unusable(error: &SchemaError) -> Error {
+    Error::new(Kind::Schema, error.to_string())
+}
+
+impl TypedColumn {
+    /// Creates a column. `lookup` may be missing if the reader's schema is given and records carry no id.
+    ///
+    /// # Errors
+    /// [`Kind::Config`] without a lookup that is needed.
+    pub fn new(options: TypedColumnOptions, lookup: Option<Arc<dyn SchemaLookup>>) -> Result<Self> {
+        let is_given = matches!(options.reader, ReaderSchemaSource::Given(_));
+        if lookup.is_none() && (options.wire_format != WireFormat::None || !is_given) {
+            let message = "typed columns need a schema registry, or a schema and records without ids of schemas (wire_format=\"none\")";
+            return Err(Error::new(Kind::Config, message));
+        }
+        Ok(Self { options, lookup, reader: Mutex::default() })
+    }
+
+    /// Whether these are keys or values.
+    #[must_use]
+    pub fn header(&self) -> Header {
+        self.options.header
+    }
+
+    /// What happens to rows that cannot be decoded.
+    #[must_use]
+    pub fn mode(&self) -> DecodeMode {
+        self.options.mode
+    }
+
+    /// `key` or `value`.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.options.header {
+            Header::Key => "key",
+            Header::Value => "value",
+        }
+    }
+
+    /// Whether decoding needs the records' headers.
+    pub(crate) fn needs_headers(&self) -> bool {
+        self.options.wire_format == WireFormat::Confluent
+    }
+
+    /// The type of the column, once the reader's schema was [resolved](TypedColumn::resolve).
+    #[must_use]
+    pub fn data_type(&self) -> Option<DataType> {
+        self.reader.lock().as_ref().map(|reader| reader.decoder.data_type().clone())
+    }
+
+    /// Looks up the reader's schema, unless that was done. `topic` is the topic to read.
+    ///
+    /// # Errors
+    /// [`Kind::Schema`] if there is no such schema or it has no column type, and those of the lookup.
+    pub async fn resolve(&self, topic: &Arc<str>) -> Result<()> {
+        if let Some(reader) = self.reader.lock().as_ref() {
+            return self.check_topic(reader, topic);
+        }
+        let (schema, of_topic) = self.reader_schema(topic).await?;
+        let options = &self.options;
+        let decoder = ColumnDecoder::new(&schema, options.wire_format, options.header);
+        let decoder = decoder.map_err(|error| unusable(&error))?;
+        let mut reader = self.reader.lock();
+        let reader = reader.get_or_insert(Reader { decoder, topic: of_topic });
+        self.check_topic(reader, topic)
+    }
+
+    /// Whether the reader's schema is that of another topic.
+    fn check_topic(&self, reader: &Reader, topic: &Arc<str>) -> Result<()> {
+        let Some(other) = reader.topic.as_ref().filter(|other| *other != topic) else { return Ok(()) };
+        let name = self.name();
+        let message = format!(
+            "the schema of this {name} column is the one of topic {}: for records of several topics, give its schema or its subject",
+            printable(other)
+        );
+        Err(Error::new(Kind::Config, message).topic(topic))
+    }
+
+    async fn reader_schema(&self, topic: &Arc<str>) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
+        let missing = |what: String| {
+            Error::new(Kind::Schema, format!("the schema registry has no {what}")).topic(topic)
+        };
+        let lookup = || {
+            let lookup = self.lookup.as_ref();
+            lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
+        };
+        match &self.options.reader {
+            ReaderSchemaSource::Given(schema) => Ok((Arc::new(schema.clone()), None)),
+            ReaderSchemaSource::Id(id) => {
+                let schema = lookup()?.schema(*id).await?;
+                Ok((schema.ok_or_else(|| missing(format!("schema with id {id}")))?, None))
+            }
+            ReaderSchemaSource::Version(version) => {
+                let subject = self.options.subject.clone();
+                let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));
+                let found = lookup()?.version(&subject, *version).await?;
+                let found = found.ok_or_else(|| {
+                    let version = version.map_or(String::new(), |version| format!("version {version} of "));
+                    missing(format!("{version}subject {}", printable(&subject)))
+                })?;
+                tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
+                Ok((found.schema, self.options.subject.is_none().then(|| Arc::clone(topic))))
+            }
+        }
+    }
+
+    /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.
+    ///
+    /// # Errors
+    /// Those of the lookup.
+    pub async fn load(&self, rows: &(dyn EncodedRows + Sync)) -> Result<()> {
+        let missing = self.missing(rows);
+        self.look_up(missing).await
+    }
+
+    /// The schemas that rows need and that were not looked up, or not found when they were.
+    pub(crate) fn missing(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
+        let mut reader = self.reader.lock();
+        let Some(Reader { decoder, .. }) = reader.as_mut() else { return Vec::new() };
+        decoder.forget_failures();
+        decoder.missing_of(rows)
+    }
+
+    /// Looks up the schemas of writers.
+    pub(crate) async fn look_up(&self, ids: Vec<SchemaId>) -> Result<()> {
+        for id in ids {
+            let Some(lookup) = &self.lookup else { return Ok(()) };
+            let schema = lookup.schema(id).await?;
+            let mut reader = self.reader.lock();
+            let Some(Reader { decoder, .. }) = reader.as_mut() else { return Ok(()) };
+            match schema {
+                Some(schema) => decoder.add(id, &schema),
+                None => decoder.add_failure(id, "the schema registry has no schema with this id"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes rows whose schemas were loaded.
+    ///
+    /// # Errors
+    /// [`Kind::State`] before the reader's schema was resolved; [`Kind::Schema`] if the rows do not fit into
+    /// one array.
+    pub fn decode(&self, rows: &dyn EncodedRows) -> Result<DecodedColumn> {
+        let mut reader = self.reader.lock();
+        let Some(Reader { decoder, .. }) = reader.as_mut() else {
+            return Err(Error::new(Kind::State, "the schema of a typed column was not looked up yet"));
+        };
+        let decoded = decoder.decode_rows(rows);
+        decoded.map_err(|error| Error::new(Kind::Schema, format!("the {} column: {error}", self.name())))
+    }
+}

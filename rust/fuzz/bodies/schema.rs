@@ -1,0 +1,79 @@
+//! Payloads of a schema registry, decoded to columns: any bytes as the rows of a fixed schema, and any text as a
+//! schema.
+
+use arrow_array::{Array, BinaryArray};
+use ottla_schema::{ColumnDecoder, Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+
+const AVRO: &str = r#"{"type": "record", "name": "R", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "u", "type": ["null", "int", "string", {"type": "array", "items": "double"}]},
+    {"name": "e", "type": {"type": "enum", "name": "E", "symbols": ["A", "B"]}},
+    {"name": "m", "type": {"type": "map", "values": {"type": "fixed", "name": "F", "size": 3}}},
+    {"name": "d", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 3}},
+    {"name": "s", "type": ["null", "string"]}]}"#;
+
+const PROTOBUF: &str = r#"syntax = "proto2";
+    import "google/protobuf/struct.proto"; import "google/protobuf/timestamp.proto";
+    import "google/protobuf/wrappers.proto";
+    message M { optional int32 a = 1; optional string b = 2; repeated I c = 3; map<string, I> d = 4;
+      oneof o { I e = 5; sint64 f = 6; } optional google.protobuf.Struct g = 7; optional fixed64 h = 8;
+      optional google.protobuf.Timestamp i = 9; optional google.protobuf.StringValue j = 10;
+      repeated uint64 k = 11; optional group L = 12 { optional float x = 1; repeated E y = 2; }
+      optional E m = 13; map<int32, sint32> n = 14; }
+    message I { optional bool x = 1; repeated bytes y = 2; oneof p { fixed32 z = 3; double w = 4; } }
+    enum E { A = 0; B = 1; }"#;
+
+/// Decodes Avro. The first byte says what the others are: rows of lengths that they begin with, or a schema.
+pub fn schema_avro(data: &[u8]) {
+    check(data, SchemaType::Avro, AVRO);
+}
+
+/// Decodes Protobuf, as [`schema_avro`] does it.
+pub fn schema_protobuf(data: &[u8]) {
+    check(data, SchemaType::Protobuf, PROTOBUF);
+}
+
+fn check(data: &[u8], schema_type: SchemaType, schema: &str) {
+    let [kind, data @ ..] = data else { return };
+    match kind % 4 {
+        0 => rows(data, &RegisteredSchema::new(schema_type, schema), WireFormat::None),
+        1 => rows(data, &RegisteredSchema::new(schema_type, schema), WireFormat::Confluent),
+        // A schema up to a zero byte, and rows of it.
+        _ => {
+            let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+            let (text, data) = data.split_at(end);
+            let Ok(text) = std::str::from_utf8(text) else { return };
+            rows(data, &RegisteredSchema::new(schema_type, text), WireFormat::None);
+        }
+    }
+}
+
+/// Decodes rows together and each alone, which gives the same.
+fn rows(mut data: &[u8], schema: &RegisteredSchema, wire_format: WireFormat) {
+    let Ok(mut decoder) = ColumnDecoder::new(schema, wire_format, Header::Value) else { return };
+    let mut rows = Vec::new();
+    while let [length, rest @ ..] = data {
+        let (row, rest) = rest.split_at(rest.len().min(usize::from(*length)));
+        rows.push(row);
+        data = rest;
+    }
+    let column = BinaryArray::from_iter_values(&rows);
+    for id in decoder.missing(&column, None) {
+        match id {
+            SchemaId::Id(1..4) => decoder.add(id, schema),
+            _ => decoder.add_failure(id, "unknown"),
+        }
+    }
+    let decoded = decoder.decode(&column, None).expect("a few rows fit into an array");
+    assert_eq!((decoded.array.len(), decoded.array.data_type()), (rows.len(), decoder.data_type()));
+    let mut errors = decoded.errors.iter().peekable();
+    for (row, bytes) in rows.iter().enumerate() {
+        let error = errors.next_if(|error| error.row == row);
+        assert!(error.is_none() || decoded.array.is_null(row), "row {row} is bad, but not null");
+        let alone = decoder.decode(&BinaryArray::from_iter_values([bytes]), None).expect("one row fits");
+        let reason = alone.errors.first().map(|error| &error.reason);
+        assert_eq!(reason, error.map(|error| &error.reason));
+        assert!(alone.array.to_data() == decoded.array.slice(row, 1).to_data(), "row {row} differs alone");
+    }
+    assert!(errors.next().is_none(), "an error of no row");
+}

@@ -1,0 +1,193 @@
+//! `ColumnFormat`: how keys or values with a schema are decoded. The same object may be used for keys and for
+//! values, and by several consumers and scans.
+//!
+//! Invariant: the reader's schema is looked up once for keys and once for values.
+
+use std::sync::{Arc, OnceLock};
+
+use ottla_arrow::Column;
+use ottla_client::typed::{DecodeMode, ReaderSchemaSource, TypedColumn, TypedColumnOptions, TypedColumns};
+use ottla_client::{Error, Kind};
+use ottla_schema::{EncodedRows, Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::registry_arg::lookup;
+use crate::convert::{arrow_value, errors};
+use crate::runtime::wait_for;
+
+/// How keys or values with a schema are decoded. Create one of its classes.
+#[pyclass(frozen, subclass, module = "ottla.schema")]
+pub(crate) struct ColumnFormat {
+    registry: Option<Py<PyAny>>,
+    options: TypedColumnOptions,
+    /// The decoders of keys and of values.
+    columns: [OnceLock<Arc<TypedColumn>>; 2],
+}
+
+/// The arguments of a format.
+pub(super) struct FormatArgs<'a, 'py> {
+    pub(super) schema_type: SchemaType,
+    pub(super) registry: Option<&'a Bound<'py, PyAny>>,
+    pub(super) schema: Option<&'a Bound<'py, PyAny>>,
+    pub(super) version: Option<i32>,
+    pub(super) subject: Option<String>,
+    pub(super) wire_format: &'a str,
+    pub(super) mode: &'a str,
+}
+
+/// Returns the value of a name, or an error that lists the names.
+fn named<T: Copy>(py: Python<'_>, argument: &str, name: &str, values: &[(&str, T)]) -> PyResult<T> {
+    match values.iter().find(|(known, _)| *known == name) {
+        Some((_, value)) => Ok(*value),
+        None => {
+            let names: Vec<String> = values.iter().map(|(known, _)| format!("{known:?}")).collect();
+            let message = format!("{argument}={name:?}: expected one of {}", names.join(", "));
+            Err(errors::config(py, message))
+        }
+    }
+}
+
+impl ColumnFormat {
+    pub(super) fn new(py: Python<'_>, args: FormatArgs<'_, '_>) -> PyResult<Self> {
+        let FormatArgs { schema_type, registry, schema, version, subject, wire_format, mode } = args;
+        let reader = match (schema, version) {
+            (Some(_), Some(_)) => {
+                return Err(errors::config(py, "pass either schema or version, not both"));
+            }
+            (Some(schema), None) => match schema.cast::<PyString>() {
+                Ok(text) => ReaderSchemaSource::Given(RegisteredSchema::new(schema_type, text.to_str()?)),
+                Err(_) => ReaderSchemaSource::Id(SchemaId::Id(schema.extract()?)),
+            },
+            (None, version) => ReaderSchemaSource::Version(version),
+        };
+        let wire_formats = [
+            ("confluent", WireFormat::Confluent),
+            ("apicurio", WireFormat::Apicurio),
+            ("glue", WireFormat::Glue),
+            ("none", WireFormat::None),
+        ];
+        let modes = [("failfast", DecodeMode::FailFast), ("permissive", DecodeMode::Permissive)];
+        let options = TypedColumnOptions {
+            header: Header::Value,
+            reader,
+            subject,
+            wire_format: named(py, "wire_format", wire_format, &wire_formats)?,
+            mode: named(py, "mode", mode, &modes)?,
+        };
+        let registry = registry.filter(|registry| !registry.is_none());
+        let format = Self {
+            registry: registry.map(|registry| registry.clone().unbind()),
+            options,
+            columns: [OnceLock::new(), OnceLock::new()],
+        };
+        // Refuses missing arguments now, and not with the first record.
+        format.column(py, Header::Value)?;
+        Ok(format)
+    }
+
+    /// Returns the decoder of keys or of values of records that are taken one by one.
+    pub(crate) fn record_column(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedColumn>> {
+        if self.options.mode == DecodeMode::Permissive {
+            let message = "a deserializer with mode=\"permissive\" could not say which records it could not decode: use poll_arrow, or mode=\"failfast\"";
+            return Err(errors::config(py, message));
+        }
+        self.column(py, header)
+    }
+
+    /// Returns the decoder of keys or of values.
+    pub(crate) fn column(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedColumn>> {
+        let registry = self.registry.as_ref().map(|registry| lookup(registry.bind(py))).transpose()?;
+        let [keys, values] = &self.columns;
+        let column = if header == Header::Key { keys } else { values };
+        if let Some(column) = column.get() {
+            return Ok(Arc::clone(column));
+        }
+        let options = TypedColumnOptions { header, ..self.options.clone() };
+        let created = TypedColumn::new(options, registry).map_err(|error| errors::raise(py, &error))?;
+        Ok(Arc::clone(column.get_or_init(|| Arc::new(created))))
+    }
+}
+
+/// A value with its headers.
+struct OneRow {
+    bytes: Vec<u8>,
+    headers: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl EncodedRows for OneRow {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn bytes(&self, _row: usize) -> Option<&[u8]> {
+        Some(&self.bytes)
+    }
+
+    fn header(&self, _row: usize, name: &str) -> Option<&[u8]> {
+        self.headers.iter().rev().find(|(key, _)| key == name)?.1.as_deref()
+    }
+}
+
+#[pymethods]
+impl ColumnFormat {
+    /// Decode one value, to plain Python objects: structs and maps are dicts.
+    ///
+    /// To decode many, pass the format to a consumer or a scan, which decode them together.
+    ///
+    /// Args:
+    ///     topic: the topic, whose subject has the reader's schema by default.
+    ///     data: the bytes of the value.
+    ///     headers: the record's headers, in which the id of the schema may be.
+    ///
+    /// Returns:
+    ///     The value.
+    ///
+    /// Raises:
+    ///     SchemaError: there is no schema to read with, or it cannot be used.
+    ///     SerializationError: the value cannot be decoded.
+    ///     KafkaError: the errors of the schema registry.
+    #[pyo3(signature = (topic, data, headers=Vec::new()))]
+    fn deserialize<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        data: Vec<u8>,
+        headers: Vec<(String, Option<Vec<u8>>)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (column, row, topic) =
+            (self.column(py, Header::Value)?, OneRow { bytes: data, headers }, Arc::from(topic));
+        let decoded = wait_for(py, async {
+            column.resolve(&topic).await?;
+            column.load(&row).await?;
+            column.decode(&row)
+        })?;
+        match decoded.errors.first() {
+            Some(error) => {
+                let message = format!("the value cannot be decoded: {error}");
+                Err(errors::raise(py, &Error::new(Kind::Serialization, message).topic(&topic)))
+            }
+            None => arrow_value::value(py, &decoded.array, 0),
+        }
+    }
+}
+
+/// Converts the arguments `key` and `value` of a call that reads these columns.
+pub(crate) fn typed_columns(
+    py: Python<'_>,
+    key: Option<&Bound<'_, ColumnFormat>>,
+    value: Option<&Bound<'_, ColumnFormat>>,
+    columns: &[Column],
+) -> PyResult<TypedColumns> {
+    for (format, column) in [(key, Column::Key), (value, Column::Value)] {
+        if format.is_some() && !columns.contains(&column) {
+            let name = column.name();
+            let message = format!("{name} is given a format, but columns does not list {name:?}");
+            return Err(errors::config(py, message));
+        }
+    }
+    let typed = |format: Option<&Bound<'_, ColumnFormat>>, header| {
+        format.map(|format| format.get().column(py, header)).transpose()
+    };
+    Ok(TypedColumns { key: typed(key, Header::Key)?, value: typed(value, Header::Value)? })
+}

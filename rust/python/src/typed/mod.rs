@@ -1,0 +1,8 @@
+//! Formats of keys and values with a schema: `ColumnFormat` and its classes, and their use as arguments.
+
+mod column_format;
+mod formats;
+mod registry_arg;
+
+pub(crate) use column_format::{ColumnFormat, typed_columns};
+pub(crate) use formats::Avro;

@@ -1,0 +1,41 @@
+//! The aliases in a reader's schema: other names of the writer's types and fields.
+//!
+//! Invariant: as in Java, a field's aliases apply to the writer's record of the same full name, or of one of the
+//! record's aliases, and to no other record.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Aliases {
+    /// The full names of types, by full alias.
+    types: HashMap<String, Arc<str>>,
+    /// The names of fields, by the full name of their record and their alias.
+    fields: HashMap<Arc<str>, HashMap<String, Arc<str>>>,
+}
+
+impl Aliases {
+    pub(super) fn add_type(&mut self, alias: String, name: &Arc<str>) {
+        self.types.insert(alias, Arc::clone(name));
+    }
+
+    pub(super) fn add_field(&mut self, record: &Arc<str>, alias: &str, name: &Arc<str>) {
+        let fields = self.fields.entry(Arc::clone(record)).or_default();
+        fields.insert(alias.to_owned(), Arc::clone(name));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.fields.is_empty()
+    }
+
+    /// The reader's name of a writer's type.
+    pub(super) fn type_name(&self, name: &str) -> Arc<str> {
+        self.types.get(name).map_or_else(|| name.into(), Arc::clone)
+    }
+
+    /// The reader's name of a field of a writer's record, which has the reader's name.
+    pub(super) fn field_name(&self, record: &str, field: &str) -> Arc<str> {
+        let renamed = self.fields.get(record).and_then(|fields| fields.get(field));
+        renamed.map_or_else(|| field.into(), Arc::clone)
+    }
+}

@@ -1,0 +1,198 @@
+//! Columns that are being built, of the reader's types.
+//!
+//! Invariants: all columns of a struct have the same length after each of its rows. An array that is finished has
+//! exactly the column's type.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, BooleanBufferBuilder, StringBuilder};
+use arrow_array::types::*;
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, FixedSizeBinaryArray, ListArray, MapArray,
+    PrimitiveArray, StructArray,
+};
+use arrow_buffer::{IntervalMonthDayNano, NullBuffer, NullBufferBuilder, OffsetBuffer, i256};
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+
+use super::fault::Fault;
+
+#[derive(Debug)]
+pub(super) struct Column {
+    /// `None` if no value is null, or if the values hold their nulls themselves.
+    nulls: Option<NullBufferBuilder>,
+    is_nullable: bool,
+    pub(super) values: Values,
+}
+
+#[derive(Debug)]
+pub(super) enum Values {
+    Boolean(BooleanBufferBuilder),
+    Int(Vec<i32>),
+    Long(Vec<i64>),
+    Float(Vec<f32>),
+    Double(Vec<f64>),
+    /// With the first number that has too many digits.
+    Decimal128(Vec<i128>, i128),
+    Decimal256(Vec<i256>, i256),
+    Interval(Vec<IntervalMonthDayNano>),
+    /// With their nulls.
+    Text(StringBuilder),
+    Binary(BinaryBuilder),
+    Fixed(usize, Vec<u8>),
+    List(Vec<i32>, Box<Column>),
+    Map(Vec<i32>, StringBuilder, Box<Column>),
+    Struct(Vec<Column>),
+}
+
+impl Column {
+    pub(super) fn new(data_type: &DataType, is_nullable: bool, rows: usize) -> Result<Self, ArrowError> {
+        let ten = i256::from_i128(10);
+        let values = match data_type {
+            DataType::Boolean => Values::Boolean(BooleanBufferBuilder::new(rows)),
+            DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Values::Int(Vec::with_capacity(rows)),
+            DataType::Int64 | DataType::Time64(_) | DataType::Timestamp(..) => {
+                Values::Long(Vec::with_capacity(rows))
+            }
+            DataType::Float32 => Values::Float(Vec::with_capacity(rows)),
+            DataType::Float64 => Values::Double(Vec::with_capacity(rows)),
+            DataType::Decimal128(precision, _) => {
+                let bound = 10_i128.checked_pow(u32::from(*precision)).unwrap_or(i128::MAX);
+                Values::Decimal128(Vec::with_capacity(rows), bound)
+            }
+            DataType::Decimal256(precision, _) => {
+                let bound = ten.checked_pow(u32::from(*precision)).unwrap_or(i256::MAX);
+                Values::Decimal256(Vec::with_capacity(rows), bound)
+            }
+            DataType::Interval(_) => Values::Interval(Vec::with_capacity(rows)),
+            DataType::Utf8 => Values::Text(StringBuilder::with_capacity(rows, 0)),
+            DataType::Binary => Values::Binary(BinaryBuilder::with_capacity(rows, 0)),
+            DataType::FixedSizeBinary(size) => {
+                Values::Fixed(usize::try_from(*size).unwrap_or_default(), Vec::new())
+            }
+            DataType::List(items) => Values::List(vec![0], Box::new(Self::of_field(items, 0)?)),
+            DataType::Map(entries, _) => {
+                let DataType::Struct(fields) = entries.data_type() else { return Err(unexpected(data_type)) };
+                let values = fields.get(1).ok_or_else(|| unexpected(data_type))?;
+                Values::Map(vec![0], StringBuilder::new(), Box::new(Self::of_field(values, 0)?))
+            }
+            DataType::Struct(fields) => {
+                let columns = fields.iter().map(|field| Self::of_field(field, rows));
+                Values::Struct(columns.collect::<Result<_, _>>()?)
+            }
+            other => return Err(unexpected(other)),
+        };
+        let has_nulls = is_nullable && !matches!(values, Values::Text(_) | Values::Binary(_));
+        Ok(Self { nulls: has_nulls.then(|| NullBufferBuilder::new(rows)), is_nullable, values })
+    }
+
+    fn of_field(field: &Field, rows: usize) -> Result<Self, ArrowError> {
+        Self::new(field.data_type(), field.is_nullable(), rows)
+    }
+
+    /// Notes that the value that was appended is not null.
+    #[inline]
+    pub(super) fn set_valid(&mut self) {
+        if let Some(nulls) = &mut self.nulls {
+            nulls.append_non_null();
+        }
+    }
+
+    /// Appends a null, or in a column without nulls any value: it is a part of a null.
+    pub(super) fn append_missing(&mut self) -> Result<(), Fault> {
+        if let Some(nulls) = &mut self.nulls {
+            nulls.append_null();
+        }
+        match &mut self.values {
+            Values::Boolean(values) => values.append(false),
+            Values::Int(values) => values.push(0),
+            Values::Long(values) => values.push(0),
+            Values::Float(values) => values.push(0.0),
+            Values::Double(values) => values.push(0.0),
+            Values::Decimal128(values, _) => values.push(0),
+            Values::Decimal256(values, _) => values.push(i256::ZERO),
+            Values::Interval(values) => values.push(IntervalMonthDayNano::ZERO),
+            Values::Text(values) if self.is_nullable => values.append_null(),
+            Values::Text(values) => values.append_value(""),
+            Values::Binary(values) if self.is_nullable => values.append_null(),
+            Values::Binary(values) => values.append_value([]),
+            Values::Fixed(size, bytes) => bytes.resize(bytes.len() + *size, 0),
+            Values::List(offsets, _) | Values::Map(offsets, ..) => {
+                offsets.push(offsets.last().copied().unwrap_or_default());
+            }
+            Values::Struct(columns) => columns.iter_mut().try_for_each(Self::append_missing)?,
+        }
+        Ok(())
+    }
+
+    /// Finishes the array, of the type that the column was made with.
+    pub(super) fn finish(mut self, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+        let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
+        Ok(match (self.values, data_type) {
+            (Values::Boolean(mut values), _) => Arc::new(BooleanArray::new(values.finish(), nulls)),
+            (Values::Int(values), DataType::Int32) => primitive::<Int32Type>(values, nulls, data_type)?,
+            (Values::Int(values), DataType::Date32) => primitive::<Date32Type>(values, nulls, data_type)?,
+            (Values::Int(values), _) => primitive::<Time32MillisecondType>(values, nulls, data_type)?,
+            (Values::Long(values), DataType::Int64) => primitive::<Int64Type>(values, nulls, data_type)?,
+            (Values::Long(values), DataType::Timestamp(TimeUnit::Millisecond, _)) => {
+                primitive::<TimestampMillisecondType>(values, nulls, data_type)?
+            }
+            (Values::Long(values), DataType::Timestamp(TimeUnit::Microsecond, _)) => {
+                primitive::<TimestampMicrosecondType>(values, nulls, data_type)?
+            }
+            (Values::Long(values), DataType::Timestamp(..)) => {
+                primitive::<TimestampNanosecondType>(values, nulls, data_type)?
+            }
+            (Values::Long(values), _) => primitive::<Time64MicrosecondType>(values, nulls, data_type)?,
+            (Values::Float(values), _) => primitive::<Float32Type>(values, nulls, data_type)?,
+            (Values::Double(values), _) => primitive::<Float64Type>(values, nulls, data_type)?,
+            (Values::Decimal128(values, _), _) => primitive::<Decimal128Type>(values, nulls, data_type)?,
+            (Values::Decimal256(values, _), _) => primitive::<Decimal256Type>(values, nulls, data_type)?,
+            (Values::Interval(values), _) => primitive::<IntervalMonthDayNanoType>(values, nulls, data_type)?,
+            (Values::Text(mut values), _) => Arc::new(values.finish()),
+            (Values::Binary(mut values), _) => Arc::new(values.finish()),
+            (Values::Fixed(size, bytes), _) => {
+                let size = i32::try_from(size).unwrap_or(i32::MAX);
+                Arc::new(FixedSizeBinaryArray::try_new(size, bytes.into(), nulls)?)
+            }
+            (Values::List(offsets, items), DataType::List(field)) => {
+                let items = items.finish(field.data_type())?;
+                let offsets = OffsetBuffer::new(offsets.into());
+                Arc::new(ListArray::try_new(Arc::clone(field), offsets, items, nulls)?)
+            }
+            (Values::Map(offsets, mut keys, values), DataType::Map(field, sorted)) => {
+                let DataType::Struct(fields) = field.data_type() else { return Err(unexpected(data_type)) };
+                let of_values = fields.get(1).ok_or_else(|| unexpected(data_type))?;
+                let columns = vec![Arc::new(keys.finish()) as _, values.finish(of_values.data_type())?];
+                let entries = StructArray::try_new(fields.clone(), columns, None)?;
+                let offsets = OffsetBuffer::new(offsets.into());
+                Arc::new(MapArray::try_new(Arc::clone(field), offsets, entries, nulls, *sorted)?)
+            }
+            (Values::Struct(columns), DataType::Struct(fields)) => {
+                let columns = columns.into_iter().zip(fields);
+                let columns = columns.map(|(column, field)| column.finish(field.data_type()));
+                let columns = columns.collect::<Result<Vec<_>, _>>()?;
+                Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
+            }
+            _ => return Err(unexpected(data_type)),
+        })
+    }
+}
+
+fn primitive<T: ArrowPrimitiveType>(
+    values: Vec<T::Native>,
+    nulls: Option<NullBuffer>,
+    data_type: &DataType,
+) -> Result<ArrayRef, ArrowError> {
+    let array = PrimitiveArray::<T>::try_new(values.into(), nulls)?;
+    if array.data_type() == data_type {
+        return Ok(Arc::new(array));
+    }
+    if !PrimitiveArray::<T>::is_compatible(data_type) {
+        return Err(unexpected(data_type));
+    }
+    Ok(Arc::new(array.with_data_type(data_type.clone())))
+}
+
+fn unexpected(data_type: &DataType) -> ArrowError {
+    ArrowError::CastError(format!("no column of type {data_type}"))
+}

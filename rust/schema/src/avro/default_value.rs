@@ -1,0 +1,146 @@
+//! Encodes the defaults of fields, as a writer with the reader's schema would write them.
+//!
+//! Invariant: a default that does not fit its type is an error where it is used, and only there: registries hold
+//! such schemas.
+
+use serde_json::Value;
+
+use super::invalid;
+use super::schema::{Field, Kind, Schema};
+use crate::error::SchemaError;
+
+/// Encodes the default of a field of a record.
+pub(super) fn encode_field(record: &str, field: &Field) -> Result<Vec<u8>, SchemaError> {
+    let mut out = Vec::new();
+    match append_field(&mut out, field) {
+        Ok(()) => Ok(out),
+        Err(reason) => Err(invalid(format!("the default of {record}.{}: {reason}", field.name))),
+    }
+}
+
+fn append_field(out: &mut Vec<u8>, field: &Field) -> Result<(), String> {
+    let default = field.default.as_ref().ok_or_else(|| format!("{} has none", field.name))?;
+    // JSON has no NaN and no infinity; Java reads any number of text here.
+    let number = || default.as_str().and_then(|text| text.trim().parse::<f64>().ok());
+    match field.schema.kind {
+        Kind::Float if default.is_string() => {
+            let number = number().ok_or_else(|| does_not_fit(&field.schema, default))?;
+            out.extend((number as f32).to_le_bytes());
+        }
+        Kind::Double if default.is_string() => {
+            out.extend(number().ok_or_else(|| does_not_fit(&field.schema, default))?.to_le_bytes());
+        }
+        _ => append(out, &field.schema, default)?,
+    }
+    Ok(())
+}
+
+fn does_not_fit(schema: &Schema, value: &Value) -> String {
+    let value: String = value.to_string().chars().take(40).collect();
+    format!("{value} is not of the type {}", schema.name())
+}
+
+fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), String> {
+    let fail = || does_not_fit(schema, value);
+    match &schema.kind {
+        Kind::Null => value.as_null().ok_or_else(fail)?,
+        Kind::Boolean => out.push(value.as_bool().ok_or_else(fail)?.into()),
+        Kind::Int => {
+            let number = value.as_i64().and_then(|number| i32::try_from(number).ok());
+            append_long(out, number.ok_or_else(fail)?.into());
+        }
+        Kind::Long => append_long(out, value.as_i64().ok_or_else(fail)?),
+        Kind::Float => out.extend((value.as_f64().ok_or_else(fail)? as f32).to_le_bytes()),
+        Kind::Double => out.extend(value.as_f64().ok_or_else(fail)?.to_le_bytes()),
+        Kind::String => append_bytes(out, value.as_str().ok_or_else(fail)?.as_bytes()),
+        Kind::Bytes => append_bytes(out, &latin1(value).ok_or_else(fail)?),
+        Kind::Fixed(fixed) => {
+            let mut bytes = latin1(value).ok_or_else(fail)?;
+            bytes.resize(fixed.size, 0);
+            out.extend(bytes);
+        }
+        Kind::Enum(of) => {
+            let symbol = value.as_str().ok_or_else(fail)?;
+            let number = of.symbols.iter().position(|other| &**other == symbol).ok_or_else(fail)?;
+            append_length(out, number);
+        }
+        Kind::Array(items) => {
+            let values = value.as_array().ok_or_else(fail)?;
+            if !values.is_empty() {
+                append_length(out, values.len());
+                values.iter().try_for_each(|value| append(out, items, value))?;
+            }
+            out.push(0);
+        }
+        Kind::Map(values) => {
+            let entries = value.as_object().ok_or_else(fail)?;
+            if !entries.is_empty() {
+                append_length(out, entries.len());
+                for (key, value) in entries {
+                    append_bytes(out, key.as_bytes());
+                    append(out, values, value)?;
+                }
+            }
+            out.push(0);
+        }
+        Kind::Record(record) => {
+            let values = value.as_object().ok_or_else(fail)?;
+            for field in &record.fields {
+                match values.get(&*field.name) {
+                    Some(value) => append(out, &field.schema, value)?,
+                    None => append_field(out, field)?,
+                }
+            }
+        }
+        // The first branch that fits, although the specification allows the first one only.
+        Kind::Union(branches) => {
+            let number = branches.iter().position(|branch| may_fit(branch, value)).ok_or_else(fail)?;
+            append_length(out, number);
+            append(out, branches.get(number).ok_or_else(fail)?, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value may be of a type, by its outermost type alone.
+fn may_fit(schema: &Schema, value: &Value) -> bool {
+    match &schema.kind {
+        Kind::Null => value.is_null(),
+        Kind::Boolean => value.is_boolean(),
+        Kind::Int => value.as_i64().is_some_and(|number| i32::try_from(number).is_ok()),
+        Kind::Long => value.is_i64(),
+        Kind::Float | Kind::Double => value.is_number(),
+        Kind::String => value.is_string(),
+        Kind::Bytes => latin1(value).is_some(),
+        Kind::Fixed(fixed) => latin1(value).is_some_and(|bytes| bytes.len() == fixed.size),
+        Kind::Enum(of) => {
+            value.as_str().is_some_and(|text| of.symbols.iter().any(|symbol| &**symbol == text))
+        }
+        Kind::Array(_) => value.is_array(),
+        Kind::Map(_) | Kind::Record(_) => value.is_object(),
+        Kind::Union(_) => false,
+    }
+}
+
+/// The bytes that a text stands for, a character each.
+fn latin1(value: &Value) -> Option<Vec<u8>> {
+    value.as_str()?.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect()
+}
+
+fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    append_length(out, bytes.len());
+    out.extend(bytes);
+}
+
+fn append_length(out: &mut Vec<u8>, length: usize) {
+    append_long(out, i64::try_from(length).unwrap_or(i64::MAX));
+}
+
+fn append_long(out: &mut Vec<u8>, value: i64) {
+    let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
+    while rest >= 0x80 {
+        out.push((rest & 0x7f) as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}

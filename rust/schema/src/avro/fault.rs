@@ -1,0 +1,51 @@
+//! Why a payload cannot be decoded.
+
+use std::fmt;
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The payload ends within the value.
+    End,
+    /// Bytes are left after the value.
+    Rest,
+    /// Bytes are left after the schema's id in the header.
+    HeaderRest,
+    NumberRange,
+    Length,
+    Boolean(u8),
+    Text,
+    Symbol(i32),
+    Branch(i64),
+    EmptyDecimal,
+    Decimal,
+    Duration,
+    /// The schemas do not match here.
+    Mismatch(Arc<str>),
+    /// The rows do not fit into one array.
+    Full,
+    /// A step does not match its column.
+    Internal,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::End => f.write_str("it ends within the value"),
+            Self::Rest => f.write_str("bytes are left after the value"),
+            Self::HeaderRest => f.write_str("bytes are left after the schema's id in the header"),
+            Self::NumberRange => f.write_str("a number has more bits than its type"),
+            Self::Length => f.write_str("a length is negative"),
+            Self::Boolean(byte) => write!(f, "a boolean is neither 0 nor 1, but {byte}"),
+            Self::Text => f.write_str("a text is not UTF-8"),
+            Self::Symbol(number) => write!(f, "the enum has no symbol number {number}"),
+            Self::Branch(number) => write!(f, "the union has no branch number {number}"),
+            Self::EmptyDecimal => f.write_str("a decimal has no bytes"),
+            Self::Decimal => f.write_str("a decimal has more digits than its precision"),
+            Self::Duration => f.write_str("a duration is longer than Arrow's"),
+            Self::Mismatch(reason) => f.write_str(reason),
+            Self::Full => f.write_str("the values do not fit into one array"),
+            Self::Internal => f.write_str("the decoder does not match its column"),
+        }
+    }
+}

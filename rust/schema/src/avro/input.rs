@@ -1,0 +1,120 @@
+//! Reads the bytes of a payload.
+//!
+//! Invariant: no length or count is believed beyond the bytes that are left.
+
+use super::fault::Fault;
+
+pub(super) struct Input<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn new(payload: &'a [u8]) -> Self {
+        Self { rest: payload }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Fault> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Fault::End)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    #[inline]
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(Fault::End)?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    #[inline]
+    pub(super) fn long(&mut self) -> Result<i64, Fault> {
+        let bits = self.varint::<10>(1)?;
+        Ok((bits >> 1).cast_signed() ^ -(bits & 1).cast_signed())
+    }
+
+    #[inline]
+    pub(super) fn int(&mut self) -> Result<i32, Fault> {
+        let bits = self.varint::<5>(0x0f)? as u32;
+        Ok((bits >> 1).cast_signed() ^ -(bits & 1).cast_signed())
+    }
+
+    /// A number of at most `MAX` bytes, whose last one is at most `last`.
+    #[inline]
+    fn varint<const MAX: usize>(&mut self, last: u8) -> Result<u64, Fault> {
+        match self.rest {
+            [byte, rest @ ..] if *byte < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint::<MAX>(last),
+        }
+    }
+
+    fn long_varint<const MAX: usize>(&mut self, last: u8) -> Result<u64, Fault> {
+        let mut value = 0;
+        for (at, byte) in self.rest.iter().take(MAX).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * at);
+            if at + 1 == MAX && *byte > last {
+                return Err(Fault::NumberRange);
+            }
+            if *byte < 0x80 {
+                self.rest = self.rest.get(at + 1..).unwrap_or_default();
+                return Ok(value);
+            }
+        }
+        Err(Fault::End)
+    }
+
+    pub(super) fn boolean(&mut self) -> Result<bool, Fault> {
+        match self.array()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [other] => Err(Fault::Boolean(other)),
+        }
+    }
+
+    /// Bytes after their length.
+    #[inline]
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
+        let length = self.long()?;
+        self.take(usize::try_from(length).map_err(|_| Fault::Length)?)
+    }
+
+    #[inline]
+    pub(super) fn text(&mut self) -> Result<&'a str, Fault> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Text)
+    }
+
+    /// The number of the next items of an array or entries of a map, each of which takes a byte or more; the
+    /// last block has none.
+    pub(super) fn block(&mut self) -> Result<usize, Fault> {
+        let count = self.long()?;
+        if count < 0 && self.long()? < 0 {
+            return Err(Fault::Length);
+        }
+        match usize::try_from(count.unsigned_abs()) {
+            Ok(count) if count <= self.rest.len() => Ok(count),
+            _ => Err(Fault::End),
+        }
+    }
+
+    /// Like `block`, but passes over the blocks whose size is stated.
+    pub(super) fn skip_blocks(&mut self) -> Result<usize, Fault> {
+        loop {
+            let count = self.long()?;
+            if count >= 0 {
+                return usize::try_from(count)
+                    .ok()
+                    .filter(|count| *count <= self.rest.len())
+                    .ok_or(Fault::End);
+            }
+            let size = usize::try_from(self.long()?).map_err(|_| Fault::Length)?;
+            self.take(size)?;
+        }
+    }
+}

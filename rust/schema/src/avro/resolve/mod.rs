@@ -1,0 +1,195 @@
+//! Resolves a writer's schema to a reader's: compiles the steps that decode the writer's data.
+//!
+//! The rules are those of Java's `Resolver`, which is what Kafka's deserializers and Spark use: they are more
+//! lenient than the specification with the names of records, and a mismatch counts only for data that meet it.
+//!
+//! Invariant: the work is bounded. Each pair of records is resolved once, and the number of pairs of types is
+//! limited.
+
+mod branches;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::avro::default_value::encode_field;
+use crate::avro::incompatible;
+use crate::avro::schema::{Enum, Kind, Record, Schema};
+use crate::avro::skip::Skip;
+use crate::avro::step::{Default, FieldStep, RecordStep, Step};
+use crate::error::SchemaError;
+
+/// The most pairs of types that are compared, and types that are passed over.
+const MAX_PAIRS: usize = 1_000_000;
+
+/// Compiles the steps that read a writer's data with a reader's schema.
+pub(super) fn resolve(writer: &Schema, reader: &Schema) -> Result<Step, SchemaError> {
+    let step = Resolver::default().resolve(writer, reader)?;
+    match step.mismatch() {
+        Some(reason) => Err(incompatible(&**reason)),
+        None => Ok(step),
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Resolver {
+    pairs: usize,
+    /// Steps of pairs of records, by their addresses.
+    records: HashMap<(usize, usize), Step>,
+}
+
+impl Resolver {
+    /// Counts a comparison of two types.
+    pub(super) fn count(&mut self) -> Result<(), SchemaError> {
+        self.count_all(1)
+    }
+
+    fn count_all(&mut self, pairs: usize) -> Result<(), SchemaError> {
+        self.pairs = self.pairs.saturating_add(pairs);
+        match self.pairs {
+            ..=MAX_PAIRS => Ok(()),
+            _ => Err(incompatible("the schemas have too many pairs of types to compare")),
+        }
+    }
+
+    fn resolve(&mut self, writer: &Schema, reader: &Schema) -> Result<Step, SchemaError> {
+        self.count()?;
+        let step = match (&writer.kind, &reader.kind) {
+            (Kind::Union(branches), _) => return self.resolve_union(branches, writer, reader),
+            (_, Kind::Union(branches)) => {
+                return match self.matching_branch(writer, branches)? {
+                    Some(number) => {
+                        let Some(branch) = branches.get(number) else { return Ok(mismatch(writer, reader)) };
+                        Ok(in_branch(branches, number, self.resolve(writer, branch)?))
+                    }
+                    None => Ok(mismatch(writer, reader)),
+                };
+            }
+            (Kind::Null, Kind::Null) => Step::Null,
+            (Kind::Boolean, Kind::Boolean) => Step::Boolean,
+            (Kind::Int, Kind::Int | Kind::Long | Kind::Float | Kind::Double) => Step::Int,
+            (Kind::Long, Kind::Long | Kind::Float | Kind::Double) => Step::Long,
+            (Kind::Float, Kind::Float | Kind::Double) => Step::Float,
+            (Kind::Double, Kind::Double) => Step::Double,
+            (Kind::Bytes | Kind::String, Kind::Bytes | Kind::String) => Step::Bytes,
+            (Kind::Fixed(one), Kind::Fixed(other)) => {
+                match one.name.simple() == other.name.simple() && one.size == other.size {
+                    true => Step::Fixed(one.size),
+                    false => mismatch(writer, reader),
+                }
+            }
+            (Kind::Enum(one), Kind::Enum(other)) => match one.name.simple() == other.name.simple() {
+                true => Step::Enum(Arc::new(symbols(one, other))),
+                false => mismatch(writer, reader),
+            },
+            (Kind::Array(one), Kind::Array(other)) => Step::Array(Arc::new(self.resolve(one, other)?)),
+            (Kind::Map(one), Kind::Map(other)) => Step::Map(Arc::new(self.resolve(one, other)?)),
+            (Kind::Record(one), Kind::Record(other)) => self.resolve_record(one, other)?,
+            _ => mismatch(writer, reader),
+        };
+        match (writer.logical, reader.logical) {
+            (Some(one), Some(other)) if !one.has_same_scale(other) => {
+                let reason =
+                    format!("values of {one} are not values of {other}, and Avro does not convert them");
+                Ok(Step::Unreadable(reason.into()))
+            }
+            _ => Ok(step),
+        }
+    }
+
+    fn resolve_union(
+        &mut self,
+        branches: &[Schema],
+        writer: &Schema,
+        reader: &Schema,
+    ) -> Result<Step, SchemaError> {
+        let mut steps = Vec::with_capacity(branches.len());
+        let same = match &reader.kind {
+            Kind::Union(others) if self.is_equivalent(writer, reader)? => Some(others),
+            _ => None,
+        };
+        for (number, branch) in branches.iter().enumerate() {
+            let of_same = same.and_then(|others| Some((others, others.get(number)?)));
+            steps.push(match of_same {
+                Some((others, other)) => in_branch(others, number, self.resolve(branch, other)?),
+                None => self.resolve(branch, reader)?,
+            });
+        }
+        Ok(Step::Union(Arc::new(steps)))
+    }
+
+    /// Resolves two records, whatever their names.
+    pub(super) fn resolve_record(
+        &mut self,
+        writer: &Arc<Record>,
+        reader: &Arc<Record>,
+    ) -> Result<Step, SchemaError> {
+        let pair = (Arc::as_ptr(writer).addr(), Arc::as_ptr(reader).addr());
+        if let Some(step) = self.records.get(&pair) {
+            return Ok(step.clone());
+        }
+        let mut fields = Vec::with_capacity(writer.fields.len());
+        for field in &writer.fields {
+            let number = reader.by_name.get(&field.name).copied();
+            let read = number.and_then(|number| Some((number, reader.fields.get(number)?)));
+            fields.push(match read {
+                Some((number, other)) => {
+                    let step = self.resolve(&field.schema, &other.schema)?;
+                    FieldStep::Read(number, step.in_field(&reader.name.0, &field.name))
+                }
+                None => {
+                    let skip = Skip::over(&field.schema);
+                    self.count_all(skip.size())?;
+                    FieldStep::Skip(skip)
+                }
+            });
+        }
+        let mut defaults = Vec::new();
+        let mut missing = None;
+        for (number, field) in reader.fields.iter().enumerate() {
+            if writer.by_name.contains_key(&field.name) {
+                continue;
+            }
+            if field.default.is_none() {
+                missing = Some(field);
+                break;
+            }
+            let bytes = encode_field(&reader.name.0, field)?;
+            defaults.push((number, Default { bytes, step: self.resolve(&field.schema, &field.schema)? }));
+        }
+        let step = match missing {
+            Some(field) => Step::Mismatch(
+                format!(
+                    "the reader's field {}.{} is not written and has no default",
+                    reader.name.0, field.name
+                )
+                .into(),
+            ),
+            None => Step::Record(Arc::new(RecordStep { fields, defaults })),
+        };
+        self.records.insert(pair, step.clone());
+        Ok(step)
+    }
+}
+
+/// The step of a value of a branch of the reader's union.
+fn in_branch(branches: &[Schema], number: usize, step: Step) -> Step {
+    let values = branches.iter().filter(|branch| !branch.is_null()).count();
+    let member = branches.iter().take(number).filter(|branch| !branch.is_null()).count();
+    match step {
+        Step::Mismatch(reason) => Step::Unreadable(reason),
+        Step::Null | Step::Unreadable(_) => step,
+        step if values == 1 => step,
+        step => Step::Member(member, Arc::new(step)),
+    }
+}
+
+fn mismatch(writer: &Schema, reader: &Schema) -> Step {
+    Step::Mismatch(format!("the writer has {}, the reader {}", writer.name(), reader.name()).into())
+}
+
+/// The reader's symbols of the writer's.
+fn symbols(writer: &Enum, reader: &Enum) -> Vec<Option<Arc<str>>> {
+    let known: HashMap<&str, &Arc<str>> = reader.symbols.iter().map(|symbol| (&**symbol, symbol)).collect();
+    let symbols = writer.symbols.iter();
+    symbols.map(|symbol| known.get(&**symbol).copied().or(reader.default.as_ref()).cloned()).collect()
+}

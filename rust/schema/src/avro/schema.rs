@@ -1,0 +1,145 @@
+//! An Avro schema as a tree, whose named types are resolved and shared.
+//!
+//! Invariant: the tree has no cycles, and its extent with all names expanded is within the limits of `shape`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::logical_type::LogicalType;
+
+/// A type, with its logical type if that has a column type.
+#[derive(Debug, Clone)]
+pub(super) struct Schema {
+    pub(super) kind: Kind,
+    pub(super) logical: Option<LogicalType>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    Null,
+    Boolean,
+    Int,
+    Long,
+    Float,
+    Double,
+    Bytes,
+    String,
+    Fixed(Arc<Fixed>),
+    Enum(Arc<Enum>),
+    Array(Arc<Schema>),
+    Map(Arc<Schema>),
+    Record(Arc<Record>),
+    Union(Arc<Vec<Schema>>),
+}
+
+/// The full name of a type, which in a writer's schema the reader's aliases have replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Name(pub(super) Arc<str>);
+
+#[derive(Debug)]
+pub(super) struct Fixed {
+    pub(super) name: Name,
+    pub(super) size: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Enum {
+    pub(super) name: Name,
+    pub(super) symbols: Vec<Arc<str>>,
+    pub(super) default: Option<Arc<str>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) name: Name,
+    pub(super) fields: Vec<Field>,
+    /// The numbers of the fields.
+    pub(super) by_name: HashMap<Arc<str>, usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: Arc<str>,
+    pub(super) schema: Schema,
+    pub(super) default: Option<Value>,
+}
+
+impl Name {
+    /// The name without its namespace.
+    pub(super) fn simple(&self) -> &str {
+        self.0.rsplit_once('.').map_or(&*self.0, |(_, name)| name)
+    }
+}
+
+impl From<Kind> for Schema {
+    fn from(kind: Kind) -> Self {
+        Self { kind, logical: None }
+    }
+}
+
+impl Schema {
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    /// Whether two schemas are equal apart from their aliases and defaults.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same = match (&self.kind, &other.kind) {
+            (Kind::Fixed(one), Kind::Fixed(other)) => one.name == other.name && one.size == other.size,
+            (Kind::Enum(one), Kind::Enum(other)) => one.name == other.name && one.symbols == other.symbols,
+            (Kind::Array(one), Kind::Array(other)) | (Kind::Map(one), Kind::Map(other)) => one.is_same(other),
+            (Kind::Union(one), Kind::Union(other)) => {
+                one.len() == other.len()
+                    && one.iter().zip(other.iter()).all(|(one, other)| one.is_same(other))
+            }
+            (Kind::Record(one), Kind::Record(other)) => {
+                let fields = one.fields.iter().zip(&other.fields);
+                let is_same = |(one, other): (&Field, &Field)| {
+                    one.name == other.name && one.schema.is_same(&other.schema)
+                };
+                one.name == other.name
+                    && one.fields.len() == other.fields.len()
+                    && fields.into_iter().all(is_same)
+            }
+            (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        };
+        same && self.logical == other.logical
+    }
+
+    /// The name of the type in messages.
+    pub(super) fn name(&self) -> &str {
+        match &self.kind {
+            Kind::Null => "null",
+            Kind::Boolean => "boolean",
+            Kind::Int => "int",
+            Kind::Long => "long",
+            Kind::Float => "float",
+            Kind::Double => "double",
+            Kind::Bytes => "bytes",
+            Kind::String => "string",
+            Kind::Array(_) => "array",
+            Kind::Map(_) => "map",
+            Kind::Union(_) => "union",
+            Kind::Fixed(fixed) => &fixed.name.0,
+            Kind::Enum(of) => &of.name.0,
+            Kind::Record(record) => &record.name.0,
+        }
+    }
+}
+
+/// The primitive type of a name.
+pub(super) fn primitive(name: &str) -> Option<Kind> {
+    Some(match name {
+        "null" => Kind::Null,
+        "boolean" => Kind::Boolean,
+        "int" => Kind::Int,
+        "long" => Kind::Long,
+        "float" => Kind::Float,
+        "double" => Kind::Double,
+        "bytes" => Kind::Bytes,
+        "string" => Kind::String,
+        _ => return None,
+    })
+}

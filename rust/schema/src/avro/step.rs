@@ -1,0 +1,89 @@
+//! How a value of a writer's schema becomes a value of the reader's.
+//!
+//! Invariant: a step appends exactly one value to its column, or fails; after a failure the columns are dropped.
+
+use std::sync::Arc;
+
+use super::fault::Fault;
+use super::skip::Skip;
+
+/// A step for each type of the writer; which value it appends depends on its column, too.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// The types do not match.
+    Mismatch(Arc<str>),
+    /// The types do not match, which plays no part in choosing a branch of a union.
+    Unreadable(Arc<str>),
+    Null,
+    Boolean,
+    Int,
+    Long,
+    Float,
+    Double,
+    /// Bytes or text.
+    Bytes,
+    Fixed(usize),
+    Enum(Arc<Vec<Option<Arc<str>>>>),
+    Array(Arc<Self>),
+    Map(Arc<Self>),
+    Record(Arc<RecordStep>),
+    /// The writer's union: a step for each branch.
+    Union(Arc<Vec<Self>>),
+    /// A value of a branch of the reader's union of several types.
+    Member(usize, Arc<Self>),
+}
+
+#[derive(Debug)]
+pub(super) struct RecordStep {
+    /// In the writer's order.
+    pub(super) fields: Vec<FieldStep>,
+    /// The reader's fields that the writer does not have, with their numbers.
+    pub(super) defaults: Vec<(usize, Default)>,
+}
+
+#[derive(Debug)]
+pub(super) enum FieldStep {
+    /// A field, with its number at the reader.
+    Read(usize, Step),
+    Skip(Skip),
+}
+
+/// A default, as it would be written with the reader's schema.
+#[derive(Debug)]
+pub(super) struct Default {
+    pub(super) bytes: Vec<u8>,
+    pub(super) step: Step,
+}
+
+impl Step {
+    /// Why no value can be read at all, if so.
+    pub(super) fn mismatch(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Mismatch(reason) | Self::Unreadable(reason) => Some(reason),
+            Self::Member(_, step) => step.mismatch(),
+            Self::Record(record) => record.fields.iter().find_map(|field| match field {
+                FieldStep::Read(_, step) => step.mismatch(),
+                FieldStep::Skip(_) => None,
+            }),
+            Self::Union(branches) => {
+                let first = branches.first()?.mismatch()?;
+                branches.iter().all(|branch| branch.mismatch().is_some()).then_some(first)
+            }
+            _ => None,
+        }
+    }
+
+    /// The step of a field: a mismatch names it.
+    pub(super) fn in_field(self, record: &str, field: &str) -> Self {
+        match self {
+            Self::Mismatch(reason) => Self::Mismatch(format!("{record}.{field}: {reason}").into()),
+            Self::Unreadable(reason) => Self::Unreadable(format!("{record}.{field}: {reason}").into()),
+            other => other,
+        }
+    }
+
+    /// The fault of a step that always fails.
+    pub(super) fn fault(reason: &Arc<str>) -> Fault {
+        Fault::Mismatch(Arc::clone(reason))
+    }
+}

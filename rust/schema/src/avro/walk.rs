@@ -1,0 +1,175 @@
+//! Runs steps: reads a payload and appends its values to columns.
+//!
+//! Invariants: the depth of the recursion is the schema's. The work and memory for a payload are bounded by its
+//! length times the number of the reader's columns.
+
+use arrow_array::builder::{BinaryBuilder, StringBuilder};
+use arrow_buffer::{IntervalMonthDayNano, i256};
+
+use super::column::{Column, Values};
+use super::fault::Fault;
+use super::input::Input;
+use super::step::{FieldStep, RecordStep, Step};
+
+/// The most bytes or items of one array of Arrow.
+const MAX_OFFSET: usize = i32::MAX as usize;
+
+impl Step {
+    /// Reads a value and appends it to a column.
+    pub(super) fn run(&self, column: &mut Column, input: &mut Input<'_>) -> Result<(), Fault> {
+        match (self, &mut column.values) {
+            (Self::Int, Values::Int(values)) => values.push(input.int()?),
+            (Self::Int, Values::Long(values)) => values.push(input.int()?.into()),
+            (Self::Int, Values::Float(values)) => values.push(input.int()? as f32),
+            (Self::Int, Values::Double(values)) => values.push(input.int()?.into()),
+            (Self::Long, Values::Long(values)) => values.push(input.long()?),
+            (Self::Long, Values::Float(values)) => values.push(input.long()? as f32),
+            (Self::Long, Values::Double(values)) => values.push(input.long()? as f64),
+            (Self::Float, Values::Float(values)) => values.push(f32::from_le_bytes(input.array()?)),
+            (Self::Float, Values::Double(values)) => values.push(f32::from_le_bytes(input.array()?).into()),
+            (Self::Double, Values::Double(values)) => values.push(f64::from_le_bytes(input.array()?)),
+            (Self::Boolean, Values::Boolean(values)) => values.append(input.boolean()?),
+            (Self::Bytes, Values::Text(values)) => append_text(values, input.text()?)?,
+            (Self::Bytes, _) => append_bytes(&mut column.values, input.bytes()?)?,
+            (Self::Fixed(size), _) => append_bytes(&mut column.values, input.take(*size)?)?,
+            (Self::Enum(symbols), Values::Text(values)) => {
+                let number = input.int()?;
+                let symbol = usize::try_from(number).ok().and_then(|number| symbols.get(number));
+                let symbol = symbol.and_then(Option::as_ref).ok_or(Fault::Symbol(number))?;
+                append_text(values, symbol)?;
+            }
+            (Self::Record(record), Values::Struct(columns)) => run_record(record, columns, input)?,
+            (Self::Array(items), Values::List(offsets, column)) => {
+                let mut end = offsets.last().copied().unwrap_or_default();
+                loop {
+                    let count = input.block()?;
+                    if count == 0 {
+                        break;
+                    }
+                    end = add(end, count)?;
+                    (0..count).try_for_each(|_| items.run(column, input))?;
+                }
+                offsets.push(end);
+            }
+            (Self::Map(step), Values::Map(offsets, keys, column)) => {
+                let mut end = offsets.last().copied().unwrap_or_default();
+                loop {
+                    let count = input.block()?;
+                    if count == 0 {
+                        break;
+                    }
+                    end = add(end, count)?;
+                    for _ in 0..count {
+                        append_text(keys, input.text()?)?;
+                        step.run(column, input)?;
+                    }
+                }
+                offsets.push(end);
+            }
+            (Self::Member(member, step), Values::Struct(columns)) => {
+                for (number, column) in columns.iter_mut().enumerate() {
+                    match number == *member {
+                        true => step.run(column, input)?,
+                        false => column.append_missing()?,
+                    }
+                }
+            }
+            (Self::Union(branches), _) => {
+                let number = input.long()?;
+                let branch = usize::try_from(number).ok().and_then(|number| branches.get(number));
+                return branch.ok_or(Fault::Branch(number))?.run(column, input);
+            }
+            (Self::Null, _) => return column.append_missing(),
+            (Self::Mismatch(reason) | Self::Unreadable(reason), _) => return Err(Self::fault(reason)),
+            _ => return Err(Fault::Internal),
+        }
+        column.set_valid();
+        Ok(())
+    }
+}
+
+fn run_record(record: &RecordStep, columns: &mut [Column], input: &mut Input<'_>) -> Result<(), Fault> {
+    for field in &record.fields {
+        match field {
+            FieldStep::Read(number, step) => {
+                step.run(columns.get_mut(*number).ok_or(Fault::Internal)?, input)?;
+            }
+            FieldStep::Skip(skip) => skip.run(input)?,
+        }
+    }
+    for (number, default) in &record.defaults {
+        let column = columns.get_mut(*number).ok_or(Fault::Internal)?;
+        default.step.run(column, &mut Input::new(&default.bytes))?;
+    }
+    Ok(())
+}
+
+fn add(end: i32, count: usize) -> Result<i32, Fault> {
+    i32::try_from(count).ok().and_then(|count| end.checked_add(count)).ok_or(Fault::Full)
+}
+
+#[inline]
+fn append_text(values: &mut StringBuilder, text: &str) -> Result<(), Fault> {
+    if values.values_slice().len() + text.len() > MAX_OFFSET {
+        return Err(Fault::Full);
+    }
+    values.append_value(text);
+    Ok(())
+}
+
+fn append_binary(values: &mut BinaryBuilder, bytes: &[u8]) -> Result<(), Fault> {
+    if values.values_slice().len() + bytes.len() > MAX_OFFSET {
+        return Err(Fault::Full);
+    }
+    values.append_value(bytes);
+    Ok(())
+}
+
+fn append_bytes(values: &mut Values, bytes: &[u8]) -> Result<(), Fault> {
+    match values {
+        Values::Binary(values) => append_binary(values, bytes)?,
+        Values::Fixed(size, values) if bytes.len() == *size => values.extend_from_slice(bytes),
+        Values::Decimal128(values, bound) => {
+            let number = i128::from_be_bytes(sign_extended(bytes)?);
+            if number.unsigned_abs() >= bound.unsigned_abs() {
+                return Err(Fault::Decimal);
+            }
+            values.push(number);
+        }
+        Values::Decimal256(values, bound) => {
+            let number = i256::from_be_bytes(sign_extended(bytes)?);
+            if number >= *bound || number <= bound.wrapping_neg() {
+                return Err(Fault::Decimal);
+            }
+            values.push(number);
+        }
+        Values::Interval(values) => values.push(duration(bytes)?),
+        _ => return Err(Fault::Internal),
+    }
+    Ok(())
+}
+
+/// The number of N bytes, in two's complement, of any number of bytes.
+fn sign_extended<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Fault> {
+    let first = *bytes.first().ok_or(Fault::EmptyDecimal)?;
+    let sign = if first < 0x80 { 0 } else { 0xff };
+    let (leading, bytes) = bytes.split_at(bytes.len().saturating_sub(N));
+    let mut number = [sign; N];
+    for (to, from) in number.iter_mut().rev().zip(bytes.iter().rev()) {
+        *to = *from;
+    }
+    let keeps_sign = (number.first().is_some_and(|byte| *byte >= 0x80)) == (sign == 0xff);
+    if !keeps_sign || leading.iter().any(|byte| *byte != sign) {
+        return Err(Fault::Decimal);
+    }
+    Ok(number)
+}
+
+/// Months, days and milliseconds.
+fn duration(bytes: &[u8]) -> Result<IntervalMonthDayNano, Fault> {
+    let mut input = Input::new(bytes);
+    let mut part = || input.array().map(u32::from_le_bytes);
+    let (months, days, millis) = (part()?, part()?, part()?);
+    let signed = |part: u32| i32::try_from(part).map_err(|_| Fault::Duration);
+    Ok(IntervalMonthDayNano::new(signed(months)?, signed(days)?, i64::from(millis) * 1_000_000))
+}

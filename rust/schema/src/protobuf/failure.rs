@@ -1,0 +1,88 @@
+//! Why a row cannot be decoded, and the limit of its size in columns.
+//!
+//! Invariant: a row costs no more cells than [`Limits`] allows for its bytes: two bytes may stand for an item
+//! with thousands of columns.
+
+use std::fmt;
+
+/// The cells that each row may take.
+const BASE_CELLS: usize = 1 << 16;
+/// The cells that each byte of a payload may take.
+const CELLS_PER_BYTE: usize = 256;
+
+/// Why a row cannot be decoded. It is boxed, so that results stay small.
+#[derive(Debug)]
+pub(super) struct Failure(Box<Reason>);
+
+#[derive(Debug)]
+struct Reason {
+    /// The names of the fields that contain the bad bytes, the innermost first.
+    path: Vec<String>,
+    reason: &'static str,
+    is_overflow: bool,
+}
+
+impl Failure {
+    #[cold]
+    pub(super) fn malformed(reason: &'static str) -> Self {
+        Self(Box::new(Reason { path: Vec::new(), reason, is_overflow: false }))
+    }
+
+    /// The rows do not fit into one array, through no fault of this one.
+    #[cold]
+    pub(super) fn overflow() -> Self {
+        let reason = "the rows do not fit into one array";
+        Self(Box::new(Reason { path: Vec::new(), reason, is_overflow: true }))
+    }
+
+    pub(super) fn is_overflow(&self) -> bool {
+        self.0.is_overflow
+    }
+
+    /// Names the field that contains the bad bytes.
+    #[cold]
+    pub(super) fn within(mut self, field: &str) -> Self {
+        self.0.path.push(field.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, field) in self.0.path.iter().rev().enumerate() {
+            f.write_str(if at == 0 { "field " } else { "." })?;
+            f.write_str(field)?;
+        }
+        if !self.0.path.is_empty() {
+            f.write_str(": ")?;
+        }
+        f.write_str(self.0.reason)
+    }
+}
+
+/// The limits of a row, and how it is checked.
+#[derive(Debug)]
+pub(super) struct Limits {
+    cells: usize,
+    /// Whether each text is checked; otherwise they are checked together at the end, which is faster.
+    pub(super) checks_text: bool,
+}
+
+impl Limits {
+    pub(super) fn new(payload: &[u8], checks_text: bool) -> Self {
+        let cells = payload.len().saturating_mul(CELLS_PER_BYTE).saturating_add(BASE_CELLS);
+        Self { cells, checks_text }
+    }
+
+    /// Takes cells for one item of a list or a map, or for a field that replaces another one.
+    #[inline]
+    pub(super) fn spend(&mut self, cells: usize) -> Result<(), Failure> {
+        match self.cells.checked_sub(cells) {
+            Some(left) => {
+                self.cells = left;
+                Ok(())
+            }
+            None => Err(Failure::malformed("it has too many columns for its size")),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A column of messages: finds the column of each field, and reads the field into it.
+//!
+//! A message's fields are columns of the same length, so an absent field costs nothing, and several
+//! occurrences of a message are merged by reading them into the same row.
+//!
+//! Invariants: a field whose number or wire type is unknown is skipped. Of a oneof the last field wins.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, StructArray};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::{ArrowError, DataType, Field, Fields};
+
+use super::column::{Column, Tag};
+use super::failure::{Failure, Limits};
+use super::input::{END_GROUP, Input};
+use super::storage::Bits;
+
+/// A field of a message.
+#[derive(Debug)]
+pub(super) struct FieldColumn {
+    pub(super) name: String,
+    pub(super) number: u32,
+    pub(super) column: Column,
+    /// The oneof that contains it.
+    pub(super) oneof: Option<usize>,
+    pub(super) is_required: bool,
+    /// The columns below it.
+    pub(super) width: usize,
+}
+
+/// A field's column, as it is looked up.
+#[derive(Debug)]
+struct Slot {
+    wires: u8,
+    needs_end: bool,
+    field: FieldColumn,
+}
+
+/// A column of messages.
+#[derive(Debug)]
+pub(super) struct MessageColumn {
+    table: Table,
+    slots: Vec<Slot>,
+    /// The last row in which a field of the oneof was set, and which field.
+    oneofs: Vec<Option<(usize, usize)>>,
+    valid: Option<Bits>,
+    /// The number of the last row that was read, plus one.
+    rows: usize,
+    needs_end: bool,
+    /// The type; a message without fields is a boolean, as a struct without fields has no place in Parquet.
+    fields: Fields,
+}
+
+impl MessageColumn {
+    pub(super) fn new(fields: Vec<FieldColumn>, is_nullable: bool) -> Self {
+        let arrow_fields = fields
+            .iter()
+            .map(|field| Field::new(&field.name, field.column.data_type(), field.column.is_nullable()));
+        let arrow_fields = arrow_fields.collect();
+        let oneofs = fields.iter().filter_map(|field| field.oneof).max().map_or(0, |last| last + 1);
+        let table = Table::new(fields.iter().map(|field| field.number));
+        let slots = fields.into_iter().map(|field| Slot {
+            wires: field.column.wires(),
+            needs_end: field.is_required || field.column.needs_end(),
+            field,
+        });
+        let slots: Vec<Slot> = slots.collect();
+        Self {
+            table,
+            oneofs: vec![None; oneofs],
+            valid: is_nullable.then(Bits::default),
+            rows: 0,
+            needs_end: slots.iter().any(|slot| slot.needs_end),
+            fields: arrow_fields,
+            slots,
+        }
+    }
+
+    pub(super) fn data_type(&self) -> DataType {
+        match self.fields.is_empty() {
+            true => DataType::Boolean,
+            false => DataType::Struct(self.fields.clone()),
+        }
+    }
+
+    pub(super) fn is_nullable(&self) -> bool {
+        self.valid.is_some()
+    }
+
+    pub(super) fn needs_end(&self) -> bool {
+        self.needs_end
+    }
+
+    pub(super) fn has(&self, row: usize) -> bool {
+        self.rows > row
+    }
+
+    /// Reads a message up to the end of the input, or of the group with this number, if it is not 0.
+    pub(super) fn read(
+        &mut self,
+        row: usize,
+        group: u32,
+        input: &mut Input<'_>,
+        limits: &mut Limits,
+    ) -> Result<(), Failure> {
+        self.rows = row + 1;
+        if let Some(valid) = &mut self.valid {
+            valid.set(row);
+        }
+        loop {
+            if input.is_empty() {
+                return match group {
+                    0 => Ok(()),
+                    _ => Err(Failure::malformed("it ends within a group")),
+                };
+            }
+            let (number, wire) = input.tag()?;
+            let index = self.table.get(number);
+            let Some(slot) = self.slots.get_mut(index).filter(|slot| slot.wires & 1 << wire != 0) else {
+                if wire == END_GROUP && number == group {
+                    return Ok(());
+                }
+                input.skip(number, wire)?;
+                continue;
+            };
+            if let Some(oneof) = slot.field.oneof {
+                self.select(oneof, row, index, limits)?;
+            }
+            if let Some(Slot { field, .. }) = self.slots.get_mut(index) {
+                let read = field.column.read(row, Tag { number, wire }, input, limits);
+                read.map_err(|failure| failure.within(&field.name))?;
+            }
+        }
+    }
+
+    /// Clears the other field of a oneof, if one is set in this row.
+    fn select(&mut self, oneof: usize, row: usize, index: usize, limits: &mut Limits) -> Result<(), Failure> {
+        let Some(selected) = self.oneofs.get_mut(oneof) else { return Ok(()) };
+        let previous = selected.replace((row, index));
+        if let Some((_, other)) = previous.filter(|(at, other)| *at == row && *other != index)
+            && let Some(Slot { field, .. }) = self.slots.get_mut(other)
+        {
+            limits.spend(field.width)?;
+            field.column.truncate(row);
+        }
+        Ok(())
+    }
+
+    /// Completes a row: all of its required fields are there.
+    pub(super) fn end_row(&mut self, row: usize) -> Result<(), Failure> {
+        if !self.needs_end || (self.valid.is_some() && !self.has(row)) {
+            return Ok(());
+        }
+        for Slot { field, .. } in self.slots.iter_mut().filter(|slot| slot.needs_end) {
+            let ended = match field.is_required && !field.column.has(row) {
+                true => Err(Failure::malformed("it is required, but missing")),
+                false => field.column.end_row(row),
+            };
+            ended.map_err(|failure| failure.within(&field.name))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn truncate(&mut self, rows: usize) {
+        if self.rows <= rows {
+            return;
+        }
+        self.rows = rows;
+        if let Some(valid) = &mut self.valid {
+            valid.truncate(rows);
+        }
+        for slot in &mut self.slots {
+            slot.field.column.truncate(rows);
+        }
+    }
+
+    pub(super) fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
+        let columns = self.slots.iter_mut().map(|slot| slot.field.column.finish(rows));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let nulls = self.valid.as_mut().and_then(|valid| valid.finish(rows));
+        self.rows = 0;
+        self.oneofs.fill(None);
+        if self.fields.is_empty() {
+            return Ok(Arc::new(BooleanArray::new(BooleanBuffer::new_set(rows), nulls)));
+        }
+        Ok(Arc::new(StructArray::try_new(self.fields.clone(), columns, nulls)?))
+    }
+}
+
+/// The indexes of fields by their numbers.
+#[derive(Debug)]
+struct Table {
+    /// Of small numbers.
+    dense: Vec<u16>,
+    /// Of the other ones, by number.
+    sparse: Vec<(u32, u16)>,
+}
+
+/// The index of no field: a schema has far fewer.
+const UNKNOWN: u16 = u16::MAX;
+
+impl Table {
+    fn new(numbers: impl ExactSizeIterator<Item = u32>) -> Self {
+        let limit = 64 + 4 * numbers.len();
+        let mut table = Self { dense: Vec::new(), sparse: Vec::new() };
+        for (number, index) in numbers.zip(0..UNKNOWN) {
+            match usize::try_from(number) {
+                Ok(number) if number < limit => {
+                    if table.dense.len() <= number {
+                        table.dense.resize(number + 1, UNKNOWN);
+                    }
+                    if let Some(place) = table.dense.get_mut(number) {
+                        *place = index;
+                    }
+                }
+                _ => table.sparse.push((number, index)),
+            }
+        }
+        table.sparse.sort_unstable();
+        table
+    }
+
+    #[inline]
+    fn get(&self, number: u32) -> usize {
+        usize::from(match self.dense.get(number as usize) {
+            Some(index) => *index,
+            None => self.get_sparse(number),
+        })
+    }
+
+    fn get_sparse(&self, number: u32) -> u16 {
+        let found = self.sparse.binary_search_by_key(&number, |(number, _)| *number);
+        found.ok().and_then(|at| self.sparse.get(at)).map_or(UNKNOWN, |(_, index)| *index)
+    }
+}

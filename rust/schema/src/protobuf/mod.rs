@@ -1,0 +1,134 @@
+//! Protobuf: payloads of many writers' schemas, decoded to Arrow with one message of the reader's schema.
+//!
+//! - `compile` turns the text of a schema into descriptors, by the crates protox and prost-reflect.
+//! - `plan` makes the columns of a message; `column`, `message_column`, `collections`, `storage`, `scalar`,
+//!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
+//! - `message_indexes` finds the message of a payload; `payload_decoder` decodes the payloads of one writer.
+//!
+//! | Protobuf | column |
+//! |---|---|
+//! | bool, float, double, string, bytes | Boolean, Float32, Float64, Utf8, Binary |
+//! | int32, sint32, sfixed32; int64, sint64, sfixed64 | Int32; Int64 |
+//! | uint32, fixed32; uint64, fixed64 | Int64; Decimal128(20, 0): Spark and others have no unsigned types |
+//! | an enum | Utf8: the name, or the decimal text of a number without one |
+//! | a message or group; a message without fields | Struct; Boolean, true if it is set |
+//! | repeated; map | List; Map: fields, items, keys and values are not nullable |
+//! | `Timestamp`, `Duration` | Timestamp(µs, UTC), Duration(µs); out of range is an error |
+//! | wrappers (`Int32Value` …) | the nullable value |
+//! | `Struct`, `Value`, `ListValue` | Utf8: JSON text |
+//! | `Any` and other messages of Google's | as any message |
+//!
+//! A field with presence is nullable, and null if it is unset, whatever its default is; a field without
+//! presence has its default. A proto2 field that is required is not nullable; a row without it is an error.
+//! The fields of a oneof are nullable fields of the message. Extensions are unknown fields. Recursive
+//! messages and editions are not supported.
+//!
+//! Invariants:
+//! - The type of the column depends on the reader's schema and message alone.
+//! - The writer's schema only tells which message a payload is; data are read by the numbers of the reader's
+//!   fields. A field with an unknown number or another wire type is skipped.
+//! - The bytes of a payload bound its time and memory (`failure`), and a schema's shape bounds every
+//!   recursion.
+
+mod collections;
+mod column;
+mod compile;
+mod enumeration;
+mod failure;
+mod input;
+mod json;
+mod message_column;
+mod message_indexes;
+mod payload_decoder;
+mod plan;
+mod scalar;
+mod storage;
+mod time;
+
+use std::sync::{Arc, Mutex};
+
+use arrow_schema::DataType;
+use prost_reflect::{FileDescriptor, MessageDescriptor};
+
+use self::message_indexes::WriterMessages;
+use self::payload_decoder::{ProtobufPayloadDecoder, Rows};
+use crate::error::SchemaError;
+use crate::payloads::{PayloadDecoder, ReaderSchema};
+use crate::registered_schema::RegisteredSchema;
+use crate::wire_format::WireFormat;
+
+const FORMAT: &str = "Protobuf";
+
+fn invalid(reason: impl Into<String>) -> SchemaError {
+    SchemaError::Invalid { format: FORMAT, reason: reason.into() }
+}
+
+fn unsupported(reason: impl Into<String>) -> SchemaError {
+    SchemaError::Unsupported { format: FORMAT, reason: reason.into() }
+}
+
+/// A compiled reader's schema.
+#[derive(Debug)]
+pub(crate) struct ProtobufReader {
+    schema: RegisteredSchema,
+    file: FileDescriptor,
+    /// The full name of the message.
+    message: String,
+    has_indexes: bool,
+    data_type: DataType,
+    rows: Arc<Mutex<Rows>>,
+}
+
+impl ProtobufReader {
+    /// Compiles a reader's schema. Without a full name, its first message is decoded.
+    pub(crate) fn compile(
+        schema: &RegisteredSchema,
+        message: Option<&str>,
+        wire_format: WireFormat,
+    ) -> Result<Self, SchemaError> {
+        let has_indexes = match wire_format {
+            WireFormat::Confluent => true,
+            WireFormat::None => false,
+            WireFormat::Apicurio | WireFormat::Glue => {
+                return Err(unsupported("the messages of Apicurio and AWS Glue are not implemented yet"));
+            }
+        };
+        let file = compile::compile(schema)?;
+        let message = find_message(&file, message)?;
+        let columns = plan::plan(&message)?;
+        Ok(Self {
+            schema: schema.clone(),
+            message: message.full_name().to_owned(),
+            has_indexes,
+            data_type: columns.data_type(),
+            rows: Arc::new(Mutex::new(Rows::new(columns))),
+            file,
+        })
+    }
+}
+
+fn find_message(file: &FileDescriptor, name: Option<&str>) -> Result<MessageDescriptor, SchemaError> {
+    let Some(name) = name else {
+        return file.messages().next().ok_or_else(|| unsupported("it has no message"));
+    };
+    let found = file.parent_pool().get_message_by_name(name).filter(|message| !message.is_map_entry());
+    found.ok_or_else(|| {
+        let names: Vec<_> = file.messages().take(10).map(|message| message.full_name().to_owned()).collect();
+        invalid(format!("it has no message {name}; its first ones are {}", names.join(", ")))
+    })
+}
+
+impl ReaderSchema for ProtobufReader {
+    fn data_type(&self) -> &DataType {
+        &self.data_type
+    }
+
+    fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
+        let messages = match self.has_indexes {
+            true if *schema == self.schema => Some(WriterMessages::new(&self.file, &self.message)),
+            true => Some(WriterMessages::new(&compile::compile(schema)?, &self.message)),
+            false => None,
+        };
+        Ok(Box::new(ProtobufPayloadDecoder::new(Arc::clone(&self.rows), messages)))
+    }
+}

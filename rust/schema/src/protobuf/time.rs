@@ -1,0 +1,81 @@
+//! `google.protobuf.Timestamp` and `Duration`: numbers of microseconds.
+//!
+//! Invariant: a value is within the limits of its type, which fit into 64 bits of microseconds. Nanoseconds
+//! are cut off: towards the past in a timestamp, towards zero in a duration.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::types::{DurationMicrosecondType, TimestampMicrosecondType};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+
+use super::failure::Failure;
+use super::input::{Input, VARINT};
+use super::storage::Numbers;
+
+const UTC: &str = "UTC";
+const MICROS: i64 = 1_000_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeKind {
+    Timestamp,
+    Duration,
+}
+
+/// A column of timestamps or durations.
+#[derive(Debug)]
+pub(super) struct TimeColumn {
+    kind: TimeKind,
+    pub(super) micros: Numbers<i64>,
+    /// The fields of the last row, with which another occurrence of its message is merged.
+    seconds: i64,
+    nanos: i32,
+}
+
+impl TimeColumn {
+    pub(super) fn new(kind: TimeKind, is_nullable: bool) -> Self {
+        Self { kind, micros: Numbers::new(0, is_nullable), seconds: 0, nanos: 0 }
+    }
+
+    pub(super) fn data_type(&self) -> DataType {
+        match self.kind {
+            TimeKind::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
+            TimeKind::Duration => DataType::Duration(TimeUnit::Microsecond),
+        }
+    }
+
+    pub(super) fn read(&mut self, row: usize, mut input: Input<'_>) -> Result<(), Failure> {
+        if !self.micros.has(row) {
+            (self.seconds, self.nanos) = (0, 0);
+        }
+        while !input.is_empty() {
+            match input.tag()? {
+                (1, VARINT) => self.seconds = input.varint()?.cast_signed(),
+                (2, VARINT) => self.nanos = input.varint()? as i32,
+                (number, wire) => input.skip(number, wire)?,
+            }
+        }
+        let (seconds, nanos) = match self.kind {
+            // The years 1 to 9999.
+            TimeKind::Timestamp => (-62_135_596_800..=253_402_300_799, 0..=999_999_999),
+            TimeKind::Duration => (-315_576_000_000..=315_576_000_000, -999_999_999..=999_999_999),
+        };
+        if !seconds.contains(&self.seconds) || !nanos.contains(&self.nanos) {
+            return Err(Failure::malformed(match self.kind {
+                TimeKind::Timestamp => "a google.protobuf.Timestamp is out of range",
+                TimeKind::Duration => "a google.protobuf.Duration is out of range",
+            }));
+        }
+        self.micros.set(row, self.seconds * MICROS + i64::from(self.nanos / 1_000));
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
+        Ok(match self.kind {
+            TimeKind::Timestamp => {
+                Arc::new(self.micros.finish::<TimestampMicrosecondType>(rows)?.with_timezone(UTC))
+            }
+            TimeKind::Duration => Arc::new(self.micros.finish::<DurationMicrosecondType>(rows)?),
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! The extent of a type, with all names expanded: a schema of a few lines may stand for millions of types.
+//!
+//! Invariant: a shape within the limits bounds the depth of every recursion over the schema, and its columns.
+
+/// The deepest nesting: Arrow's C data interface allows 64 levels.
+pub(crate) const MAX_DEPTH: usize = 60;
+/// The most types, with names expanded.
+pub(crate) const MAX_TYPES: usize = 10_000;
+
+/// The extent of a type, with all names expanded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    types: usize,
+    depth: usize,
+    /// Whether a value may take no bytes.
+    pub(crate) may_be_empty: bool,
+}
+
+impl Shape {
+    pub(crate) const LEAF: Self = Self { types: 1, depth: 1, may_be_empty: false };
+
+    /// A type without parts whose values take no bytes.
+    pub(crate) const EMPTY: Self = Self { may_be_empty: true, ..Self::LEAF };
+
+    /// A type of so many bytes.
+    pub(crate) fn fixed(size: u64) -> Self {
+        Self { may_be_empty: size == 0, ..Self::LEAF }
+    }
+
+    /// A type that contains others; an error says which limit it exceeds.
+    pub(crate) fn of(parts: &[Self], may_be_empty: bool) -> Result<Self, String> {
+        let types = parts.iter().fold(1_usize, |sum, part| sum.saturating_add(part.types));
+        let depth = 1 + parts.iter().map(|part| part.depth).max().unwrap_or(0);
+        let shape = Self { types, depth, may_be_empty };
+        shape.check()?;
+        Ok(shape)
+    }
+
+    /// Refuses a type that exceeds a limit.
+    pub(crate) fn check(self) -> Result<(), String> {
+        if self.types > MAX_TYPES {
+            return Err(format!("it has more than {MAX_TYPES} types, with all names expanded"));
+        }
+        check_level(self.depth)
+    }
+
+    /// The number of types.
+    pub(crate) fn types(self) -> usize {
+        self.types
+    }
+}
+
+/// Refuses a level that is too deep.
+pub(crate) fn check_level(level: usize) -> Result<(), String> {
+    if level > MAX_DEPTH {
+        return Err(format!("it is nested more than {MAX_DEPTH} levels deep"));
+    }
+    Ok(())
+}

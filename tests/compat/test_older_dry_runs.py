@@ -1,0 +1,169 @@
+"""Every dry run of Admin on Kafka 3.9 and 2.8: its plan, or an error that names the missing API.
+
+Invariants: the table has every call that changes something; a dry run changes nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.admin import Plan
+from tests.compat.admin_checks import dry_runs
+from tests.compat.admin_checks.dry_runs import Scene, build_scene
+from tests.compat.admin_checks.world import World
+from tests.compat.test_older_admin import assert_names_the_missing_api, world
+from tests.unit.test_dry_runs import READ_ONLY, calls
+
+__all__ = ["world"]
+
+pytestmark = [pytest.mark.cluster, pytest.mark.deep]
+
+OLDEST, BOTH = ("kafka-2.8",), ("kafka-2.8", "kafka-3.9")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes:
+        call: the method.
+        plan: makes its plan.
+        changes: how many changes the plan has; None if the brokers refuse them.
+        missing: the API that brokers lack, or of which they lack a version.
+        without: the releases that lack it.
+        error: what the brokers, or the plan's own checks, say otherwise.
+    """
+
+    call: str
+    plan: Callable[[Scene], Plan]
+    changes: int = 1
+    missing: str = ""
+    without: tuple[str, ...] = ()
+    error: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+TABLE = [
+    Row("create_topic", dry_runs.create_topic),
+    Row("create_topics", dry_runs.create_topics),
+    Row("delete_topic", dry_runs.delete_topic),
+    Row("delete_topics", dry_runs.delete_topics),
+    Row("delete_topics", dry_runs.delete_topics_by_id),
+    Row("create_partitions", dry_runs.create_partitions),
+    Row("delete_records", dry_runs.delete_records),
+    Row("alter_configs", dry_runs.alter_configs),
+    Row(
+        "unregister_broker", dry_runs.unregister_broker, missing="UnregisterBroker", without=OLDEST
+    ),
+    Row("alter_replica_log_dirs", dry_runs.alter_replica_log_dirs),
+    Row("alter_partition_reassignments", dry_runs.alter_partition_reassignments),
+    Row(
+        "alter_partition_reassignments",
+        dry_runs.keep_the_replication_factor,
+        missing="AlterPartitionReassignments",
+        without=BOTH,
+    ),
+    Row("elect_leaders", dry_runs.elect_leaders, changes=0),
+    Row("add_raft_voter", dry_runs.add_raft_voter, missing="AddRaftVoter", without=OLDEST),
+    Row(
+        "remove_raft_voter",
+        dry_runs.remove_raft_voter,
+        missing="RemoveRaftVoter",
+        without=OLDEST,
+        error={"kafka-3.9": "VOTER_NOT_FOUND"},
+    ),
+    Row(
+        "update_features",
+        dry_runs.update_features,
+        error={"kafka-2.8": "INVALID_UPDATE_VERSION"},
+    ),
+    Row("delete_groups", dry_runs.delete_groups),
+    Row("remove_group_members", dry_runs.remove_group_members, changes=0),
+    Row("alter_group_offsets", dry_runs.alter_group_offsets),
+    Row("delete_group_offsets", dry_runs.delete_group_offsets),
+    Row("reset_group_offsets", dry_runs.reset_group_offsets),
+    Row(
+        "alter_share_group_offsets",
+        dry_runs.alter_share_group_offsets,
+        missing="AlterShareGroupOffsets",
+        without=BOTH,
+    ),
+    Row(
+        "delete_share_group_offsets",
+        dry_runs.delete_share_group_offsets,
+        missing="DeleteShareGroupOffsets",
+        without=BOTH,
+    ),
+    Row("create_acls", dry_runs.create_acls),
+    Row("delete_acls", dry_runs.delete_acls),
+    Row("alter_user_scram_credentials", dry_runs.alter_user_scram_credentials),
+    Row("alter_user_scram_credentials", dry_runs.delete_password),
+    Row("alter_client_quotas", dry_runs.alter_client_quotas),
+    Row("create_delegation_token", dry_runs.create_delegation_token),
+    Row(
+        "create_delegation_token",
+        dry_runs.token_of_another,
+        missing="CreateDelegationToken",
+        without=OLDEST,
+    ),
+    Row("renew_delegation_token", dry_runs.renew_delegation_token),
+    Row("expire_delegation_token", dry_runs.expire_delegation_token),
+    Row(
+        "fence_producers", dry_runs.fence_producers, missing="DescribeTransactions", without=OLDEST
+    ),
+    Row(
+        "end_prepared_transactions",
+        dry_runs.end_prepared_transactions,
+        missing="DescribeTransactions",
+        without=OLDEST,
+    ),
+    Row(
+        "abort_hanging_transaction",
+        dry_runs.abort_hanging_transaction,
+        missing="ListTransactions",
+        without=OLDEST,
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def scene(world: World) -> Iterator[Scene]:
+    group, name = world.new_name(), world.new_name()
+    producer = ottla.Producer(world.kafka.bootstrap, transactional_id=name)
+    try:
+        scene = build_scene(world, producer, group)
+        yield scene
+        world.admin.end_prepared_transactions([scene.prepared], commit=False)
+        world.user_admin.expire_delegation_token(scene.token.hmac)
+        world.admin.delete_groups([group])
+        world.admin.delete_topics([scene.topic, scene.hanging])
+    finally:
+        with suppress(errors.FencedError):
+            producer.close()
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.plan.__name__) for row in TABLE])
+def test_each_dry_run_plans_or_names_the_missing_api(row: Row, scene: Scene) -> None:
+    before, release = scene.state(), scene.world.kafka.release
+    if release in row.without:
+        with pytest.raises(errors.BrokerError) as raised:
+            row.plan(scene)
+        assert_names_the_missing_api(raised.value, row.missing)
+    elif release in row.error:
+        with pytest.raises(errors.BrokerError, match=row.error[release]):
+            row.plan(scene)
+    else:
+        plan = row.plan(scene)
+        assert len(plan) == row.changes, plan
+        assert len(str(plan).splitlines()) == max(1, row.changes)
+    assert scene.state() == before
+
+
+def test_the_table_has_every_dry_run() -> None:
+    assert {row.call for row in TABLE} == calls(ottla.Admin) - READ_ONLY
