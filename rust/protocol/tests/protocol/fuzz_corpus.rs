@@ -4,20 +4,11 @@
 #[allow(unreachable_pub, reason = "shared with the fuzz targets")]
 mod bodies;
 
-use std::path::Path;
+#[path = "../../../fuzz/replay.rs"]
+#[allow(unreachable_pub, reason = "shared by several crates")]
+mod replay;
 
-fn replay(target: &str, body: fn(&[u8])) {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds").join(target);
-    let mut count = 0;
-    for entry in std::fs::read_dir(&seeds).unwrap() {
-        let path = entry.unwrap().path();
-        // A panic does not name the file.
-        println!("{}", path.display());
-        body(&std::fs::read(&path).unwrap());
-        count += 1;
-    }
-    assert!(count >= 10, "only {count} seeds in {}", seeds.display());
-}
+use replay::replay;
 
 #[test]
 fn messages() {
