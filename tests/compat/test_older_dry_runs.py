@@ -18,14 +18,17 @@ from ottla.admin import Plan
 from tests.compat.admin_checks import dry_runs
 from tests.compat.admin_checks.dry_runs import Scene, build_scene
 from tests.compat.admin_checks.world import World
-from tests.compat.test_older_admin import assert_names_the_missing_api, world
+from tests.compat.test_older_admin import (
+    assert_names_the_missing_api,
+    before_4,
+    before_kraft,
+    world,
+)
 from tests.unit.test_dry_runs import READ_ONLY, calls
 
 __all__ = ["world"]
 
 pytestmark = [pytest.mark.cluster, pytest.mark.deep]
-
-OLDEST, BOTH = ("kafka-2.8",), ("kafka-2.8", "kafka-3.9")
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,14 @@ class Row:
         call: the method.
         plan: makes its plan.
         changes: how many changes the plan has; None if the brokers refuse them.
-        missing: the API that brokers lack, or of which they lack a version.
-        without: the releases that lack it.
-        error: what the brokers, or the plan's own checks, say otherwise.
+        missing: by release, the API that its brokers lack, or of which they lack a version.
+        error: by release, what the brokers, or the plan's own checks, say otherwise.
     """
 
     call: str
     plan: Callable[[Scene], Plan]
     changes: int = 1
-    missing: str = ""
-    without: tuple[str, ...] = ()
+    missing: dict[str, str] = dataclasses.field(default_factory=dict)
     error: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -58,24 +59,20 @@ TABLE = [
     Row("create_partitions", dry_runs.create_partitions),
     Row("delete_records", dry_runs.delete_records),
     Row("alter_configs", dry_runs.alter_configs),
-    Row(
-        "unregister_broker", dry_runs.unregister_broker, missing="UnregisterBroker", without=OLDEST
-    ),
+    Row("unregister_broker", dry_runs.unregister_broker, missing=before_kraft("UnregisterBroker")),
     Row("alter_replica_log_dirs", dry_runs.alter_replica_log_dirs),
     Row("alter_partition_reassignments", dry_runs.alter_partition_reassignments),
     Row(
         "alter_partition_reassignments",
         dry_runs.keep_the_replication_factor,
-        missing="AlterPartitionReassignments",
-        without=BOTH,
+        missing=before_4("AlterPartitionReassignments"),
     ),
     Row("elect_leaders", dry_runs.elect_leaders, changes=0),
-    Row("add_raft_voter", dry_runs.add_raft_voter, missing="AddRaftVoter", without=OLDEST),
+    Row("add_raft_voter", dry_runs.add_raft_voter, missing=before_kraft("AddRaftVoter")),
     Row(
         "remove_raft_voter",
         dry_runs.remove_raft_voter,
-        missing="RemoveRaftVoter",
-        without=OLDEST,
+        missing=before_kraft("RemoveRaftVoter"),
         error={"kafka-3.9": "VOTER_NOT_FOUND"},
     ),
     Row(
@@ -91,14 +88,12 @@ TABLE = [
     Row(
         "alter_share_group_offsets",
         dry_runs.alter_share_group_offsets,
-        missing="AlterShareGroupOffsets",
-        without=BOTH,
+        missing=before_4("AlterShareGroupOffsets"),
     ),
     Row(
         "delete_share_group_offsets",
         dry_runs.delete_share_group_offsets,
-        missing="DeleteShareGroupOffsets",
-        without=BOTH,
+        missing=before_4("DeleteShareGroupOffsets"),
     ),
     Row("create_acls", dry_runs.create_acls),
     Row("delete_acls", dry_runs.delete_acls),
@@ -109,25 +104,20 @@ TABLE = [
     Row(
         "create_delegation_token",
         dry_runs.token_of_another,
-        missing="CreateDelegationToken",
-        without=OLDEST,
+        missing=before_kraft("CreateDelegationToken"),
     ),
     Row("renew_delegation_token", dry_runs.renew_delegation_token),
     Row("expire_delegation_token", dry_runs.expire_delegation_token),
-    Row(
-        "fence_producers", dry_runs.fence_producers, missing="DescribeTransactions", without=OLDEST
-    ),
+    Row("fence_producers", dry_runs.fence_producers, missing=before_kraft("DescribeTransactions")),
     Row(
         "end_prepared_transactions",
         dry_runs.end_prepared_transactions,
-        missing="DescribeTransactions",
-        without=OLDEST,
+        missing=before_kraft("DescribeTransactions"),
     ),
     Row(
         "abort_hanging_transaction",
         dry_runs.abort_hanging_transaction,
-        missing="ListTransactions",
-        without=OLDEST,
+        missing=before_kraft("ListTransactions"),
     ),
 ]
 
@@ -151,10 +141,10 @@ def scene(world: World) -> Iterator[Scene]:
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.plan.__name__) for row in TABLE])
 def test_each_dry_run_plans_or_names_the_missing_api(row: Row, scene: Scene) -> None:
     before, release = scene.state(), scene.world.kafka.release
-    if release in row.without:
+    if release in row.missing:
         with pytest.raises(errors.BrokerError) as raised:
             row.plan(scene)
-        assert_names_the_missing_api(raised.value, row.missing)
+        assert_names_the_missing_api(raised.value, row.missing[release])
     elif release in row.error:
         with pytest.raises(errors.BrokerError, match=row.error[release]):
             row.plan(scene)
