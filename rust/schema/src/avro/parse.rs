@@ -16,7 +16,7 @@ use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Schema, primitive};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
-use crate::shape::{MAX_DEPTH, Shape};
+use crate::shape::{Shape, check_level};
 
 /// Parses a reader's schema; returns its aliases, too.
 pub(super) fn parse_reader(schema: &RegisteredSchema) -> Result<(Schema, Aliases), SchemaError> {
@@ -58,9 +58,7 @@ impl<'a> Pass<'a> {
     }
 
     fn schema(&mut self, schema: &Value, namespace: &str, level: usize) -> Parsed {
-        if level > MAX_DEPTH {
-            return Err(unsupported(format!("it is nested more than {MAX_DEPTH} levels deep")));
-        }
+        check_level(level).map_err(unsupported)?;
         match schema {
             Value::String(name) => match primitive(name) {
                 Some(kind) => Ok((kind.into(), primitive_shape(name))),

@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::unsupported;
 use crate::error::SchemaError;
-use crate::shape::{MAX_DEPTH, MAX_TYPES};
+use crate::shape::{MAX_TYPES, check_level};
 
 /// The canonical extension type of JSON text.
 const JSON_TEXT: &str = "arrow.json";
@@ -112,9 +112,7 @@ impl Compiler {
         if self.types > MAX_TYPES {
             return Err(unsupported(format!("it has more than {MAX_TYPES} types")));
         }
-        if depth > MAX_DEPTH {
-            return Err(unsupported(format!("it is nested more than {MAX_DEPTH} levels deep")));
-        }
+        check_level(depth).map_err(unsupported)?;
         let kind = self.kind(field, path, depth)?;
         Ok(ValueType { kind, nullable: field.is_nullable() })
     }

@@ -20,7 +20,7 @@ use super::unsupported;
 use super::value_type::{map_type, text_field};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
-use crate::shape::{MAX_DEPTH, MAX_TYPES};
+use crate::shape::{MAX_TYPES, check_level};
 
 /// The most schemas that are read, with all references expanded.
 const MAX_STEPS: usize = 10 * MAX_TYPES;
@@ -69,9 +69,7 @@ impl<'a> Compiler<'a> {
         if self.types > MAX_TYPES {
             return Err(unsupported(format!("it has more than {MAX_TYPES} types, with references expanded")));
         }
-        if depth > MAX_DEPTH {
-            return Err(unsupported(format!("it is nested more than {MAX_DEPTH} levels deep")));
-        }
+        check_level(depth).map_err(unsupported)?;
         if keywords.types == Some(Types::NONE) {
             return Err(unsupported(format!("{path} allows no value")));
         }
