@@ -40,31 +40,13 @@ impl Step {
             }
             (Self::Record(record), Values::Struct(columns)) => run_record(record, columns, input)?,
             (Self::Array(items), Values::List(offsets, column)) => {
-                let mut end = offsets.last().copied().unwrap_or_default();
-                loop {
-                    let count = input.block()?;
-                    if count == 0 {
-                        break;
-                    }
-                    end = add(end, count)?;
-                    (0..count).try_for_each(|_| items.run(column, input))?;
-                }
-                offsets.push(end);
+                run_blocks(offsets, input, |input| items.run(column, input))?;
             }
             (Self::Map(step), Values::Map(offsets, keys, column)) => {
-                let mut end = offsets.last().copied().unwrap_or_default();
-                loop {
-                    let count = input.block()?;
-                    if count == 0 {
-                        break;
-                    }
-                    end = add(end, count)?;
-                    for _ in 0..count {
-                        append_text(keys, input.text()?)?;
-                        step.run(column, input)?;
-                    }
-                }
-                offsets.push(end);
+                run_blocks(offsets, input, |input| {
+                    append_text(keys, input.text()?)?;
+                    step.run(column, input)
+                })?;
             }
             (Self::Member(member, step), Values::Struct(columns)) => {
                 for (number, column) in columns.iter_mut().enumerate() {
@@ -101,6 +83,26 @@ fn run_record(record: &RecordStep, columns: &mut [Column], input: &mut Input<'_>
         let column = columns.get_mut(*number).ok_or(Fault::Internal)?;
         default.step.run(column, &mut Input::new(&default.bytes))?;
     }
+    Ok(())
+}
+
+/// Reads the items of an array or a map, which come in blocks, and appends the offset of their end.
+#[inline]
+fn run_blocks(
+    offsets: &mut Vec<i32>,
+    input: &mut Input<'_>,
+    mut read_item: impl FnMut(&mut Input<'_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut end = offsets.last().copied().unwrap_or_default();
+    loop {
+        let count = input.block()?;
+        if count == 0 {
+            break;
+        }
+        end = add(end, count)?;
+        (0..count).try_for_each(|_| read_item(input))?;
+    }
+    offsets.push(end);
     Ok(())
 }
 
