@@ -8,11 +8,11 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, new_null_array};
+use arrow_array::{ArrayRef, BinaryArray, ListArray};
 use arrow_schema::{ArrowError, DataType, Field};
-use arrow_select::interleave::interleave;
 
 use crate::avro::AvroReader;
+use crate::column_assembly::ColumnAssembly;
 use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::json::JsonReader;
@@ -81,10 +81,18 @@ impl fmt::Debug for ColumnDecoder {
 }
 
 /// The rows of one writer's schema.
-#[derive(Default)]
 struct Group<'a> {
+    schema_id: Option<SchemaId>,
     rows: Vec<usize>,
     payloads: Vec<Payload<'a>>,
+}
+
+impl Group<'_> {
+    /// The same error for all rows.
+    fn errors(&self, reason: &str) -> impl Iterator<Item = RowError> {
+        let schema_id = self.schema_id;
+        self.rows.iter().map(move |row| RowError { row: *row, schema_id, reason: reason.to_owned() })
+    }
 }
 
 impl ColumnDecoder {
@@ -260,71 +268,59 @@ impl ColumnDecoder {
     /// # Errors
     /// The decoded rows do not fit into one array.
     pub fn decode_rows(&mut self, rows: &dyn EncodedRows) -> Result<DecodedColumn, ArrowError> {
-        let count = rows.count();
-        let mut errors = Vec::new();
-        let mut groups: Vec<(Option<SchemaId>, Group<'_>)> = Vec::new();
-        let mut current = 0;
-        for row in 0..count {
-            match self.split(rows, row) {
-                None => {}
-                Some(Err(error)) => {
-                    errors.push(RowError { row, schema_id: None, reason: error.to_string() });
-                }
-                Some(Ok(framed)) => {
-                    if groups.get(current).is_none_or(|(id, _)| *id != framed.id) {
-                        current = groups.iter().position(|(id, _)| *id == framed.id).unwrap_or(groups.len());
-                        if current == groups.len() {
-                            groups.push((framed.id, Group::default()));
-                        }
-                    }
-                    if let Some((_, group)) = groups.get_mut(current) {
-                        group.rows.push(row);
-                        let Framed { payload: bytes, header_rest, .. } = framed;
-                        group.payloads.push(Payload { bytes, header_rest });
-                    }
-                }
-            }
-        }
-        // The first source has the row for those that are null.
-        let mut sources: Vec<ArrayRef> = vec![new_null_array(self.data_type(), 1)];
-        let mut places: Vec<(usize, usize)> = vec![(0, 0); count];
-        for (schema_id, group) in groups {
-            let fail = |reason: &str| {
-                let rows = group.rows.iter();
-                rows.map(|row| RowError { row: *row, schema_id, reason: reason.to_owned() })
-                    .collect::<Vec<_>>()
-            };
-            let decoder = match self.writers.get_mut(&schema_id) {
+        let (groups, mut errors) = self.group(rows);
+        let mut assembly = ColumnAssembly::new(rows.count());
+        for group in groups {
+            let decoder = match self.writers.get_mut(&group.schema_id) {
                 Some(Writer::Ready(decoder)) => decoder,
                 Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => {
-                    errors.extend(fail(reason));
+                    errors.extend(group.errors(reason));
                     continue;
                 }
                 None => {
-                    errors.extend(fail("the schema was not looked up"));
+                    errors.extend(group.errors("the schema was not looked up"));
                     continue;
                 }
             };
             let decoded = decoder.decode(&group.payloads)?;
             for (payload, reason) in decoded.errors {
                 if let Some(row) = group.rows.get(payload) {
-                    errors.push(RowError { row: *row, schema_id, reason });
+                    errors.push(RowError { row: *row, schema_id: group.schema_id, reason });
                 }
             }
             for (first, array) in decoded.arrays {
-                if array.len() == count {
-                    return Ok(DecodedColumn { array, errors });
-                }
-                for (at, row) in group.rows.iter().skip(first).take(array.len()).enumerate() {
-                    if let Some(place) = places.get_mut(*row) {
-                        *place = (sources.len(), at);
-                    }
-                }
-                sources.push(array);
+                assembly.add(group.rows.get(first..).unwrap_or_default(), array);
             }
         }
         errors.sort_by_key(|error| error.row);
-        let sources: Vec<&dyn Array> = sources.iter().map(AsRef::as_ref).collect();
-        Ok(DecodedColumn { array: interleave(&sources, &places)?, errors })
+        Ok(DecodedColumn { array: assembly.finish(self.data_type())?, errors })
+    }
+
+    /// Groups rows by their writer's schema. Returns the rows without an id as errors.
+    fn group<'a>(&self, rows: &'a dyn EncodedRows) -> (Vec<Group<'a>>, Vec<RowError>) {
+        let (mut groups, mut errors): (Vec<Group<'a>>, _) = (Vec::new(), Vec::new());
+        let mut current = 0;
+        for row in 0..rows.count() {
+            let Framed { id, header_rest, payload: bytes } = match self.split(rows, row) {
+                None => continue,
+                Some(Ok(framed)) => framed,
+                Some(Err(error)) => {
+                    errors.push(RowError { row, schema_id: None, reason: error.to_string() });
+                    continue;
+                }
+            };
+            // Neighbours mostly have the same schema.
+            if groups.get(current).is_none_or(|group| group.schema_id != id) {
+                current = groups.iter().position(|group| group.schema_id == id).unwrap_or(groups.len());
+                if current == groups.len() {
+                    groups.push(Group { schema_id: id, rows: Vec::new(), payloads: Vec::new() });
+                }
+            }
+            if let Some(group) = groups.get_mut(current) {
+                group.rows.push(row);
+                group.payloads.push(Payload { bytes, header_rest });
+            }
+        }
+        (groups, errors)
     }
 }

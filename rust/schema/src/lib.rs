@@ -6,6 +6,7 @@
 //! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
 
 mod avro;
+mod column_assembly;
 mod column_decoder;
 mod encoded_rows;
 mod error;
