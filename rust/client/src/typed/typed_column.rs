@@ -190,7 +190,7 @@ impl TypedColumn {
     }
 
     /// Looks up the schemas of writers.
-    pub(crate) async fn look_up(&self, ids: Vec<SchemaId>) -> Result<()> {
+    pub(crate) async fn look_up(&self, ids: impl IntoIterator<Item = SchemaId>) -> Result<()> {
         for id in ids {
             let Some(lookup) = &self.lookup else { return Ok(()) };
             let schema = lookup.schema(id).await?;

@@ -7,7 +7,10 @@
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 #[cfg(feature = "arrow")]
-use {std::collections::BTreeSet, std::pin::pin, std::sync::Arc, tokio::time::sleep_until};
+use {
+    ottla_schema::SchemaId, std::collections::BTreeSet, std::pin::pin, std::sync::Arc,
+    tokio::time::sleep_until,
+};
 
 #[cfg(feature = "arrow")]
 use super::arrow_buffer::ArrowBuffer;
@@ -131,12 +134,13 @@ impl Consumer {
             for topic in &topics {
                 self.typed.resolve(topic).await?;
             }
-            let missing: Vec<_> = {
-                let mut records = self.buffers.records.lock();
-                records.undecoded().flat_map(|set| typed_set::missing_schemas(&self.typed, set)).collect()
-            };
-            for (column, ids) in missing {
-                column.look_up(ids).await?;
+            for column in self.typed.each() {
+                // Sets mostly need the same schemas.
+                let missing: BTreeSet<SchemaId> = {
+                    let mut records = self.buffers.records.lock();
+                    records.undecoded().flat_map(|set| typed_set::missing_schemas(column, set)).collect()
+                };
+                column.look_up(missing).await?;
             }
             Ok(())
         };

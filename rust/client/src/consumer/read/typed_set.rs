@@ -36,14 +36,8 @@ impl EncodedRows for SetRows<'_> {
 }
 
 /// The schemas that the records of a set need and that were not looked up.
-pub(super) fn missing_schemas(
-    typed: &TypedColumns,
-    set: &RecordSet,
-) -> Vec<(Arc<TypedColumn>, Vec<SchemaId>)> {
-    let missing = |typed: &Arc<TypedColumn>| {
-        (Arc::clone(typed), typed.missing(&SetRows { set, header: typed.header() }))
-    };
-    typed.each().map(missing).collect()
+pub(super) fn missing_schemas(typed: &TypedColumn, set: &RecordSet) -> Vec<SchemaId> {
+    typed.missing(&SetRows { set, header: typed.header() })
 }
 
 /// Decodes the keys and values of a set, whose schemas were looked up.
