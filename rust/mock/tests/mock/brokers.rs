@@ -177,10 +177,17 @@ async fn invalid_frames_close_only_their_connection() {
     RawClient::connect(&cluster, 1).await.call(&all_topics(), 9).await;
 }
 
+/// A cluster whose brokers listen on a loopback address that no other test uses. On a shared one, the port of a
+/// broker that has stopped may be given to another cluster at once, or to the connection that looks for it.
+fn on_address_of_its_own(host: &str) -> MockConfig {
+    MockConfig { host: host.to_owned(), ..MockConfig::default() }
+}
+
 #[test]
 fn dropping_the_cluster_ends_every_task_and_socket() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let cluster = MockCluster::start_on(MockConfig::default(), runtime.handle()).unwrap();
+    let config = on_address_of_its_own("127.0.0.2");
+    let cluster = MockCluster::start_on(config, runtime.handle()).unwrap();
     cluster.create_topic(TopicSpec::new("t")).unwrap();
     let address = cluster.brokers()[0].address;
     let mut raw = runtime.block_on(async {
@@ -198,7 +205,7 @@ fn dropping_the_cluster_ends_every_task_and_socket() {
 #[tokio::test(flavor = "multi_thread")]
 async fn after_close_no_port_listens() {
     for _ in 0..50 {
-        let cluster = MockCluster::start(MockConfig::default()).await.unwrap();
+        let cluster = MockCluster::start(on_address_of_its_own("127.0.0.3")).await.unwrap();
         let addresses = cluster.brokers();
         cluster.close().await;
         for broker in addresses {
