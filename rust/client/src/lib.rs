@@ -14,6 +14,7 @@
 //! - `typed`: keys and values with a schema, as typed columns.
 //! - `telemetry`: pushes the metrics that the cluster subscribes to.
 //! - [`environment`]: DNS, sockets, randomness and tokens, injected.
+//! - `http`: requests to token endpoints and schema registries.
 //! - [`tasks`]: panics as errors, blocking work, limits on long passes.
 //!
 //! The client runs on the tokio runtime of its caller and starts no thread or task before it is used.
@@ -26,6 +27,7 @@ pub mod consumer;
 pub mod doctor;
 pub mod environment;
 pub mod error;
+mod http;
 pub mod metadata;
 pub mod metrics;
 mod printable;
