@@ -12,6 +12,7 @@
 //! - [`doctor`]: checks each step of each connection and reports what is wrong.
 //! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.
 //! - `typed`: keys and values with a schema, as typed columns.
+//! - `schema_registry`: the client of a schema registry.
 //! - `telemetry`: pushes the metrics that the cluster subscribes to.
 //! - [`environment`]: DNS, sockets, randomness and tokens, injected.
 //! - `http`: requests to token endpoints and schema registries.
@@ -34,6 +35,8 @@ mod printable;
 pub mod producer;
 pub mod requests;
 pub mod retry;
+#[cfg(feature = "arrow")]
+pub mod schema_registry;
 mod secret;
 pub mod security;
 pub mod tasks;

@@ -8,7 +8,7 @@ use super::{Origin, Server, failed};
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::environment::{Environment, SocketOptions, Stream};
 use crate::error::{Error, Outlook, Result};
-use crate::security::{Tls, tls_error_in};
+use crate::security::{Tls, TlsInfo, tls_error_in};
 
 const OPTIONS: SocketOptions = SocketOptions { send_buffer: -1, receive_buffer: -1 };
 /// Failures of further addresses are not listed.
@@ -49,20 +49,27 @@ async fn secure(stream: Box<dyn Stream>, tls: &Tls, origin: &Origin) -> Result<B
     let (connected, info) = tls.handshake(stream, &origin.host).await;
     match connected {
         Ok(stream) => Ok(Box::new(stream)),
+        Err(error) => Err(origin.tls_failure(&error, Some(&info)).unwrap_or_else(|| failed(error))),
+    }
+}
+
+impl Origin {
+    /// Explains the TLS error inside an error of an open connection.
+    pub(super) fn tls_error(&self, error: &std::io::Error) -> Option<Error> {
+        self.tls_failure(error, None)
+    }
+
+    fn tls_failure(&self, error: &std::io::Error, info: Option<&TlsInfo>) -> Option<Error> {
+        let explained = tls_error_in(error, info, &self.host)?;
+        if is_not_tls(error) {
+            let message = format!("{} does not speak TLS on this port", self.server.name);
+            let advised = failed(format_args!("{message}: use http, or the port for https"));
+            return Some(advised.with_outlook(Outlook::Permanent));
+        }
         // Without the phase: for the broker's connection, a token request is part of SASL.
-        Err(error) => Err(match tls_error_in(&error, Some(&info), &origin.host) {
-            Some(_) if is_not_tls(&error) => {
-                let message = format!("{} does not speak TLS on this port", origin.server.name);
-                failed(format_args!("{message}: use http, or the port for https"))
-                    .with_outlook(Outlook::Permanent)
-            }
-            Some(error) => {
-                let message = origin.server.in_its_terms(error.message());
-                let explained = Error::new(error.kind(), message).with_outlook(error.outlook());
-                explained.with_tls_fault(error.tls_fault())
-            }
-            None => failed(error),
-        }),
+        let message = self.server.in_its_terms(explained.message());
+        let error = Error::new(explained.kind(), message).with_outlook(explained.outlook());
+        Some(error.with_tls_fault(explained.tls_fault()))
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn form(text: &str) -> String {
 }
 
 /// Encodes a text as one segment of a path.
-#[cfg(feature = "schema")]
+#[cfg(feature = "arrow")]
 pub(crate) fn segment(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -27,7 +27,7 @@ pub(crate) fn segment(text: &str) -> String {
 }
 
 /// Decodes percent-encoded text; `None` if it is malformed.
-#[cfg(feature = "schema")]
+#[cfg(feature = "arrow")]
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -44,7 +44,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-#[cfg(all(test, feature = "schema"))]
+#[cfg(all(test, feature = "arrow"))]
 mod tests {
     use super::*;
 

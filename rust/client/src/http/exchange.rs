@@ -9,12 +9,12 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
-#[cfg(feature = "schema")]
+#[cfg(feature = "arrow")]
 use hyper::header::{HeaderMap, HeaderName, LOCATION, RETRY_AFTER};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::task::JoinSet;
-#[cfg(feature = "schema")]
+#[cfg(feature = "arrow")]
 use tokio::time::Duration;
 
 use super::{HttpError, HttpRequest, HttpResponse, Origin, failed};
@@ -53,7 +53,12 @@ impl Failure {
         Self { error, was_sent: true, had_response: true, is_not_http: false }
     }
 
-    fn before_response(error: &hyper::Error) -> Self {
+    fn before_response(error: &hyper::Error, origin: &Origin) -> Self {
+        // With TLS 1.3, a server refuses a client's certificate after the handshake.
+        let inner = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+        if let Some(refused) = inner.and_then(|inner| origin.tls_error(inner)) {
+            return Self { error: refused, was_sent: false, had_response: true, is_not_http: false };
+        }
         let is_closed = error.is_incomplete_message() || error.is_canceled() || error.is_closed();
         let why = match error.source() {
             _ if is_closed => "the connection was closed before the response".to_owned(),
@@ -100,14 +105,14 @@ impl OpenConnection {
     pub(super) async fn send(
         &mut self,
         request: &HttpRequest<'_>,
-        authority: &str,
+        origin: &Origin,
         max_body: usize,
         keeps_alive: bool,
     ) -> Result<HttpResponse, Failure> {
-        let request = build(request, authority, keeps_alive).map_err(Failure::unsent)?;
+        let request = build(request, &origin.authority, keeps_alive).map_err(Failure::unsent)?;
         self.sender.ready().await.map_err(|error| Failure::unsent(failed(error)))?;
         let response = self.sender.send_request(request).await;
-        let response = response.map_err(|error| Failure::before_response(&error))?;
+        let response = response.map_err(|error| Failure::before_response(&error, origin))?;
         read(response, max_body).await
     }
 }
@@ -142,7 +147,7 @@ fn build(
 
 async fn read(response: Response<Incoming>, max_body: usize) -> Result<HttpResponse, Failure> {
     let status = response.status().as_u16();
-    #[cfg(feature = "schema")]
+    #[cfg(feature = "arrow")]
     let headers = response.headers().clone();
     let body = Limited::new(response.into_body(), max_body).collect().await.map_err(|error| {
         Failure::in_response(if error.is::<LengthLimitError>() {
@@ -154,18 +159,18 @@ async fn read(response: Response<Incoming>, max_body: usize) -> Result<HttpRespo
     })?;
     Ok(HttpResponse {
         status,
-        #[cfg(feature = "schema")]
+        #[cfg(feature = "arrow")]
         content_type: text(&headers, &CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
-        #[cfg(feature = "schema")]
+        #[cfg(feature = "arrow")]
         retry_after: text(&headers, &RETRY_AFTER)
             .and_then(|seconds| seconds.trim().parse().ok().map(Duration::from_secs)),
-        #[cfg(feature = "schema")]
+        #[cfg(feature = "arrow")]
         location: text(&headers, &LOCATION).map(str::to_owned),
         body: body.to_bytes(),
     })
 }
 
-#[cfg(feature = "schema")]
+#[cfg(feature = "arrow")]
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

@@ -11,7 +11,7 @@
 mod connect;
 pub(crate) mod encode;
 mod exchange;
-#[cfg(all(test, feature = "schema"))]
+#[cfg(all(test, feature = "arrow"))]
 mod tests;
 
 use std::fmt;
@@ -86,13 +86,13 @@ pub(crate) struct HttpRequest<'a> {
 #[derive(Debug)]
 pub(crate) struct HttpResponse {
     pub(crate) status: u16,
-    #[cfg(feature = "schema")]
+    #[cfg(feature = "arrow")]
     pub(crate) content_type: String,
     /// The time that the server asks to wait (`Retry-After` in seconds).
-    #[cfg(feature = "schema")]
+    #[cfg(feature = "arrow")]
     pub(crate) retry_after: Option<Duration>,
     /// The address of a redirect.
-    #[cfg(feature = "schema")]
+    #[cfg(feature = "arrow")]
     pub(crate) location: Option<String>,
     pub(crate) body: Bytes,
 }
@@ -102,7 +102,7 @@ pub(crate) struct HttpResponse {
 pub(crate) struct HttpError {
     pub(crate) error: Error,
     /// Whether the server may have received the request.
-    #[cfg_attr(not(feature = "schema"), expect(dead_code, reason = "a token request may be repeated"))]
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "a token request may be repeated"))]
     pub(crate) was_sent: bool,
 }
 
@@ -141,7 +141,7 @@ impl HttpClient {
     }
 
     /// Keeps one connection for the next request.
-    #[cfg(feature = "schema")]
+    #[cfg(feature = "arrow")]
     pub(crate) fn with_keep_alive(self) -> Self {
         Self { keeps_alive: true, ..self }
     }
@@ -183,8 +183,7 @@ impl HttpClient {
         mut connection: OpenConnection,
         request: &HttpRequest<'_>,
     ) -> Result<HttpResponse, exchange::Failure> {
-        let response =
-            connection.send(request, &self.origin.authority, self.max_body, self.keeps_alive).await?;
+        let response = connection.send(request, &self.origin, self.max_body, self.keeps_alive).await?;
         if self.keeps_alive && connection.is_open() {
             *self.idle.lock() = Some(IdleConnection { connection, since: Instant::now() });
         }
@@ -198,7 +197,7 @@ impl HttpClient {
     }
 
     /// Closes the idle connection.
-    #[cfg(feature = "schema")]
+    #[cfg(feature = "arrow")]
     pub(crate) fn close_idle(&self) {
         self.idle.lock().take();
     }

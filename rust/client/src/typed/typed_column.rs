@@ -11,7 +11,7 @@ use ottla_schema::{
 };
 use parking_lot::Mutex;
 
-use super::schema_lookup::SchemaLookup;
+use super::schema_lookup::{FoundSchema, SchemaLookup};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
@@ -145,9 +145,6 @@ impl TypedColumn {
     }
 
     async fn reader_schema(&self, topic: &Arc<str>) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
-        let missing = |what: String| {
-            Error::new(Kind::Schema, format!("the schema registry has no {what}")).topic(topic)
-        };
         let lookup = || {
             let lookup = self.lookup.as_ref();
             lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
@@ -155,17 +152,16 @@ impl TypedColumn {
         match &self.options.reader {
             ReaderSchemaSource::Given(schema) => Ok((Arc::new(schema.clone()), None)),
             ReaderSchemaSource::Id(id) => {
-                let schema = lookup()?.schema(*id).await?;
-                Ok((schema.ok_or_else(|| missing(format!("schema with id {id}")))?, None))
+                match lookup()?.schema(*id).await? {
+                    FoundSchema::Schema(schema) => Ok((schema, None)),
+                    FoundSchema::Missing(message) => Err(Error::new(Kind::Schema, message).topic(topic)),
+                }
             }
             ReaderSchemaSource::Version(version) => {
                 let subject = self.options.subject.clone();
                 let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));
-                let found = lookup()?.version(&subject, *version).await?;
-                let found = found.ok_or_else(|| {
-                    let version = version.map_or(String::new(), |version| format!("version {version} of "));
-                    missing(format!("{version}subject {}", printable(&subject)))
-                })?;
+                let found = lookup()?.version(&subject, *version).await;
+                let found = found.map_err(|error| error.topic(topic))?;
                 tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
                 Ok((found.schema, self.options.subject.is_none().then(|| Arc::clone(topic))))
             }
@@ -197,8 +193,8 @@ impl TypedColumn {
             let mut reader = self.reader.lock();
             let Some(Reader { decoder, .. }) = reader.as_mut() else { return Ok(()) };
             match schema {
-                Some(schema) => decoder.add(id, &schema),
-                None => decoder.add_failure(id, "the schema registry has no schema with this id"),
+                FoundSchema::Schema(schema) => decoder.add(id, &schema),
+                FoundSchema::Missing(message) => decoder.add_failure(id, message),
             }
         }
         Ok(())
