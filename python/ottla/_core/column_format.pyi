@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
+from ottla._core.schema_registry import AsyncRegistry, Registry
+
 _WireFormat: TypeAlias = Literal["confluent", "apicurio", "glue", "none"]
 _Mode: TypeAlias = Literal["failfast", "permissive"]
 
@@ -61,7 +63,7 @@ class Avro(ColumnFormat):
 
     def __new__(
         cls,
-        registry: Any | None = None,
+        registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | int | None = None,
         version: int | None = None,

@@ -1,13 +1,30 @@
-"""Keys and values with a schema, decoded to typed Arrow columns or to plain Python objects.
+"""Keys and values with a schema: schema registries, and formats that decode to typed columns.
 
-    value = ottla.schema.Avro(schema=text, wire_format="none")
+    registry = ottla.schema.Registry("http://registry:8081")
+    value = ottla.schema.Avro(registry)
     batch = consumer.poll_arrow(value=value)
     frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value=value)).unnest("value")
     consumer = ottla.Consumer("kafka:9092", topics=["orders"], value_deserializer=value)
 
-Not implemented yet: schema registries, and so the wire formats that carry ids; Protobuf and JSON.
+Not implemented yet: encoding.
 """
 
-from ottla._core import Avro, ColumnFormat
+from ottla._core import (
+    AsyncRegistry,
+    Avro,
+    ColumnFormat,
+    Compatibility,
+    Registry,
+    Schema,
+    SchemaReference,
+)
 
-__all__ = ["Avro", "ColumnFormat"]
+__all__ = [
+    "AsyncRegistry",
+    "Avro",
+    "ColumnFormat",
+    "Compatibility",
+    "Registry",
+    "Schema",
+    "SchemaReference",
+]

@@ -96,15 +96,12 @@ impl SchemaLookup for RegistryLookup {
         })
     }
 
-    fn version<'a>(
-        &'a self,
-        subject: &'a str,
-        version: Option<i32>,
-    ) -> BoxFuture<'a, Result<SubjectSchema>> {
+    fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>> {
         Box::pin(async move {
             let entry = self.find(Wanted::Version(subject.to_owned(), version)).await?;
             let (Some(number), Some(id)) = (entry.version, entry.id) else {
-                let message = format!("the schema registry returned subject \"{subject}\" without version or id");
+                let message =
+                    format!("the schema registry returned subject \"{subject}\" without version or id");
                 return Err(Error::new(Kind::Schema, message));
             };
             Ok(SubjectSchema { version: number, id: SchemaId::Id(id), schema: Arc::clone(&entry.schema) })

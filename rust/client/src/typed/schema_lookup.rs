@@ -34,9 +34,5 @@ pub trait SchemaLookup: Debug + Send + Sync {
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
 
     /// Returns a version of a subject, by default the latest. It is an error if there is none.
-    fn version<'a>(
-        &'a self,
-        subject: &'a str,
-        version: Option<i32>,
-    ) -> BoxFuture<'a, Result<SubjectSchema>>;
+    fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>>;
 }

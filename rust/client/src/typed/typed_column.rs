@@ -151,12 +151,10 @@ impl TypedColumn {
         };
         match &self.options.reader {
             ReaderSchemaSource::Given(schema) => Ok((Arc::new(schema.clone()), None)),
-            ReaderSchemaSource::Id(id) => {
-                match lookup()?.schema(*id).await? {
-                    FoundSchema::Schema(schema) => Ok((schema, None)),
-                    FoundSchema::Missing(message) => Err(Error::new(Kind::Schema, message).topic(topic)),
-                }
-            }
+            ReaderSchemaSource::Id(id) => match lookup()?.schema(*id).await? {
+                FoundSchema::Schema(schema) => Ok((schema, None)),
+                FoundSchema::Missing(message) => Err(Error::new(Kind::Schema, message).topic(topic)),
+            },
             ReaderSchemaSource::Version(version) => {
                 let subject = self.options.subject.clone();
                 let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));

@@ -63,11 +63,7 @@ impl SchemaLookup for Registry {
         })
     }
 
-    fn version<'a>(
-        &'a self,
-        subject: &'a str,
-        version: Option<i32>,
-    ) -> BoxFuture<'a, Result<SubjectSchema>> {
+    fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>> {
         Box::pin(async move {
             let id = self.subjects.get(subject).filter(|_| version.is_none());
             let missing = || Error::new(Kind::Schema, format!("subject {subject} does not exist"));
