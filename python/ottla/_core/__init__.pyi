@@ -12,7 +12,14 @@ from ottla._core.async_producer import AsyncProducer
 from ottla._core.async_share_consumer import AsyncShareConsumerBase
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Broker, Cluster, Partition, Topic
-from ottla._core.column_format import Avro, ColumnFormat
+from ottla._core.column_format import (
+    ArrowType,
+    Avro,
+    ColumnFormat,
+    Json,
+    Protobuf,
+    infer_json,
+)
 from ottla._core.config import config_row_of, config_rows, other_client_config_rows
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer import Consumer
@@ -57,6 +64,7 @@ __all__ = [
     "Admin",
     "AdminCall",
     "Array",
+    "ArrowType",
     "AsyncAdmin",
     "AsyncBatchDelivery",
     "AsyncClient",
@@ -81,6 +89,7 @@ __all__ = [
     "Event",
     "Events",
     "GroupMetadata",
+    "Json",
     "LogEvents",
     "MemberSubscription",
     "MockCluster",
@@ -92,6 +101,7 @@ __all__ = [
     "PreparedTransaction",
     "Producer",
     "ProducerState",
+    "Protobuf",
     "RebalanceChange",
     "Record",
     "RecordBatch",
@@ -110,6 +120,7 @@ __all__ = [
     "config_rows",
     "error_of_code",
     "examine",
+    "infer_json",
     "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",

@@ -1,6 +1,6 @@
 """Formats of keys and values with a schema."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -56,6 +56,11 @@ class Avro(ColumnFormat):
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+        fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
+            through arrays, the values of maps, and null; the types of a union are ``member0``,
+            ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
+            The other fields are passed over, which is faster: their values are not checked, and
+            they may be missing. Default: all.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -70,4 +75,135 @@ class Avro(ColumnFormat):
         subject: str | None = None,
         wire_format: _WireFormat = "confluent",
         mode: _Mode = "failfast",
+        fields: Sequence[str] | None = None,
     ) -> Avro: ...
+
+@final
+class Protobuf(ColumnFormat):
+    """Keys or values in Protobuf.
+
+    Records are read by the numbers of the reader's fields; fields that it does not have are
+    ignored. Messages become structs, enums the strings of their names, ``uint64`` a decimal of 20
+    digits, ``google.protobuf.Timestamp`` a timestamp in UTC, wrappers nullable values, and
+    ``google.protobuf.Struct`` JSON text. A field with presence that is not set is null.
+
+    Args:
+        registry: the schema registry. It may be left out if the schema is given and records carry
+            no ids.
+        schema: the reader's schema: the text of a ``.proto`` file, a serialized
+            ``FileDescriptorSet`` (bytes, from ``protoc --include_imports --descriptor_set_out``), a
+            generated class such as ``orders_pb2.Order``, or its id in the registry. Default: a
+            version of the subject.
+        message: the full name of the message, with its package. Default: the generated class's, or
+            the first one of the schema.
+        version: the version of the subject. Default: the latest one when the first record is read.
+        subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
+            with the indexes of the message; or in the headers ``__key_schema_id`` and
+            ``__value_schema_id``), ``"apicurio"`` (8 bytes), ``"glue"``, or ``"none"``.
+        mode: what happens to records that cannot be decoded, or that are another message.
+            ``"failfast"`` raises a ``SerializationError`` after the records before it were
+            returned; the position stays before it. ``"permissive"`` returns null, with the reason
+            in the column ``_error``.
+        fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
+            through repeated fields and the values of maps. Columns keep the order of the schema.
+            The other fields are passed over, which is faster: their values are not checked, and
+            they may be missing, or recursive. Default: all.
+
+    Raises:
+        ConfigError: an argument is invalid, or the registry is missing.
+        SchemaError: descriptors are malformed or incomplete.
+    """
+    def __new__(
+        cls,
+        registry: Any | None = None,
+        *,
+        schema: str | bytes | int | Any | None = None,
+        message: str | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode = "failfast",
+        fields: Sequence[str] | None = None,
+    ) -> Protobuf: ...
+
+@final
+class Json(ColumnFormat):
+    """Keys or values in JSON.
+
+    Each record is one value of JSON. Objects with known keys become structs, those with other keys
+    maps, and values of several types their JSON text. A value of another type than the schema's, a
+    missing one that is required, and a number that does not fit are errors; unknown keys are
+    ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
+
+    Args:
+        registry: the schema registry. It may be left out if the schema is given and records carry
+            no ids.
+        schema: the text of a JSON Schema, its id in the registry, or an Arrow type: a schema, field
+            or type of pyarrow, polars or another library with ``__arrow_c_schema__``, or the result
+            of ``infer_json``. With an Arrow type, timestamps and dates are text of RFC 3339, and
+            decimals exact. Default: a version of the subject.
+        version: the version of the subject. Default: the latest one when the first record is read.
+        subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+        wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
+            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
+            bytes), ``"glue"``, or ``"none"``.
+        mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
+            ``SerializationError`` after the records before it were returned; the position stays
+            before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+        fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
+            through arrays and the values of maps; a key with dots is in backquotes, such as
+            ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
+            over, which is faster: they must be JSON, but may be of any type, or missing. Default:
+            all.
+
+    Raises:
+        ConfigError: an argument is invalid, or the registry is missing.
+    """
+    def __new__(
+        cls,
+        registry: Any | None = None,
+        *,
+        schema: str | int | Any | None = None,
+        version: int | None = None,
+        subject: str | None = None,
+        wire_format: _WireFormat = "confluent",
+        mode: _Mode = "failfast",
+        fields: Sequence[str] | None = None,
+    ) -> Json: ...
+
+@final
+class ArrowType:
+    """An Arrow type, for any library that supports Arrow's PyCapsule interface.
+
+    ``pyarrow.field(arrow_type)`` imports it, and ``pyarrow.schema(arrow_type)`` if it is a struct.
+    """
+    def __arrow_c_schema__(self) -> object: ...
+    def __eq__(self, value: object, /) -> bool: ...
+
+def infer_json(
+    values: Iterable[bytes | bytearray | str | None] | Any,
+    *,
+    column: str = "value",
+    wire_format: _WireFormat = "none",
+) -> ArrowType:
+    """Infer the Arrow type of values in JSON, for ``Json(schema=...)``.
+
+    Every value fits the type, so give it enough of them, such as the first batch of a topic. The
+    keys of objects are fields in the order in which they come. Integers together with other numbers
+    become doubles; values of several types, integers beyond 64 bits, empty objects, and what is
+    always null become JSON text. Everything may be null. Values that are not JSON are ignored.
+
+    Args:
+        values: bytes or strings in any iterable, or an Arrow array of them. A table, such as the
+            result of ``poll_arrow``, stands for one of its columns. Nulls are ignored.
+        column: the column of a table.
+        wire_format: what the values begin with, as for ``Json``. Default: with the JSON.
+
+    Returns:
+        The type.
+
+    Raises:
+        SchemaError: no value is JSON, or the type is too large.
+        ConfigError: an argument is invalid.
+    """

@@ -77,12 +77,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<schema_registry::sync::Registry>()?;
     module.add_class::<typed::ColumnFormat>()?;
     module.add_class::<typed::Avro>()?;
+    module.add_class::<typed::ArrowType>()?;
+    module.add_class::<typed::Json>()?;
+    module.add_class::<typed::Protobuf>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
     module.add_function(wrap_pyfunction!(schema_registry::registry_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(config::other_client_config_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(typed::infer_json, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partitioner::partitions_for_keys, module)?)?;
     module.add_function(wrap_pyfunction!(producer::sync::partition_for_key, module)?)?;
     Ok(())

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use arrow_array::{ArrayRef, BinaryArray, ListArray};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_schema::{ArrowError, DataType};
 
 use crate::avro::AvroReader;
 use crate::column_assembly::ColumnAssembly;
@@ -17,7 +17,9 @@ use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::json::JsonReader;
 use crate::payloads::{Payload, PayloadDecoder, ReaderSchema};
+use crate::projection::Selection;
 use crate::protobuf::ProtobufReader;
+use crate::reader_options::{ReaderOptions, ReaderSource};
 use crate::registered_schema::{RegisteredSchema, SchemaType};
 use crate::schema_id::SchemaId;
 use crate::wire_format::{Framed, FramingError, WireFormat};
@@ -95,6 +97,19 @@ impl Group<'_> {
     }
 }
 
+fn compile(
+    schema: &RegisteredSchema,
+    message: Option<&str>,
+    selection: &Selection,
+    wire_format: WireFormat,
+) -> Result<Box<dyn ReaderSchema>, SchemaError> {
+    Ok(match schema.schema_type {
+        SchemaType::Avro => Box::new(AvroReader::compile(schema, selection)?),
+        SchemaType::Protobuf => Box::new(ProtobufReader::compile(schema, message, selection, wire_format)?),
+        SchemaType::Json => Box::new(JsonReader::compile(schema, selection)?),
+    })
+}
+
 impl ColumnDecoder {
     /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too. With
     /// Protobuf, the columns are those of the schema's first message.
@@ -106,63 +121,44 @@ impl ColumnDecoder {
         wire_format: WireFormat,
         header: Header,
     ) -> Result<Self, SchemaError> {
-        let compiled: Box<dyn ReaderSchema> = match reader.schema_type {
-            SchemaType::Avro => Box::new(AvroReader::compile(reader)?),
-            SchemaType::Protobuf => Box::new(ProtobufReader::compile(reader, None, wire_format)?),
-            SchemaType::Json => Box::new(JsonReader::compile(reader)?),
-        };
-        Self::with_reader(reader, compiled, wire_format, header)
+        let source = ReaderSource::Schema(reader);
+        Self::with_options(source, &ReaderOptions::default(), wire_format, header)
     }
 
-    /// Creates a decoder for a message of a reader's schema, by its full name, with its package.
+    /// Creates a decoder for a part of a reader's schema.
     ///
     /// # Errors
-    /// The schema is not one of Protobuf, is invalid, has no such message, or has no column type.
-    pub fn new_protobuf(
-        reader: &RegisteredSchema,
-        message: &str,
+    /// The schema is invalid, has no such message or field, or has no column type.
+    pub fn with_options(
+        source: ReaderSource<'_>,
+        options: &ReaderOptions,
         wire_format: WireFormat,
         header: Header,
     ) -> Result<Self, SchemaError> {
-        if reader.schema_type != SchemaType::Protobuf {
-            let reason = format!("it is of type {}", reader.schema_type);
+        let selection = options.projection.as_ref().map_or(&Selection::All, |fields| fields.selection());
+        let mut writers = HashMap::new();
+        let (schema_type, reader): (_, Box<dyn ReaderSchema>) = match source {
+            ReaderSource::JsonType(field) => {
+                let reader = JsonReader::of_field(field, selection)?;
+                if wire_format == WireFormat::None {
+                    writers.insert(None, Writer::Ready(reader.decoder()));
+                }
+                (SchemaType::Json, Box::new(reader))
+            }
+            ReaderSource::Schema(schema) => {
+                let message = options.message.as_deref();
+                let reader = compile(schema, message, selection, wire_format)?;
+                if wire_format == WireFormat::None {
+                    writers.insert(None, Writer::Ready(reader.writer(schema)?));
+                }
+                (schema.schema_type, reader)
+            }
+        };
+        if options.message.is_some() && schema_type != SchemaType::Protobuf {
+            let reason = format!("it is of type {schema_type}");
             return Err(SchemaError::Invalid { format: "Protobuf", reason });
         }
-        let compiled = ProtobufReader::compile(reader, Some(message), wire_format)?;
-        Self::with_reader(reader, Box::new(compiled), wire_format, header)
-    }
-
-    fn with_reader(
-        reader: &RegisteredSchema,
-        compiled: Box<dyn ReaderSchema>,
-        wire_format: WireFormat,
-        header: Header,
-    ) -> Result<Self, SchemaError> {
-        let schema_type = reader.schema_type;
-        let mut decoder =
-            Self { schema_type, reader: compiled, wire_format, header, writers: HashMap::new() };
-        if wire_format == WireFormat::None {
-            let writer = decoder.reader.writer(reader)?;
-            decoder.writers.insert(None, Writer::Ready(writer));
-        }
-        Ok(decoder)
-    }
-
-    /// Creates a decoder of JSON for the type of a field, without a schema.
-    ///
-    /// Timestamps and dates are texts of RFC 3339, timestamps without an offset in UTC; with a time zone in the
-    /// type, the offset is required. Decimals are exact, also as strings. Strings with the extension type
-    /// `arrow.json` become the JSON text of any value.
-    ///
-    /// # Errors
-    /// No JSON becomes the type.
-    pub fn new_json(field: &Field, wire_format: WireFormat, header: Header) -> Result<Self, SchemaError> {
-        let reader = JsonReader::of_field(field)?;
-        let mut writers = HashMap::new();
-        if wire_format == WireFormat::None {
-            writers.insert(None, Writer::Ready(reader.decoder()));
-        }
-        Ok(Self { schema_type: SchemaType::Json, reader: Box::new(reader), wire_format, header, writers })
+        Ok(Self { schema_type, reader, wire_format, header, writers })
     }
 
     /// The type of the column. It is nullable.

@@ -31,6 +31,9 @@ pub enum SchemaError {
         /// What does not match.
         reason: String,
     },
+    /// The fields of a [`Projection`](crate::Projection) cannot be selected.
+    #[error("fields: {0}")]
+    Fields(String),
 }
 
 /// A row that cannot be decoded.

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, EncodedRows, Header, RegisteredSchema, SchemaError, SchemaId, WireFormat,
+    ColumnDecoder, DecodedColumn, EncodedRows, Header, ReaderOptions, ReaderSource, RegisteredSchema,
+    SchemaError, SchemaId, WireFormat,
 };
 use parking_lot::Mutex;
 
@@ -30,6 +31,8 @@ pub enum DecodeMode {
 pub enum ReaderSchemaSource {
     /// It is given.
     Given(RegisteredSchema),
+    /// With JSON, the type of this field instead of a schema.
+    JsonType(Arc<Field>),
     /// A version of the subject, by default the latest when it is first needed.
     Version(Option<i32>),
     /// The schema with this id.
@@ -43,6 +46,8 @@ pub struct TypedColumnOptions {
     pub header: Header,
     /// The reader's schema.
     pub reader: ReaderSchemaSource,
+    /// Which part of it the column has.
+    pub part: ReaderOptions,
     /// The subject of versions. Default: the topic's name, followed by `-key` or `-value`.
     pub subject: Option<String>,
     /// Where records carry the id of their schema.
@@ -77,7 +82,8 @@ impl TypedColumn {
     /// # Errors
     /// [`Kind::Config`] without a lookup that is needed.
     pub fn new(options: TypedColumnOptions, lookup: Option<Arc<dyn SchemaLookup>>) -> Result<Self> {
-        let is_given = matches!(options.reader, ReaderSchemaSource::Given(_));
+        let is_given =
+            matches!(options.reader, ReaderSchemaSource::Given(_) | ReaderSchemaSource::JsonType(_));
         if lookup.is_none() && (options.wire_format != WireFormat::None || !is_given) {
             let message = "typed columns need a schema registry, or a schema and records without ids of schemas (wire_format=\"none\")";
             return Err(Error::new(Kind::Config, message));
@@ -124,10 +130,18 @@ impl TypedColumn {
         if let Some(reader) = self.reader.lock().as_ref() {
             return self.check_topic(reader, topic);
         }
-        let (schema, of_topic) = self.reader_schema(topic).await?;
-        let options = &self.options;
-        let decoder = ColumnDecoder::new(&schema, options.wire_format, options.header);
-        let decoder = decoder.map_err(|error| unusable(&error))?;
+        let (decoder, of_topic) = match &self.options.reader {
+            ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
+            ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
+            ReaderSchemaSource::Id(id) => {
+                let schema = self.schema_of_id(*id, topic).await?;
+                (self.decoder(ReaderSource::Schema(&schema))?, None)
+            }
+            ReaderSchemaSource::Version(version) => {
+                let (schema, of_topic) = self.schema_of_version(*version, topic).await?;
+                (self.decoder(ReaderSource::Schema(&schema))?, of_topic)
+            }
+        };
         let mut reader = self.reader.lock();
         let reader = reader.get_or_insert(Reader { decoder, topic: of_topic });
         self.check_topic(reader, topic)
@@ -144,26 +158,36 @@ impl TypedColumn {
         Err(Error::new(Kind::Config, message).topic(topic))
     }
 
-    async fn reader_schema(&self, topic: &Arc<str>) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
-        let lookup = || {
-            let lookup = self.lookup.as_ref();
-            lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
-        };
-        match &self.options.reader {
-            ReaderSchemaSource::Given(schema) => Ok((Arc::new(schema.clone()), None)),
-            ReaderSchemaSource::Id(id) => match lookup()?.schema(*id).await? {
-                FoundSchema::Schema(schema) => Ok((schema, None)),
-                FoundSchema::Missing(message) => Err(Error::new(Kind::Schema, message).topic(topic)),
-            },
-            ReaderSchemaSource::Version(version) => {
-                let subject = self.options.subject.clone();
-                let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));
-                let found = lookup()?.version(&subject, *version).await;
-                let found = found.map_err(|error| error.topic(topic))?;
-                tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
-                Ok((found.schema, self.options.subject.is_none().then(|| Arc::clone(topic))))
-            }
+    fn decoder(&self, source: ReaderSource<'_>) -> Result<ColumnDecoder> {
+        let options = &self.options;
+        let decoder = ColumnDecoder::with_options(source, &options.part, options.wire_format, options.header);
+        decoder.map_err(|error| unusable(&error))
+    }
+
+    fn registry(&self) -> Result<&Arc<dyn SchemaLookup>> {
+        let lookup = self.lookup.as_ref();
+        lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
+    }
+
+    async fn schema_of_id(&self, id: SchemaId, topic: &Arc<str>) -> Result<Arc<RegisteredSchema>> {
+        match self.registry()?.schema(id).await? {
+            FoundSchema::Schema(schema) => Ok(schema),
+            FoundSchema::Missing(message) => Err(Error::new(Kind::Schema, message).topic(topic)),
         }
+    }
+
+    /// Returns the topic, too, if the subject is the topic's.
+    async fn schema_of_version(
+        &self,
+        version: Option<i32>,
+        topic: &Arc<str>,
+    ) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
+        let subject = self.options.subject.clone();
+        let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));
+        let found = self.registry()?.version(&subject, version).await;
+        let found = found.map_err(|error| error.topic(topic))?;
+        tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
+        Ok((found.schema, self.options.subject.is_none().then(|| Arc::clone(topic))))
     }
 
     /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.

@@ -17,7 +17,7 @@ use ottla_client::typed::{
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_mock::MockCluster;
-use ottla_schema::{Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+use ottla_schema::{Header, ReaderOptions, RegisteredSchema, SchemaId, SchemaType, WireFormat};
 use parking_lot::Mutex;
 use tokio::time::{Duration, sleep};
 
@@ -84,6 +84,7 @@ fn column(registry: &Arc<Registry>, mode: DecodeMode) -> Arc<TypedColumn> {
     let options = TypedColumnOptions {
         header: Header::Value,
         reader: ReaderSchemaSource::Version(None),
+        part: ReaderOptions::default(),
         subject: None,
         wire_format: WireFormat::Confluent,
         mode,

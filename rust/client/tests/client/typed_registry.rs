@@ -14,7 +14,7 @@ use ottla_client::typed::{
 };
 use ottla_client::{Kind, Result};
 use ottla_mock::schema_registry::{MockRegistry, RegistryFault, RegistryReaction};
-use ottla_schema::{Header, WireFormat};
+use ottla_schema::{Header, ReaderOptions, WireFormat};
 
 use crate::support::reader::{consumer, tp};
 use crate::support::registry::*;
@@ -24,6 +24,7 @@ fn layout(registry: &MockRegistry, mode: DecodeMode, pairs: &[(&str, &str)]) -> 
     let options = TypedColumnOptions {
         header: Header::Value,
         reader: ReaderSchemaSource::Version(None),
+        part: ReaderOptions::default(),
         subject: None,
         wire_format: WireFormat::Confluent,
         mode,

@@ -27,6 +27,10 @@ pub(crate) fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResu
         DataType::Int16 => number::<Int16Type>(array, at).into_bound_py_any(py),
         DataType::Int32 => number::<Int32Type>(array, at).into_bound_py_any(py),
         DataType::Int64 => number::<Int64Type>(array, at).into_bound_py_any(py),
+        DataType::UInt8 => number::<UInt8Type>(array, at).into_bound_py_any(py),
+        DataType::UInt16 => number::<UInt16Type>(array, at).into_bound_py_any(py),
+        DataType::UInt32 => number::<UInt32Type>(array, at).into_bound_py_any(py),
+        DataType::UInt64 => number::<UInt64Type>(array, at).into_bound_py_any(py),
         DataType::Float32 => f64::from(number::<Float32Type>(array, at)).into_bound_py_any(py),
         DataType::Float64 => number::<Float64Type>(array, at).into_bound_py_any(py),
         DataType::Binary => PyBytes::new(py, array.as_binary::<i32>().value(at)).into_bound_py_any(py),
@@ -34,6 +38,8 @@ pub(crate) fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResu
             PyBytes::new(py, array.as_fixed_size_binary().value(at)).into_bound_py_any(py)
         }
         DataType::Utf8 => array.as_string::<i32>().value(at).into_bound_py_any(py),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(at).into_bound_py_any(py),
+        DataType::Utf8View => array.as_string_view().value(at).into_bound_py_any(py),
         DataType::Decimal128(_, _) => {
             decimal(py, &array.as_primitive::<Decimal128Type>().value_as_string(at))
         }
@@ -50,6 +56,7 @@ pub(crate) fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResu
             delta(py, i128::from(number::<DurationMicrosecondType>(array, at)))
         }
         DataType::List(_) => list(py, &array.as_list::<i32>().value(at)),
+        DataType::LargeList(_) => list(py, &array.as_list::<i64>().value(at)),
         DataType::Struct(fields) => {
             let dict = PyDict::new(py);
             for (field, column) in fields.iter().zip(array.as_struct().columns()) {

@@ -6,13 +6,13 @@
 use std::sync::{Arc, OnceLock};
 
 use ottla_arrow::Column;
-use ottla_client::typed::{DecodeMode, ReaderSchemaSource, TypedColumn, TypedColumnOptions, TypedColumns};
+use ottla_client::typed::{DecodeMode, TypedColumn, TypedColumnOptions, TypedColumns};
 use ottla_client::{Error, Kind};
-use ottla_schema::{EncodedRows, Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
 use super::registry_arg::lookup;
+use super::schema_arg;
 use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
 
@@ -31,13 +31,29 @@ pub(super) struct FormatArgs<'a, 'py> {
     pub(super) registry: Option<&'a Bound<'py, PyAny>>,
     pub(super) schema: Option<&'a Bound<'py, PyAny>>,
     pub(super) version: Option<i32>,
+    /// With Protobuf.
+    pub(super) message: Option<String>,
     pub(super) subject: Option<String>,
     pub(super) wire_format: &'a str,
     pub(super) mode: &'a str,
+    pub(super) fields: Option<Vec<String>>,
 }
 
+/// The names of wire formats.
+pub(super) const WIRE_FORMATS: [(&str, WireFormat); 4] = [
+    ("confluent", WireFormat::Confluent),
+    ("apicurio", WireFormat::Apicurio),
+    ("glue", WireFormat::Glue),
+    ("none", WireFormat::None),
+];
+
 /// Returns the value of a name, or an error that lists the names.
-fn named<T: Copy>(py: Python<'_>, argument: &str, name: &str, values: &[(&str, T)]) -> PyResult<T> {
+pub(super) fn named<T: Copy>(
+    py: Python<'_>,
+    argument: &str,
+    name: &str,
+    values: &[(&str, T)],
+) -> PyResult<T> {
     match values.iter().find(|(known, _)| *known == name) {
         Some((_, value)) => Ok(*value),
         None => {
@@ -50,29 +66,18 @@ fn named<T: Copy>(py: Python<'_>, argument: &str, name: &str, values: &[(&str, T
 
 impl ColumnFormat {
     pub(super) fn new(py: Python<'_>, args: FormatArgs<'_, '_>) -> PyResult<Self> {
-        let FormatArgs { schema_type, registry, schema, version, subject, wire_format, mode } = args;
-        let reader = match (schema, version) {
-            (Some(_), Some(_)) => {
-                return Err(errors::config(py, "pass either schema or version, not both"));
-            }
-            (Some(schema), None) => match schema.cast::<PyString>() {
-                Ok(text) => ReaderSchemaSource::Given(RegisteredSchema::new(schema_type, text.to_str()?)),
-                Err(_) => ReaderSchemaSource::Id(SchemaId::Id(schema.extract()?)),
-            },
-            (None, version) => ReaderSchemaSource::Version(version),
-        };
-        let wire_formats = [
-            ("confluent", WireFormat::Confluent),
-            ("apicurio", WireFormat::Apicurio),
-            ("glue", WireFormat::Glue),
-            ("none", WireFormat::None),
-        ];
+        let FormatArgs { registry, subject, wire_format, mode, fields, .. } = args;
+        let (reader, message) =
+            schema_arg::reader(py, args.schema_type, args.schema, args.version, args.message)?;
+        let projection = fields.map(|fields| Projection::new(fields.iter().map(String::as_str)));
+        let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
         let modes = [("failfast", DecodeMode::FailFast), ("permissive", DecodeMode::Permissive)];
         let options = TypedColumnOptions {
             header: Header::Value,
             reader,
+            part: ReaderOptions { message, projection: projection.map(Arc::new) },
             subject,
-            wire_format: named(py, "wire_format", wire_format, &wire_formats)?,
+            wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
             mode: named(py, "mode", mode, &modes)?,
         };
         let registry = registry.filter(|registry| !registry.is_none());

@@ -24,6 +24,11 @@ use super::column_format::{ColumnFormat, FormatArgs};
 ///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
 ///         ``SerializationError`` after the records before it were returned; the position stays
 ///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+///     fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
+///         through arrays, the values of maps, and null; the types of a union are ``member0``,
+///         ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
+///         The other fields are passed over, which is faster: their values are not checked, and
+///         they may be missing. Default: all.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -33,7 +38,8 @@ pub(crate) struct Avro;
 #[pymethods]
 impl Avro {
     #[new]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode="failfast"))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode="failfast", fields=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -42,9 +48,152 @@ impl Avro {
         subject: Option<String>,
         wire_format: &str,
         mode: &str,
+        fields: Option<Vec<String>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let schema_type = SchemaType::Avro;
-        let args = FormatArgs { schema_type, registry, schema, version, subject, wire_format, mode };
+        let (schema_type, message) = (SchemaType::Avro, None);
+        let args = FormatArgs {
+            schema_type,
+            registry,
+            schema,
+            version,
+            message,
+            subject,
+            wire_format,
+            mode,
+            fields,
+        };
+        Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
+    }
+}
+
+/// Keys or values in Protobuf.
+///
+/// Records are read by the numbers of the reader's fields; fields that it does not have are
+/// ignored. Messages become structs, enums the strings of their names, ``uint64`` a decimal of 20
+/// digits, ``google.protobuf.Timestamp`` a timestamp in UTC, wrappers nullable values, and
+/// ``google.protobuf.Struct`` JSON text. A field with presence that is not set is null.
+///
+/// Args:
+///     registry: the schema registry. It may be left out if the schema is given and records carry
+///         no ids.
+///     schema: the reader's schema: the text of a ``.proto`` file, a serialized
+///         ``FileDescriptorSet`` (bytes, from ``protoc --include_imports --descriptor_set_out``), a
+///         generated class such as ``orders_pb2.Order``, or its id in the registry. Default: a
+///         version of the subject.
+///     message: the full name of the message, with its package. Default: the generated class's, or
+///         the first one of the schema.
+///     version: the version of the subject. Default: the latest one when the first record is read.
+///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
+///         with the indexes of the message; or in the headers ``__key_schema_id`` and
+///         ``__value_schema_id``), ``"apicurio"`` (8 bytes), ``"glue"``, or ``"none"``.
+///     mode: what happens to records that cannot be decoded, or that are another message.
+///         ``"failfast"`` raises a ``SerializationError`` after the records before it were
+///         returned; the position stays before it. ``"permissive"`` returns null, with the reason
+///         in the column ``_error``.
+///     fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
+///         through repeated fields and the values of maps. Columns keep the order of the schema.
+///         The other fields are passed over, which is faster: their values are not checked, and
+///         they may be missing, or recursive. Default: all.
+///
+/// Raises:
+///     ConfigError: an argument is invalid, or the registry is missing.
+///     SchemaError: descriptors are malformed or incomplete.
+#[pyclass(frozen, extends = ColumnFormat, module = "ottla.schema")]
+pub(crate) struct Protobuf;
+
+#[pymethods]
+impl Protobuf {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode="failfast", fields=None))]
+    fn new(
+        py: Python<'_>,
+        registry: Option<&Bound<'_, PyAny>>,
+        schema: Option<&Bound<'_, PyAny>>,
+        message: Option<String>,
+        version: Option<i32>,
+        subject: Option<String>,
+        wire_format: &str,
+        mode: &str,
+        fields: Option<Vec<String>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let schema_type = SchemaType::Protobuf;
+        let args = FormatArgs {
+            schema_type,
+            registry,
+            schema,
+            version,
+            message,
+            subject,
+            wire_format,
+            mode,
+            fields,
+        };
+        Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
+    }
+}
+
+/// Keys or values in JSON.
+///
+/// Each record is one value of JSON. Objects with known keys become structs, those with other keys
+/// maps, and values of several types their JSON text. A value of another type than the schema's, a
+/// missing one that is required, and a number that does not fit are errors; unknown keys are
+/// ignored. Constraints of a JSON Schema, such as ``maximum``, are not checked.
+///
+/// Args:
+///     registry: the schema registry. It may be left out if the schema is given and records carry
+///         no ids.
+///     schema: the text of a JSON Schema, its id in the registry, or an Arrow type: a schema, field
+///         or type of pyarrow, polars or another library with ``__arrow_c_schema__``, or the result
+///         of ``infer_json``. With an Arrow type, timestamps and dates are text of RFC 3339, and
+///         decimals exact. Default: a version of the subject.
+///     version: the version of the subject. Default: the latest one when the first record is read.
+///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
+///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
+///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
+///         bytes), ``"glue"``, or ``"none"``.
+///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
+///         ``SerializationError`` after the records before it were returned; the position stays
+///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+///     fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
+///         through arrays and the values of maps; a key with dots is in backquotes, such as
+///         ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
+///         over, which is faster: they must be JSON, but may be of any type, or missing. Default:
+///         all.
+///
+/// Raises:
+///     ConfigError: an argument is invalid, or the registry is missing.
+#[pyclass(frozen, extends = ColumnFormat, module = "ottla.schema")]
+pub(crate) struct Json;
+
+#[pymethods]
+impl Json {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode="failfast", fields=None))]
+    fn new(
+        py: Python<'_>,
+        registry: Option<&Bound<'_, PyAny>>,
+        schema: Option<&Bound<'_, PyAny>>,
+        version: Option<i32>,
+        subject: Option<String>,
+        wire_format: &str,
+        mode: &str,
+        fields: Option<Vec<String>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (schema_type, message) = (SchemaType::Json, None);
+        let args = FormatArgs {
+            schema_type,
+            registry,
+            schema,
+            version,
+            message,
+            subject,
+            wire_format,
+            mode,
+            fields,
+        };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
 }

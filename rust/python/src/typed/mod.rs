@@ -2,7 +2,10 @@
 
 mod column_format;
 mod formats;
+mod json_inference;
 mod registry_arg;
+mod schema_arg;
 
 pub(crate) use column_format::{ColumnFormat, typed_columns};
-pub(crate) use formats::Avro;
+pub(crate) use formats::{Avro, Json, Protobuf};
+pub(crate) use json_inference::{ArrowType, infer_json};

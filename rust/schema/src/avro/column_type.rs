@@ -69,11 +69,16 @@ fn field(name: &str, schema: &Schema) -> Result<Field, SchemaError> {
 
 fn members(branches: &[Schema]) -> Result<Fields, SchemaError> {
     let values = branches.iter().filter(|branch| !branch.is_null()).enumerate();
-    let members = values.map(|(number, branch)| {
+    let members = values.filter(|(_, branch)| branch.is_selected).map(|(number, branch)| {
         let (data_type, _) = column_type(branch)?;
-        Ok(Field::new(format!("member{number}"), data_type, true))
+        Ok(Field::new(member_name(number), data_type, true))
     });
     members.collect()
+}
+
+/// The name of the field for a branch of a union, by its number among those that are not null.
+pub(super) fn member_name(number: usize) -> String {
+    format!("member{number}")
 }
 
 fn logical_type(logical: LogicalType) -> DataType {

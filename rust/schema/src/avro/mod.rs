@@ -2,7 +2,7 @@
 //!
 //! - `parse` makes a tree of `schema` types from the text of a schema, with `names` and the `definitions` of
 //!   referenced schemas; `logical_type` keeps the logical types that have columns.
-//! - `column_type` is the type of the reader's column.
+//! - `project` leaves out the fields that the column does not have; `column_type` is its type.
 //! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
 //!   (`step`, `skip`).
 //! - `payload_decoder` runs them (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
@@ -37,6 +37,7 @@ mod logical_type;
 mod names;
 mod parse;
 mod payload_decoder;
+mod project;
 mod resolve;
 mod schema;
 mod skip;
@@ -50,11 +51,15 @@ use self::payload_decoder::AvroPayloadDecoder;
 use self::schema::Schema;
 use crate::error::SchemaError;
 use crate::payloads::{PayloadDecoder, ReaderSchema};
+use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
 
 /// A compiled reader's schema.
 #[derive(Debug, Clone)]
 pub(crate) struct AvroReader {
+    /// The schema with all of its fields.
+    whole: Schema,
+    /// The part of it that the column has.
     schema: Schema,
     aliases: Aliases,
     data_type: DataType,
@@ -76,11 +81,12 @@ fn incompatible(reason: impl Into<String>) -> SchemaError {
 }
 
 impl AvroReader {
-    /// Compiles a reader's schema.
-    pub(crate) fn compile(schema: &RegisteredSchema) -> Result<Self, SchemaError> {
-        let (schema, aliases) = parse::parse_reader(schema)?;
+    /// Compiles the selected part of a reader's schema.
+    pub(crate) fn compile(schema: &RegisteredSchema, selection: &Selection) -> Result<Self, SchemaError> {
+        let (whole, aliases) = parse::parse_reader(schema)?;
+        let schema = project::project(&whole, selection)?;
         let (data_type, is_nullable) = column_type::column_type(&schema)?;
-        Ok(Self { schema, aliases, data_type, is_nullable })
+        Ok(Self { whole, schema, aliases, data_type, is_nullable })
     }
 }
 
@@ -92,7 +98,7 @@ impl ReaderSchema for AvroReader {
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
         let mut writer = parse::parse_writer(schema, &Aliases::default())?;
         // In the same schema an alias may be the name of another field.
-        if !self.aliases.is_empty() && !writer.is_same(&self.schema) {
+        if !self.aliases.is_empty() && !writer.is_same(&self.whole) {
             writer = parse::parse_writer(schema, &self.aliases)?;
         }
         let step = resolve::resolve(&writer, &self.schema)?;

@@ -146,7 +146,7 @@ impl<'a> Pass<'a> {
             name => match primitive(name) {
                 Some(kind) => {
                     let logical = LogicalType::of(&kind, object);
-                    Ok((Schema { kind, logical }, primitive_shape(name)))
+                    Ok((Schema { kind, logical, is_selected: true }, primitive_shape(name)))
                 }
                 None => self.reference(name, namespace, level),
             },
@@ -195,7 +195,7 @@ impl<'a> Pass<'a> {
             }
         };
         let logical = LogicalType::of(&kind, object);
-        let schema = Schema { kind, logical };
+        let schema = Schema { kind, logical, is_selected: true };
         self.defined.insert(full, (schema.clone(), shape));
         Ok((schema, shape))
     }
@@ -250,7 +250,7 @@ impl<'a> Pass<'a> {
         }
         let may_be_empty = shapes.iter().all(|shape| shape.may_be_empty);
         Ok((
-            Record { name: Name(record), fields: parsed, by_name },
+            Record { name: Name(record), fields: parsed, by_name, whole: None },
             Shape::of(&shapes, may_be_empty).map_err(unsupported)?,
         ))
     }

@@ -14,6 +14,8 @@ use super::logical_type::LogicalType;
 pub(super) struct Schema {
     pub(super) kind: Kind,
     pub(super) logical: Option<LogicalType>,
+    /// Whether the reader's column has it; a branch of its union may be left out.
+    pub(super) is_selected: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -57,6 +59,8 @@ pub(super) struct Record {
     pub(super) fields: Vec<Field>,
     /// The numbers of the fields.
     pub(super) by_name: HashMap<Arc<str>, usize>,
+    /// The record with all fields, if the reader's column has only these.
+    pub(super) whole: Option<Arc<Record>>,
 }
 
 #[derive(Debug)]
@@ -73,9 +77,16 @@ impl Name {
     }
 }
 
+impl Record {
+    /// The record with all of its fields.
+    pub(super) fn whole(self: &Arc<Self>) -> &Arc<Self> {
+        self.whole.as_ref().unwrap_or(self)
+    }
+}
+
 impl From<Kind> for Schema {
     fn from(kind: Kind) -> Self {
-        Self { kind, logical: None }
+        Self { kind, logical: None, is_selected: true }
     }
 }
 

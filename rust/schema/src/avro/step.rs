@@ -31,6 +31,8 @@ pub(super) enum Step {
     Union(Arc<Vec<Self>>),
     /// A value of a branch of the reader's union of several types.
     Member(usize, Arc<Self>),
+    /// A value of such a branch that the column does not have: all members are null.
+    NoMember(Arc<Skip>),
 }
 
 #[derive(Debug)]

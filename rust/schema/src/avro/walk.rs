@@ -56,6 +56,10 @@ impl Step {
                     }
                 }
             }
+            (Self::NoMember(skip), Values::Struct(columns)) => {
+                skip.run(input)?;
+                columns.iter_mut().try_for_each(Column::append_missing)?;
+            }
             (Self::Union(branches), _) => {
                 let number = input.long()?;
                 let branch = usize::try_from(number).ok().and_then(|number| branches.get(number));

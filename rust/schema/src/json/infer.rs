@@ -13,7 +13,7 @@ use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::shape::{MAX_DEPTH, MAX_TYPES};
 
-/// Infers the field of a column from payloads, for [`ColumnDecoder::new_json`](crate::ColumnDecoder::new_json).
+/// Infers the field of a column from payloads, for [`ReaderSource::JsonType`](crate::ReaderSource::JsonType).
 ///
 /// Integers and other numbers become doubles. Values of different types, integers beyond 64 bits, empty objects
 /// and values that are always null become JSON text. Payloads that are not JSON are left out.

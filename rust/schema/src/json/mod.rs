@@ -16,7 +16,7 @@
 //! `if`, `not`, `dependentSchemas` and annotations change no type.
 //!
 //! - `json_schema` turns a JSON Schema into a field, `infer` turns samples into one; `document` is JSON in memory.
-//! - `value_type` compiles a field; `column_type` labels the decoded arrays.
+//! - `project` leaves out fields; `value_type` compiles a field; `column_type` labels the decoded arrays.
 //! - `payload_decoder` decodes rows by the crate arrow-json; `row` passes them to it, read by `scanner`, `number`
 //!   and `timestamp`; `keys` are those of an object so far.
 //!
@@ -33,6 +33,7 @@ mod json_schema;
 mod keys;
 mod number;
 mod payload_decoder;
+mod project;
 mod row;
 mod scanner;
 mod timestamp;
@@ -47,6 +48,7 @@ use self::payload_decoder::JsonPayloadDecoder;
 use self::value_type::ValueType;
 use crate::error::SchemaError;
 use crate::payloads::{PayloadDecoder, ReaderSchema};
+use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
 
 /// A compiled reader's type.
@@ -67,14 +69,15 @@ fn unsupported(reason: impl Into<String>) -> SchemaError {
 }
 
 impl JsonReader {
-    /// Compiles a JSON Schema.
-    pub(crate) fn compile(schema: &RegisteredSchema) -> Result<Self, SchemaError> {
-        Self::of_field(&json_schema::column_field(schema)?)
+    /// Compiles the selected part of a JSON Schema.
+    pub(crate) fn compile(schema: &RegisteredSchema, selection: &Selection) -> Result<Self, SchemaError> {
+        Self::of_field(&json_schema::column_field(schema)?, selection)
     }
 
-    /// Compiles the field of a column.
-    pub(crate) fn of_field(field: &Field) -> Result<Self, SchemaError> {
-        let value_type = Arc::new(ValueType::compile(field)?);
+    /// Compiles the selected part of the field of a column.
+    pub(crate) fn of_field(field: &Field, selection: &Selection) -> Result<Self, SchemaError> {
+        let field = project::project(field, selection)?;
+        let value_type = Arc::new(ValueType::compile(&field)?);
         Ok(Self { value_type, data_type: column_type::plain_type(field.data_type()) })
     }
 

@@ -13,12 +13,13 @@ use prost_reflect::FileDescriptor;
 use protox::file::{File, FileResolver, GoogleFileResolver};
 use protox::{Compiler, Error};
 
+use super::descriptor_files::descriptor_of;
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
 
 /// The most files of a schema.
-const MAX_FILES: usize = 200;
+pub(super) const MAX_FILES: usize = 200;
 
 const GOOGLE: &str = "google/protobuf/";
 
@@ -27,6 +28,11 @@ const CONFLUENT: [(&str, &str); 2] = [
     ("confluent/meta.proto", include_str!("confluent/meta.proto")),
     ("confluent/type/decimal.proto", include_str!("confluent/type/decimal.proto")),
 ];
+
+/// Whether a file is known without a reference.
+pub(super) fn is_built_in(name: &str) -> bool {
+    name.starts_with(GOOGLE) || CONFLUENT.iter().any(|(path, _)| *path == name)
+}
 
 /// Compiles a schema; returns its own file.
 pub(super) fn compile(schema: &RegisteredSchema) -> Result<FileDescriptor, SchemaError> {
@@ -55,10 +61,24 @@ pub(super) fn compile(schema: &RegisteredSchema) -> Result<FileDescriptor, Schem
 }
 
 fn explain(schema: &RegisteredSchema, error: &Error) -> SchemaError {
-    let has_edition = schema.text.lines().any(|line| line.trim_start().starts_with("edition"));
-    match has_edition && error.is_parse() {
+    let has_edition = match descriptor_of(&schema.text) {
+        Some(file) => file.syntax() == "editions",
+        None => error.is_parse() && schema.text.lines().any(|line| line.trim_start().starts_with("edition")),
+    };
+    match has_edition {
         true => unsupported(format!("editions are not implemented: {error}")),
         false => invalid(format!("{error:?}")),
+    }
+}
+
+/// Opens a file, whose text may be a descriptor.
+fn open(name: &str, text: &str) -> Result<File, Error> {
+    match descriptor_of(text) {
+        Some(mut file) => {
+            file.name = Some(name.to_owned());
+            Ok(file.into())
+        }
+        None => File::from_source(name, text),
     }
 }
 
@@ -94,7 +114,7 @@ impl FileResolver for Files {
         }
         let confluent = || CONFLUENT.iter().find(|(path, _)| *path == name).map(|(_, text)| *text);
         match self.texts.get(name).map(AsRef::as_ref).or_else(confluent) {
-            Some(text) => File::from_source(name, text),
+            Some(text) => open(name, text),
             None => Err(Error::file_not_found(name)),
         }
     }

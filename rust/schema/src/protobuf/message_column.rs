@@ -29,6 +29,14 @@ pub(super) struct FieldColumn {
     pub(super) width: usize,
 }
 
+/// A field of a oneof that has no column: it replaces the one that has.
+#[derive(Debug)]
+pub(super) struct OneofField {
+    pub(super) number: u32,
+    pub(super) wire: u8,
+    pub(super) oneof: usize,
+}
+
 /// A field's column, as it is looked up.
 #[derive(Debug)]
 struct Slot {
@@ -37,11 +45,16 @@ struct Slot {
     field: FieldColumn,
 }
 
+/// The index of a field of a oneof that has no column.
+const NO_COLUMN: usize = usize::MAX;
+
 /// A column of messages.
 #[derive(Debug)]
 pub(super) struct MessageColumn {
     table: Table,
     slots: Vec<Slot>,
+    /// Fields without a column that are in a oneof.
+    others: Vec<OneofField>,
     /// The last row in which a field of the oneof was set, and which field.
     oneofs: Vec<Option<(usize, usize)>>,
     valid: Option<Bits>,
@@ -53,7 +66,7 @@ pub(super) struct MessageColumn {
 }
 
 impl MessageColumn {
-    pub(super) fn new(fields: Vec<FieldColumn>, is_nullable: bool) -> Self {
+    pub(super) fn new(fields: Vec<FieldColumn>, others: Vec<OneofField>, is_nullable: bool) -> Self {
         let arrow_fields = fields
             .iter()
             .map(|field| Field::new(&field.name, field.column.data_type(), field.column.is_nullable()));
@@ -74,6 +87,7 @@ impl MessageColumn {
             needs_end: slots.iter().any(|slot| slot.needs_end),
             fields: arrow_fields,
             slots,
+            others,
         }
     }
 
@@ -120,6 +134,9 @@ impl MessageColumn {
             let Some(slot) = self.slots.get_mut(index).filter(|slot| slot.wires & 1 << wire != 0) else {
                 if wire == END_GROUP && number == group {
                     return Ok(());
+                }
+                if let Some(other) = self.others.iter().find(|it| it.number == number && it.wire == wire) {
+                    self.select(other.oneof, row, NO_COLUMN, limits)?;
                 }
                 input.skip(number, wire)?;
                 continue;

@@ -1,6 +1,7 @@
 //! Protobuf: payloads of many writers' schemas, decoded to Arrow with one message of the reader's schema.
 //!
-//! - `compile` turns the text of a schema into descriptors, by the crates protox and prost-reflect.
+//! - `compile` turns the text of a schema into descriptors, by the crates protox and prost-reflect;
+//!   `descriptor_files` are schemas that are descriptors already.
 //! - `plan` makes the columns of a message; `column`, `message_column`, `collections`, `storage`, `scalar`,
 //!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
 //! - `message_indexes` finds the message of a payload; `payload_decoder` decodes the payloads of one writer.
@@ -33,6 +34,7 @@
 mod collections;
 mod column;
 mod compile;
+mod descriptor_files;
 mod enumeration;
 mod failure;
 mod input;
@@ -54,6 +56,7 @@ use self::message_indexes::WriterMessages;
 use self::payload_decoder::{ProtobufPayloadDecoder, Rows};
 use crate::error::SchemaError;
 use crate::payloads::{PayloadDecoder, ReaderSchema};
+use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
 use crate::wire_format::WireFormat;
 
@@ -80,10 +83,11 @@ pub(crate) struct ProtobufReader {
 }
 
 impl ProtobufReader {
-    /// Compiles a reader's schema. Without a full name, its first message is decoded.
+    /// Compiles the selected part of a message of a reader's schema. Without a full name, that is its first message.
     pub(crate) fn compile(
         schema: &RegisteredSchema,
         message: Option<&str>,
+        selection: &Selection,
         wire_format: WireFormat,
     ) -> Result<Self, SchemaError> {
         let has_indexes = match wire_format {
@@ -95,7 +99,7 @@ impl ProtobufReader {
         };
         let file = compile::compile(schema)?;
         let message = find_message(&file, message)?;
-        let columns = plan::plan(&message)?;
+        let columns = plan::plan(&message, selection)?;
         Ok(Self {
             schema: schema.clone(),
             message: message.full_name().to_owned(),

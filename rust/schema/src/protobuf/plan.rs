@@ -1,6 +1,7 @@
-//! Plans the columns of a message from its descriptor.
+//! Plans the columns of the selected fields of a message from its descriptor.
 //!
-//! Invariant: the shape of a message is within the limits before its columns are built, since names expand.
+//! Invariants: the shape of a message is within the limits before its columns are built, since names expand. A
+//! field that is not selected has no column, but if it is in a oneof with one that is, it still replaces that one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,23 +12,76 @@ use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 use super::collections::{ListColumn, MapColumn};
 use super::column::Column;
 use super::enumeration::Names;
+use super::input::{BYTES, FIXED32, FIXED64, START_GROUP, VARINT};
 use super::json::{JsonColumn, JsonKind};
-use super::message_column::{FieldColumn, MessageColumn};
+use super::message_column::{FieldColumn, MessageColumn, OneofField};
 use super::scalar::Encoding;
 use super::storage::{Numbers, Texts};
 use super::time::{TimeColumn, TimeKind};
 use super::unsupported;
 use crate::error::SchemaError;
+use crate::projection::{Selection, join};
 use crate::shape::{Shape, check_level};
 
 /// The columns of a message, whose rows may be null.
-pub(super) fn plan(message: &MessageDescriptor) -> Result<MessageColumn, SchemaError> {
+pub(super) fn plan(message: &MessageDescriptor, selection: &Selection) -> Result<MessageColumn, SchemaError> {
+    check_selection(message, selection, "")?;
     let mut planner = Planner::default();
-    planner.message_shape(message, 1)?;
+    planner.message_shape(message, selection, 1)?;
     if message.fields().len() == 0 {
         return Err(unsupported(format!("the message {} has no fields", message.full_name())));
     }
-    Ok(planner.message(message, true))
+    Ok(planner.message(message, selection, true))
+}
+
+/// Refuses names that no field has.
+fn check_selection(
+    message: &MessageDescriptor,
+    selection: &Selection,
+    path: &str,
+) -> Result<(), SchemaError> {
+    if selection.is_all() {
+        return Ok(());
+    }
+    let fields: Vec<_> = message.fields().collect();
+    selection.check_names(path, fields.iter().map(FieldDescriptor::name))?;
+    for field in &fields {
+        let Some(inner) = selection.get(field.name()) else { continue };
+        let path = join(path, field.name());
+        let kind = match field.kind() {
+            Kind::Message(entry) if field.is_map() => entry.map_entry_value_field().kind(),
+            kind => kind,
+        };
+        match kind {
+            Kind::Message(of) if of.fields().len() > 0 && WellKnown::of(&of).is_none() => {
+                check_selection(&of, inner, &path)?;
+            }
+            _ => inner.check_leaf(&path)?,
+        }
+    }
+    Ok(())
+}
+
+/// The selected fields of a message.
+fn selected<'a>(
+    message: &'a MessageDescriptor,
+    selection: &'a Selection,
+) -> impl Iterator<Item = (FieldDescriptor, &'a Selection)> {
+    message.fields().filter_map(|field| {
+        let inner = selection.get(field.name())?;
+        Some((field, inner))
+    })
+}
+
+/// The wire type of a value that is in a oneof.
+fn wire_of(kind: &Kind, is_group: bool) -> u8 {
+    match kind {
+        Kind::Message(_) if is_group => START_GROUP,
+        Kind::Message(_) | Kind::String | Kind::Bytes => BYTES,
+        Kind::Float | Kind::Fixed32 | Kind::Sfixed32 => FIXED32,
+        Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => FIXED64,
+        _ => VARINT,
+    }
 }
 
 /// A message of Google's with a column type of its own.
@@ -58,16 +112,24 @@ impl WellKnown {
 
 #[derive(Default)]
 struct Planner {
-    /// The shapes of messages, by full name.
+    /// The shapes of whole messages, by full name.
     shapes: HashMap<String, Shape>,
-    /// The messages that contain the current one.
+    /// The whole messages that contain the current one.
     open: Vec<String>,
     enums: HashMap<String, Arc<Names>>,
 }
 
 impl Planner {
-    fn message_shape(&mut self, message: &MessageDescriptor, level: usize) -> Result<Shape, SchemaError> {
+    fn message_shape(
+        &mut self,
+        message: &MessageDescriptor,
+        selection: &Selection,
+        level: usize,
+    ) -> Result<Shape, SchemaError> {
         check_level(level).map_err(unsupported)?;
+        if !selection.is_all() {
+            return self.fields_shape(message, selection, level);
+        }
         let name = message.full_name();
         if let Some(shape) = self.shapes.get(name) {
             return Ok(*shape);
@@ -76,95 +138,128 @@ impl Planner {
             return Err(unsupported(format!("the message {name} is recursive, which Arrow has no type for")));
         }
         self.open.push(name.to_owned());
-        let mut shapes = Vec::with_capacity(message.fields().len());
-        for field in message.fields() {
-            shapes.push(self.field_shape(&field, level + 1)?);
-        }
+        let shape = self.fields_shape(message, selection, level)?;
         self.open.pop();
-        let shape = Shape::of(&shapes, false).map_err(unsupported)?;
         self.shapes.insert(name.to_owned(), shape);
         Ok(shape)
     }
 
-    fn field_shape(&mut self, field: &FieldDescriptor, level: usize) -> Result<Shape, SchemaError> {
+    fn fields_shape(
+        &mut self,
+        message: &MessageDescriptor,
+        selection: &Selection,
+        level: usize,
+    ) -> Result<Shape, SchemaError> {
+        let mut shapes = Vec::with_capacity(message.fields().len());
+        for (field, inner) in selected(message, selection) {
+            shapes.push(self.field_shape(&field, inner, level + 1)?);
+        }
+        Shape::of(&shapes, false).map_err(unsupported)
+    }
+
+    fn field_shape(
+        &mut self,
+        field: &FieldDescriptor,
+        selection: &Selection,
+        level: usize,
+    ) -> Result<Shape, SchemaError> {
         let of = |parts: &[Shape]| Shape::of(parts, false).map_err(unsupported);
         match field.kind() {
             Kind::Message(entry) if field.is_map() => {
-                let value = self.value_shape(&entry.map_entry_value_field().kind(), level + 2)?;
+                let value = self.value_shape(&entry.map_entry_value_field().kind(), selection, level + 2)?;
                 of(&[of(&[Shape::LEAF, value])?])
             }
-            kind if field.is_list() => of(&[self.value_shape(&kind, level + 1)?]),
-            kind => self.value_shape(&kind, level),
+            kind if field.is_list() => of(&[self.value_shape(&kind, selection, level + 1)?]),
+            kind => self.value_shape(&kind, selection, level),
         }
     }
 
-    fn value_shape(&mut self, kind: &Kind, level: usize) -> Result<Shape, SchemaError> {
+    fn value_shape(
+        &mut self,
+        kind: &Kind,
+        selection: &Selection,
+        level: usize,
+    ) -> Result<Shape, SchemaError> {
         match kind {
-            Kind::Message(message) if WellKnown::of(message).is_none() => self.message_shape(message, level),
+            Kind::Message(message) if WellKnown::of(message).is_none() => {
+                self.message_shape(message, selection, level)
+            }
             _ => Ok(Shape::LEAF),
         }
     }
 
-    /// The number of columns of a value.
-    fn width(&self, kind: &Kind) -> usize {
-        match kind {
-            Kind::Message(message) => self.shapes.get(message.full_name()).map_or(1, |shape| shape.types()),
-            _ => 1,
-        }
+    /// The number of columns of a value, whose shape is within the limits.
+    fn width(&mut self, kind: &Kind, selection: &Selection) -> usize {
+        self.value_shape(kind, selection, 1).map_or(1, Shape::types)
     }
 
-    fn message(&mut self, message: &MessageDescriptor, is_nullable: bool) -> MessageColumn {
+    fn message(
+        &mut self,
+        message: &MessageDescriptor,
+        selection: &Selection,
+        is_nullable: bool,
+    ) -> MessageColumn {
         let oneofs: Vec<_> = message.oneofs().filter(|oneof| !oneof.is_synthetic()).collect();
-        let fields = message.fields().map(|field| {
-            let oneof = field.containing_oneof();
-            FieldColumn {
-                name: field.name().to_owned(),
-                number: field.number(),
-                column: self.field(&field),
-                oneof: oneof.and_then(|oneof| oneofs.iter().position(|it| *it == oneof)),
-                is_required: field.is_required(),
-                width: self.width(&field.kind()),
-            }
+        let oneof_of = |field: &FieldDescriptor| {
+            let oneof = field.containing_oneof()?;
+            oneofs.iter().position(|it| *it == oneof)
+        };
+        let fields = selected(message, selection).map(|(field, inner)| FieldColumn {
+            name: field.name().to_owned(),
+            number: field.number(),
+            column: self.field(&field, inner),
+            oneof: oneof_of(&field),
+            is_required: field.is_required(),
+            width: self.width(&field.kind(), inner),
         });
         // The order of the file, not that of the numbers, as people read it.
         let mut fields: Vec<FieldColumn> = fields.collect();
         let declared = &message.descriptor_proto().field;
         let place = |number: u32| declared.iter().position(|it| u32::try_from(it.number()) == Ok(number));
         fields.sort_by_cached_key(|field| place(field.number));
-        MessageColumn::new(fields, is_nullable)
+        let others = message.fields().filter(|field| selection.get(field.name()).is_none());
+        let others = others.filter_map(|field| {
+            let oneof = oneof_of(&field).filter(|oneof| fields.iter().any(|it| it.oneof == Some(*oneof)))?;
+            Some(OneofField { number: field.number(), wire: wire_of(&field.kind(), field.is_group()), oneof })
+        });
+        let others = others.collect();
+        MessageColumn::new(fields, others, is_nullable)
     }
 
-    fn field(&mut self, field: &FieldDescriptor) -> Column {
+    fn field(&mut self, field: &FieldDescriptor, selection: &Selection) -> Column {
         let kind = field.kind();
         match &kind {
             Kind::Message(entry) if field.is_map() => {
                 let value = entry.map_entry_value_field().kind();
-                let mut part = |name: &str, number, kind: &Kind| FieldColumn {
+                let mut part = |name: &str, number, kind: &Kind, inner: &Selection| FieldColumn {
                     name: name.to_owned(),
                     number,
-                    column: self.value(kind, false, false),
+                    column: self.value(kind, inner, false, false),
                     oneof: None,
                     is_required: false,
                     width: 0,
                 };
-                let key = part("key", 1, &entry.map_entry_key_field().kind());
-                let entries = MessageColumn::new(vec![key, part("value", 2, &value)], false);
+                let key = part("key", 1, &entry.map_entry_key_field().kind(), &Selection::All);
+                let pair = vec![key, part("value", 2, &value, selection)];
+                let entries = MessageColumn::new(pair, Vec::new(), false);
                 let entry_field = Field::new("entries", entries.data_type(), false);
-                Column::Map(Box::new(MapColumn::new(entries, entry_field.into(), 1 + self.width(&value))))
+                let width = 1 + self.width(&value, selection);
+                Column::Map(Box::new(MapColumn::new(entries, entry_field.into(), width)))
             }
             _ if field.is_list() => {
-                let items = self.value(&kind, false, field.is_group());
+                let items = self.value(&kind, selection, false, field.is_group());
                 let item_field = Field::new_list_field(items.data_type(), false);
-                Column::List(Box::new(ListColumn::new(items, item_field.into(), self.width(&kind))))
+                let width = self.width(&kind, selection);
+                Column::List(Box::new(ListColumn::new(items, item_field.into(), width)))
             }
             _ => {
                 let is_nullable = field.supports_presence() && !field.is_required();
-                self.value(&kind, is_nullable, field.is_group())
+                self.value(&kind, selection, is_nullable, field.is_group())
             }
         }
     }
 
-    fn value(&mut self, kind: &Kind, is_nullable: bool, is_group: bool) -> Column {
+    fn value(&mut self, kind: &Kind, selection: &Selection, is_nullable: bool, is_group: bool) -> Column {
         use Encoding::{Fixed, Fixed32, Varint, Varint32, Zigzag};
         let int32 = |encoding| Column::I32(encoding, Numbers::new(0, is_nullable));
         let int64 = |encoding| Column::I64(encoding, Numbers::new(0, is_nullable));
@@ -193,10 +288,10 @@ impl Planner {
                 Some(WellKnown::Time(kind)) => Column::Time(Box::new(TimeColumn::new(kind, is_nullable))),
                 Some(WellKnown::Json(kind)) => Column::Json(Box::new(JsonColumn::new(kind, is_nullable))),
                 Some(WellKnown::Wrapper(value)) => {
-                    Column::Wrapper(Box::new(self.value(&value.kind(), is_nullable, false)))
+                    Column::Wrapper(Box::new(self.value(&value.kind(), &Selection::All, is_nullable, false)))
                 }
                 None => {
-                    let message = Box::new(self.message(message, is_nullable));
+                    let message = Box::new(self.message(message, selection, is_nullable));
                     Column::Message { is_group, message }
                 }
             },

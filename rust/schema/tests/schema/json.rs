@@ -236,9 +236,7 @@ fn types_that_no_json_becomes_are_errors() {
         ),
         ((0..70).fold(DataType::Int8, |ty, _| DataType::List(field(ty).into())), "levels deep"),
     ] {
-        let error = ColumnDecoder::new_json(&field(data_type), WireFormat::None, Header::Key)
-            .unwrap_err()
-            .to_string();
+        let error = new_json(&field(data_type)).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
 }

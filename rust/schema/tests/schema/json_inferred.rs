@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field};
-use ottla_schema::{ColumnDecoder, Header, WireFormat, infer_json_field};
+use ottla_schema::infer_json_field;
 
 use crate::support::*;
 
@@ -57,7 +57,7 @@ fn a_type_is_what_samples_have_in_common() {
     ] {
         let field = infer(samples);
         assert_eq!(form(&field), expected, "{samples:?}");
-        let mut decoder = ColumnDecoder::new_json(&field, WireFormat::None, Header::Value).unwrap();
+        let mut decoder = new_json(&field).unwrap();
         let good: Vec<&str> = samples.iter().copied().filter(|sample| !["{", "x"].contains(sample)).collect();
         decode_good(&mut decoder, &good);
     }
@@ -66,7 +66,7 @@ fn a_type_is_what_samples_have_in_common() {
 #[test]
 fn values_of_several_types_keep_their_text() {
     let samples = [r#"{"a": 1}"#, r#"{"a": "x"}"#, r#"{"a": [1.0]}"#];
-    let mut decoder = ColumnDecoder::new_json(&infer(&samples), WireFormat::None, Header::Value).unwrap();
+    let mut decoder = new_json(&infer(&samples)).unwrap();
     let array = decode_good(&mut decoder, &samples);
     let texts: Vec<_> = array.as_struct().column(0).as_string::<i32>().iter().flatten().collect();
     assert_eq!(texts, ["1", r#""x""#, "[1.0]"]);
@@ -78,7 +78,7 @@ fn samples_are_bounded() {
     let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     let field = infer(&deep).unwrap();
     assert_eq!(form(&field).matches('[').count(), 59);
-    let mut decoder = ColumnDecoder::new_json(&field, WireFormat::None, Header::Value).unwrap();
+    let mut decoder = new_json(&field).unwrap();
     decode_good(&mut decoder, &[&deep]);
     let wide: Vec<String> = (0..10_001).map(|at| format!("\"k{at}\": 1")).collect();
     let error = infer(&format!("{{{}}}", wide.join(","))).unwrap_err().to_string();

@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
-use ottla_schema::{ColumnDecoder, Header, WireFormat, infer_json_field};
+use ottla_schema::{ColumnDecoder, infer_json_field};
 use serde_json::{Map, Value};
 
 use crate::json_generator::Random;
@@ -42,7 +42,7 @@ fn read(array: &ArrayRef, row: usize) -> Value {
 }
 
 fn decoder_of(field: &Field) -> ColumnDecoder {
-    ColumnDecoder::new_json(field, WireFormat::None, Header::Value).unwrap()
+    new_json(field).unwrap()
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn nested_messages_are_selected_by_their_full_name() {
     );
     let reader = proto(&schema);
     let select = |name: &str| {
-        let new = ColumnDecoder::new_protobuf(&reader, name, WireFormat::Confluent, Header::Value);
+        let new = of_message(&reader, name, WireFormat::Confluent);
         new.map(|mut decoder| {
             decoder.add(SchemaId::Id(1), &reader);
             decoder
@@ -109,14 +109,14 @@ fn nested_messages_are_selected_by_their_full_name() {
         assert!(error.contains("its first ones are p.A"), "{error}");
     }
     let avro = crate::support::avro("\"int\"");
-    assert!(ColumnDecoder::new_protobuf(&avro, "A", WireFormat::None, Header::Value).is_err());
+    assert!(of_message(&avro, "A", WireFormat::None).is_err());
 }
 
 #[test]
 fn without_ids_there_are_no_indexes() {
     let schema = proto3("message A { int32 a = 1; } message B { string b = 1; }");
     assert_eq!(row(&mut plain(&schema), &[int(1, 3)]), "(a=3)");
-    let new = ColumnDecoder::new_protobuf(&proto(&schema), "B", WireFormat::None, Header::Value);
+    let new = of_message(&proto(&schema), "B", WireFormat::None);
     assert_eq!(row(&mut new.unwrap(), &[len(1, "x")]), "(b=\"x\")");
     for format in [WireFormat::Apicurio, WireFormat::Glue] {
         assert!(ColumnDecoder::new(&proto(&schema), format, Header::Value).is_err());
@@ -127,7 +127,7 @@ fn without_ids_there_are_no_indexes() {
 fn indexes_are_in_the_header_with_the_id() {
     let schema = proto3("message A { int32 a = 1; } message B { int32 b = 1; }");
     let reader = proto(&schema);
-    let new = ColumnDecoder::new_protobuf(&reader, "B", WireFormat::Confluent, Header::Value);
+    let new = of_message(&reader, "B", WireFormat::Confluent);
     let mut decoder = new.unwrap();
     let guid = *b"0123456789abcdef";
     let header = |indexes: &[u8]| [&[1][..], &guid, indexes].concat();
@@ -184,7 +184,7 @@ fn imports_are_references_googles_files_or_confluents() {
     let text = row(&mut decoder, &[first(1, &[home, len(3, int(3, 2))])]);
     assert_eq!(text, "(home=(zip=(code=\"8000\")) zip=null pay=(value=[] precision=0 scale=2))");
     // The message of an imported file can be read, too.
-    let zips = ColumnDecoder::new_protobuf(&person, "a.Zip", WireFormat::None, Header::Value);
+    let zips = of_message(&person, "a.Zip", WireFormat::None);
     assert_eq!(row(&mut zips.unwrap(), &[len(1, "9")]), "(code=\"9\")");
     let alone = proto(&person.text);
     let error = ColumnDecoder::new(&alone, WireFormat::None, Header::Value).unwrap_err().to_string();

@@ -5,8 +5,8 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, Header, RegisteredSchema, SchemaError, SchemaId, SchemaReference,
-    SchemaType, WireFormat,
+    ColumnDecoder, DecodedColumn, Header, ReaderOptions, ReaderSource, RegisteredSchema, SchemaError,
+    SchemaId, SchemaReference, SchemaType, WireFormat,
 };
 
 use crate::support::decode;
@@ -73,6 +73,16 @@ pub(crate) fn plain(schema: &str) -> ColumnDecoder {
 
 pub(crate) fn try_plain(schema: &str) -> Result<ColumnDecoder, SchemaError> {
     ColumnDecoder::new(&proto(schema), WireFormat::None, Header::Value)
+}
+
+/// A decoder of a message, by its full name.
+pub(crate) fn of_message(
+    schema: &RegisteredSchema,
+    message: &str,
+    wire_format: WireFormat,
+) -> Result<ColumnDecoder, SchemaError> {
+    let options = ReaderOptions { message: Some(message.into()), ..ReaderOptions::default() };
+    ColumnDecoder::with_options(ReaderSource::Schema(schema), &options, wire_format, Header::Value)
 }
 
 /// A decoder with writers' schemas by id.

@@ -3,7 +3,8 @@
 use arrow_array::{Array, ArrayRef, BinaryArray, StructArray, cast::AsArray};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, Header, RegisteredSchema, SchemaError, SchemaId, SchemaType, WireFormat,
+    ColumnDecoder, DecodedColumn, Header, Projection, ReaderOptions, ReaderSource, RegisteredSchema,
+    SchemaError, SchemaId, SchemaType, WireFormat,
 };
 
 pub(crate) fn avro(text: &str) -> RegisteredSchema {
@@ -78,7 +79,24 @@ pub(crate) fn json_decoder(schema: &str) -> ColumnDecoder {
 /// A decoder of JSON for a type, without ids.
 pub(crate) fn json_decoder_of(data_type: DataType) -> ColumnDecoder {
     let field = Field::new("value", data_type, true);
-    ColumnDecoder::new_json(&field, WireFormat::None, Header::Value).unwrap()
+    new_json(&field).unwrap()
+}
+
+/// A decoder of JSON for the type of a field, without ids.
+pub(crate) fn new_json(field: &Field) -> Result<ColumnDecoder, SchemaError> {
+    let source = ReaderSource::JsonType(field);
+    ColumnDecoder::with_options(source, &ReaderOptions::default(), WireFormat::None, Header::Value)
+}
+
+/// A decoder for some fields of a schema.
+pub(crate) fn projected(
+    schema: &RegisteredSchema,
+    fields: &[&str],
+    wire_format: WireFormat,
+) -> Result<ColumnDecoder, SchemaError> {
+    let projection = Some(Projection::new(fields.iter().copied())?.into());
+    let options = ReaderOptions { projection, ..ReaderOptions::default() };
+    ColumnDecoder::with_options(ReaderSource::Schema(schema), &options, wire_format, Header::Value)
 }
 
 /// Decodes texts, each of which is a row.

@@ -44,7 +44,7 @@ impl Resolver {
 
     /// Whether no field of two records differs, apart from those within the fields.
     fn has_structure(&mut self, writer: &Arc<Record>, reader: &Arc<Record>) -> Result<bool, SchemaError> {
-        let step = self.resolve_record(writer, reader)?;
+        let step = self.resolve_record(writer.whole(), reader.whole())?;
         let Step::Record(record) = step else { return Ok(false) };
         let differs = |field: &FieldStep| matches!(field, FieldStep::Read(_, Step::Mismatch(_)));
         Ok(!record.fields.iter().any(differs))
@@ -90,6 +90,7 @@ impl Equivalence<'_> {
                 one.len() == other.len() && self.all_hold(one.iter().zip(other.iter()))?
             }
             (Kind::Record(one), Kind::Record(other)) => {
+                let (one, other) = (one.whole(), other.whole());
                 let pair = (Arc::as_ptr(one).addr(), Arc::as_ptr(other).addr());
                 if let Some(known) = self.records.get(&pair) {
                     return Ok(*known);

@@ -57,10 +57,10 @@ impl Resolver {
             (Kind::Union(branches), _) => return self.resolve_union(branches, writer, reader),
             (_, Kind::Union(branches)) => {
                 return match self.matching_branch(writer, branches)? {
-                    Some(number) => {
-                        let Some(branch) = branches.get(number) else { return Ok(mismatch(writer, reader)) };
-                        Ok(in_branch(branches, number, self.resolve(writer, branch)?))
-                    }
+                    Some(number) => match branches.get(number) {
+                        Some(branch) => self.resolve_in_branch(writer, branch, branches, number),
+                        None => Ok(mismatch(writer, reader)),
+                    },
                     None => Ok(mismatch(writer, reader)),
                 };
             }
@@ -110,11 +110,32 @@ impl Resolver {
         for (number, branch) in branches.iter().enumerate() {
             let of_same = same.and_then(|others| Some((others, others.get(number)?)));
             steps.push(match of_same {
-                Some((others, other)) => in_branch(others, number, self.resolve(branch, other)?),
+                Some((others, other)) => self.resolve_in_branch(branch, other, others, number)?,
                 None => self.resolve(branch, reader)?,
             });
         }
         Ok(Step::Union(Arc::new(steps)))
+    }
+
+    /// Resolves a type to the branch with this number of the reader's union.
+    fn resolve_in_branch(
+        &mut self,
+        writer: &Schema,
+        branch: &Schema,
+        branches: &[Schema],
+        number: usize,
+    ) -> Result<Step, SchemaError> {
+        if branch.is_selected {
+            return Ok(in_branch(branches, number, self.resolve(writer, branch)?));
+        }
+        Ok(Step::NoMember(Arc::new(self.skip(writer)?)))
+    }
+
+    /// The step over a value that the reader does not have.
+    fn skip(&mut self, writer: &Schema) -> Result<Skip, SchemaError> {
+        let skip = Skip::over(writer);
+        self.count_all(skip.size())?;
+        Ok(skip)
     }
 
     /// Resolves two records, whatever their names.
@@ -136,11 +157,7 @@ impl Resolver {
                     let step = self.resolve(&field.schema, &other.schema)?;
                     FieldStep::Read(number, step.in_field(&reader.name.0, &field.name))
                 }
-                None => {
-                    let skip = Skip::over(&field.schema);
-                    self.count_all(skip.size())?;
-                    FieldStep::Skip(skip)
-                }
+                None => FieldStep::Skip(self.skip(&field.schema)?),
             });
         }
         let mut defaults = Vec::new();
@@ -174,7 +191,8 @@ impl Resolver {
 /// The step of a value of a branch of the reader's union.
 fn in_branch(branches: &[Schema], number: usize, step: Step) -> Step {
     let values = branches.iter().filter(|branch| !branch.is_null()).count();
-    let member = branches.iter().take(number).filter(|branch| !branch.is_null()).count();
+    let before = branches.iter().take(number);
+    let member = before.filter(|branch| !branch.is_null() && branch.is_selected).count();
     match step {
         Step::Mismatch(reason) => Step::Unreadable(reason),
         Step::Null | Step::Unreadable(_) => step,
