@@ -21,6 +21,7 @@ mod protobuf;
 mod protobuf_differential;
 mod protobuf_evolution;
 mod protobuf_hostile;
+mod protobuf_prefixes;
 mod protobuf_random;
 mod protobuf_support;
 mod protobuf_well_known;
