@@ -188,6 +188,24 @@ def test_keys_have_a_format_of_their_own(mock_cluster: MockCluster, single: str)
     ]
 
 
+def test_fields_are_selected(mock_cluster: MockCluster, orders: str, kind: Any) -> None:
+    """Columns and objects have the selected fields, in the order of the schema."""
+    value = given(fields=["state", "price", "id"])
+    expected = [{key: order(n)[key] for key in ("id", "price", "state")} for n in range(10)]
+    with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([(orders, 0)])
+        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value=value)
+    assert pa.record_batch(batch).column("value").to_pylist() == expected
+    config = {"auto.offset.reset": "earliest"}
+    with kind(mock_cluster.bootstrap, config, value_deserializer=value) as consumer:
+        consumer.assign([(orders, 0)])
+        records = [record.value for record in consumer.poll(timeout=TIMEOUT)]
+    assert [list(record) for record in records] == [["id", "price", "state"]] * 10
+    assert records == expected
+    with pytest.raises(errors.SchemaError, match='no field "sate"; similar names are state'):
+        given(fields=["sate"]).deserialize(orders, encode(order(1)))
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -197,6 +215,7 @@ def test_keys_have_a_format_of_their_own(mock_cluster: MockCluster, single: str)
         ({"schema": ORDER, "version": 1}, "either schema or version"),
         ({"schema": ORDER, "wire_format": "xml"}, 'wire_format="xml": expected one of "confluent"'),
         ({"schema": ORDER, "mode": "lenient"}, 'mode="lenient": expected one of "failfast"'),
+        ({"schema": ORDER, "wire_format": "none", "fields": []}, "fields: there are none"),
     ],
 )
 def test_wrong_arguments_are_refused(options: dict[str, Any], expected: str) -> None:

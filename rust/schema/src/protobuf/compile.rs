@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use prost_reflect::FileDescriptor;
+use prost_reflect::prost_types::FileDescriptorProto;
 use protox::file::{File, FileResolver, GoogleFileResolver};
 use protox::{Compiler, Error};
 
@@ -36,17 +37,17 @@ pub(super) fn is_built_in(name: &str) -> bool {
 
 /// Compiles a schema; returns its own file.
 pub(super) fn compile(schema: &RegisteredSchema) -> Result<FileDescriptor, SchemaError> {
-    let mut texts = HashMap::new();
+    let mut files = HashMap::new();
     let mut order = Vec::new();
-    collect(schema, &mut texts, &mut order)?;
+    collect(schema, &mut files, &mut order)?;
     let mut name = "schema.proto".to_owned();
-    while texts.contains_key(&name) {
+    while files.contains_key(&name) {
         name.insert(0, '_');
     }
-    texts.insert(name.clone(), Arc::clone(&schema.text));
+    files.insert(name.clone(), SchemaFile::of(&schema.text)?);
     order.push(name.clone());
     let compiled = catch_unwind(AssertUnwindSafe(|| {
-        let mut compiler = Compiler::with_file_resolver(Files { texts, google: GoogleFileResolver::new() });
+        let mut compiler = Compiler::with_file_resolver(Files { files, google: GoogleFileResolver::new() });
         // The referenced files first, so that the compiler does not have to follow long chains of imports.
         for name in &order {
             compiler.open_file(name)?;
@@ -61,49 +62,52 @@ pub(super) fn compile(schema: &RegisteredSchema) -> Result<FileDescriptor, Schem
 }
 
 fn explain(schema: &RegisteredSchema, error: &Error) -> SchemaError {
-    let has_edition = match descriptor_of(&schema.text) {
-        Some(file) => file.syntax() == "editions",
-        None => error.is_parse() && schema.text.lines().any(|line| line.trim_start().starts_with("edition")),
-    };
-    match has_edition {
+    let has_edition = schema.text.lines().any(|line| line.trim_start().starts_with("edition"));
+    match has_edition && error.is_parse() {
         true => unsupported(format!("editions are not implemented: {error}")),
         false => invalid(format!("{error:?}")),
     }
 }
 
-/// Opens a file, whose text may be a descriptor.
-fn open(name: &str, text: &str) -> Result<File, Error> {
-    match descriptor_of(text) {
-        Some(mut file) => {
-            file.name = Some(name.to_owned());
-            Ok(file.into())
-        }
-        None => File::from_source(name, text),
-    }
-}
-
-/// Collects the texts of referenced files, each after those that it refers to.
+/// Collects the referenced files, each after those that it refers to.
 fn collect(
     schema: &RegisteredSchema,
-    texts: &mut HashMap<String, Arc<str>>,
+    files: &mut HashMap<String, SchemaFile>,
     order: &mut Vec<String>,
 ) -> Result<(), SchemaError> {
     for reference in &schema.references {
-        if reference.name.starts_with(GOOGLE) || texts.contains_key(&*reference.name) {
+        if reference.name.starts_with(GOOGLE) || files.contains_key(&*reference.name) {
             continue;
         }
-        if texts.len() >= MAX_FILES {
+        if files.len() >= MAX_FILES {
             return Err(unsupported(format!("it has more than {MAX_FILES} references")));
         }
-        texts.insert(reference.name.to_string(), Arc::clone(&reference.schema.text));
-        collect(&reference.schema, texts, order)?;
+        files.insert(reference.name.to_string(), SchemaFile::of(&reference.schema.text)?);
+        collect(&reference.schema, files, order)?;
         order.push(reference.name.to_string());
     }
     Ok(())
 }
 
+/// The file of a schema.
+enum SchemaFile {
+    Text(Arc<str>),
+    Descriptor(Box<FileDescriptorProto>),
+}
+
+impl SchemaFile {
+    fn of(text: &Arc<str>) -> Result<Self, SchemaError> {
+        let Some(file) = descriptor_of(text) else { return Ok(Self::Text(Arc::clone(text))) };
+        match file.syntax() {
+            "" | "proto2" | "proto3" => Ok(Self::Descriptor(Box::new(file))),
+            "editions" => Err(unsupported("editions are not implemented")),
+            other => Err(invalid(format!("the syntax {other:?} is unknown"))),
+        }
+    }
+}
+
 struct Files {
-    texts: HashMap<String, Arc<str>>,
+    files: HashMap<String, SchemaFile>,
     google: GoogleFileResolver,
 }
 
@@ -113,9 +117,15 @@ impl FileResolver for Files {
             return self.google.open_file(name);
         }
         let confluent = || CONFLUENT.iter().find(|(path, _)| *path == name).map(|(_, text)| *text);
-        match self.texts.get(name).map(AsRef::as_ref).or_else(confluent) {
-            Some(text) => open(name, text),
-            None => Err(Error::file_not_found(name)),
+        match (self.files.get(name), confluent()) {
+            (Some(SchemaFile::Descriptor(file)), _) => {
+                let mut file = FileDescriptorProto::clone(file);
+                file.name = Some(name.to_owned());
+                Ok(file.into())
+            }
+            (Some(SchemaFile::Text(text)), _) => File::from_source(name, text),
+            (None, Some(text)) => File::from_source(name, text),
+            (None, None) => Err(Error::file_not_found(name)),
         }
     }
 }

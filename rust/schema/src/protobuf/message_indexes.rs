@@ -8,73 +8,25 @@
 //!
 //! Invariant: the work is bounded by the depth of the schema's messages.
 
-use prost_reflect::{FileDescriptor, MessageDescriptor};
-
 use super::input::{Input, zigzag};
+use super::writer_messages::MessageName;
 
 /// More than the compiler nests messages.
 const MAX_INDEXES: i64 = 64;
 
-/// The messages of a writer's schema.
-#[derive(Debug)]
-pub(super) struct WriterMessages {
-    roots: Vec<MessageName>,
-    /// The reader's message.
-    expected: String,
-    /// The indexes of the reader's message as they are mostly written; empty if it is not in the schema.
-    prefix: Vec<u8>,
+/// Reads the indexes of a message.
+pub(super) fn read<'a>(input: &mut Input<'_>, roots: &'a [MessageName]) -> Result<&'a MessageName, String> {
+    let indexes = read_indexes(input).ok_or("the message indexes are malformed")?;
+    let found = find(roots, &indexes, false).or_else(|| find(roots, &indexes, true));
+    found.ok_or_else(|| format!("the schema has no message with the indexes {indexes:?}"))
 }
 
-/// A message with those nested in it.
-#[derive(Debug)]
-struct MessageName {
-    full_name: String,
-    is_map_entry: bool,
-    nested: Vec<MessageName>,
-}
-
-impl MessageName {
-    fn new(message: &MessageDescriptor) -> Self {
-        Self {
-            full_name: message.full_name().to_owned(),
-            is_map_entry: message.is_map_entry(),
-            nested: message.child_messages().map(|nested| Self::new(&nested)).collect(),
-        }
-    }
-}
-
-impl WriterMessages {
-    pub(super) fn new(file: &FileDescriptor, expected: &str) -> Self {
-        let roots: Vec<_> = file.messages().map(|message| MessageName::new(&message)).collect();
-        let mut indexes = Vec::new();
-        let prefix = match path(&roots, expected, &mut indexes) {
-            true => encode(&indexes),
-            false => Vec::new(),
-        };
-        Self { roots, expected: expected.to_owned(), prefix }
-    }
-
-    /// Removes the indexes, which must be those of the reader's message.
-    #[inline]
-    pub(super) fn strip<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
-        match bytes.strip_prefix(self.prefix.as_slice()) {
-            Some(rest) if !self.prefix.is_empty() => Ok(rest),
-            _ => self.strip_slowly(bytes),
-        }
-    }
-
-    fn strip_slowly<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
-        let mut input = Input::new(bytes);
-        let indexes = read(&mut input).ok_or("the message indexes are malformed")?;
-        let expected = &self.expected;
-        let found = find(&self.roots, &indexes, false).or_else(|| find(&self.roots, &indexes, true));
-        match found {
-            Some(message) if message.full_name == *expected => Ok(input.rest()),
-            Some(message) => {
-                Err(format!("the message is {}, and the reader's is {expected}", message.full_name))
-            }
-            None => Err(format!("the schema has no message with the indexes {indexes:?}")),
-        }
+/// The indexes of a message as they are mostly written; none if there is no such message.
+pub(super) fn encode(roots: &[MessageName], name: &str) -> Vec<u8> {
+    let mut indexes = Vec::new();
+    match path(roots, name, &mut indexes) {
+        true => encode_indexes(&indexes),
+        false => Vec::new(),
     }
 }
 
@@ -90,24 +42,27 @@ fn path(messages: &[MessageName], name: &str, indexes: &mut Vec<i64>) -> bool {
     false
 }
 
-fn encode(indexes: &[i64]) -> Vec<u8> {
+fn encode_indexes(indexes: &[i64]) -> Vec<u8> {
     if indexes == [0] {
         return vec![0];
     }
     let mut bytes = Vec::new();
     let count = i64::try_from(indexes.len()).unwrap_or(i64::MAX);
     for number in std::iter::once(&count).chain(indexes) {
-        let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
-        while rest >= 0x80 {
-            bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        bytes.push(rest as u8);
+        append_varint(&mut bytes, ((number << 1) ^ (number >> 63)).cast_unsigned());
     }
     bytes
 }
 
-fn read(input: &mut Input<'_>) -> Option<Vec<i64>> {
+pub(super) fn append_varint(bytes: &mut Vec<u8>, mut rest: u64) {
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+}
+
+fn read_indexes(input: &mut Input<'_>) -> Option<Vec<i64>> {
     let count = zigzag(input.varint().ok()?);
     match count {
         0 => Some(vec![0]),

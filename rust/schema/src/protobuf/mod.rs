@@ -4,7 +4,7 @@
 //!   `descriptor_files` are schemas that are descriptors already.
 //! - `plan` makes the columns of a message; `column`, `message_column`, `collections`, `storage`, `scalar`,
 //!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
-//! - `message_indexes` finds the message of a payload; `payload_decoder` decodes the payloads of one writer.
+//! - `writer_messages`, with `message_indexes`, finds the message of a payload; `payload_decoder` decodes the payloads of one writer.
 //!
 //! | Protobuf | column |
 //! |---|---|
@@ -46,14 +46,15 @@ mod plan;
 mod scalar;
 mod storage;
 mod time;
+mod writer_messages;
 
 use std::sync::{Arc, Mutex};
 
 use arrow_schema::DataType;
 use prost_reflect::{FileDescriptor, MessageDescriptor};
 
-use self::message_indexes::WriterMessages;
 use self::payload_decoder::{ProtobufPayloadDecoder, Rows};
+use self::writer_messages::{MessagePrefix, WriterMessages};
 use crate::error::SchemaError;
 use crate::payloads::{PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
@@ -77,7 +78,8 @@ pub(crate) struct ProtobufReader {
     file: FileDescriptor,
     /// The full name of the message.
     message: String,
-    has_indexes: bool,
+    /// How a payload says which message it is.
+    prefix: Option<MessagePrefix>,
     data_type: DataType,
     rows: Arc<Mutex<Rows>>,
 }
@@ -90,20 +92,13 @@ impl ProtobufReader {
         selection: &Selection,
         wire_format: WireFormat,
     ) -> Result<Self, SchemaError> {
-        let has_indexes = match wire_format {
-            WireFormat::Confluent => true,
-            WireFormat::None => false,
-            WireFormat::Apicurio | WireFormat::Glue => {
-                return Err(unsupported("the messages of Apicurio and AWS Glue are not implemented yet"));
-            }
-        };
         let file = compile::compile(schema)?;
         let message = find_message(&file, message)?;
         let columns = plan::plan(&message, selection)?;
         Ok(Self {
             schema: schema.clone(),
             message: message.full_name().to_owned(),
-            has_indexes,
+            prefix: MessagePrefix::of(wire_format),
             data_type: columns.data_type(),
             rows: Arc::new(Mutex::new(Rows::new(columns))),
             file,
@@ -128,10 +123,12 @@ impl ReaderSchema for ProtobufReader {
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
-        let messages = match self.has_indexes {
-            true if *schema == self.schema => Some(WriterMessages::new(&self.file, &self.message)),
-            true => Some(WriterMessages::new(&compile::compile(schema)?, &self.message)),
-            false => None,
+        let messages = match self.prefix {
+            Some(prefix) if *schema == self.schema => {
+                Some(WriterMessages::new(&self.file, &self.message, prefix))
+            }
+            Some(prefix) => Some(WriterMessages::new(&compile::compile(schema)?, &self.message, prefix)),
+            None => None,
         };
         Ok(Box::new(ProtobufPayloadDecoder::new(Arc::clone(&self.rows), messages)))
     }

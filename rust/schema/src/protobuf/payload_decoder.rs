@@ -11,7 +11,7 @@ use arrow_schema::ArrowError;
 use super::failure::Limits;
 use super::input::Input;
 use super::message_column::MessageColumn;
-use super::message_indexes::WriterMessages;
+use super::writer_messages::WriterMessages;
 use crate::payloads::{DecodedPayloads, Payload, PayloadDecoder};
 
 /// The columns of a reader's message.
@@ -88,7 +88,7 @@ impl Rows {
 #[derive(Debug)]
 pub(super) struct ProtobufPayloadDecoder {
     rows: Arc<Mutex<Rows>>,
-    /// `None` if payloads have no message indexes.
+    /// `None` if payloads do not say which message they are.
     messages: Option<WriterMessages>,
 }
 

@@ -118,9 +118,6 @@ fn without_ids_there_are_no_indexes() {
     assert_eq!(row(&mut plain(&schema), &[int(1, 3)]), "(a=3)");
     let new = of_message(&proto(&schema), "B", WireFormat::None);
     assert_eq!(row(&mut new.unwrap(), &[len(1, "x")]), "(b=\"x\")");
-    for format in [WireFormat::Apicurio, WireFormat::Glue] {
-        assert!(ColumnDecoder::new(&proto(&schema), format, Header::Value).is_err());
-    }
 }
 
 #[test]

@@ -88,6 +88,13 @@ pub(crate) fn new_json(field: &Field) -> Result<ColumnDecoder, SchemaError> {
     ColumnDecoder::with_options(source, &ReaderOptions::default(), WireFormat::None, Header::Value)
 }
 
+/// A decoder of JSON for some fields of a type, without ids.
+pub(crate) fn projected_json(field: &Field, fields: &[&str]) -> Result<ColumnDecoder, SchemaError> {
+    let projection = Some(Projection::new(fields.iter().copied())?.into());
+    let options = ReaderOptions { projection, ..ReaderOptions::default() };
+    ColumnDecoder::with_options(ReaderSource::JsonType(field), &options, WireFormat::None, Header::Value)
+}
+
 /// A decoder for some fields of a schema.
 pub(crate) fn projected(
     schema: &RegisteredSchema,

@@ -1,0 +1,178 @@
+//! Which message of the writer's schema a payload is: serializers say it before the message.
+//!
+//! | wire format | before the message |
+//! |---|---|
+//! | Confluent | indexes, see `message_indexes` |
+//! | Apicurio | a message `Ref` after its length, whose field 1 is the message's name without its package |
+//! | AWS Glue | as a varint, the message's number among all of the file, sorted by their full names |
+//!
+//! Invariants: a payload of another message than the reader's is an error. The work is bounded by the schema.
+
+use prost_reflect::{FileDescriptor, MessageDescriptor};
+
+use super::input::{BYTES, Input};
+use super::message_indexes::{self, append_varint};
+use crate::wire_format::WireFormat;
+
+/// How serializers say which message it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MessagePrefix {
+    Indexes,
+    Ref,
+    Number,
+}
+
+impl MessagePrefix {
+    /// That of a wire format; `None` if payloads are the message alone.
+    pub(super) fn of(wire_format: WireFormat) -> Option<Self> {
+        match wire_format {
+            WireFormat::Confluent => Some(Self::Indexes),
+            WireFormat::Apicurio => Some(Self::Ref),
+            WireFormat::Glue => Some(Self::Number),
+            WireFormat::None => None,
+        }
+    }
+}
+
+/// The messages of a writer's schema.
+#[derive(Debug)]
+pub(super) struct WriterMessages {
+    roots: Vec<MessageName>,
+    kind: MessagePrefix,
+    /// The reader's message.
+    expected: String,
+    /// What is mostly written before the reader's message; empty if it is not in the schema.
+    prefix: Vec<u8>,
+    /// The full names by their numbers at AWS Glue; otherwise none.
+    numbered: Vec<String>,
+}
+
+/// A message with those nested in it.
+#[derive(Debug)]
+pub(super) struct MessageName {
+    pub(super) full_name: String,
+    pub(super) is_map_entry: bool,
+    pub(super) nested: Vec<MessageName>,
+}
+
+impl MessageName {
+    fn new(message: &MessageDescriptor) -> Self {
+        Self {
+            full_name: message.full_name().to_owned(),
+            is_map_entry: message.is_map_entry(),
+            nested: message.child_messages().map(|nested| Self::new(&nested)).collect(),
+        }
+    }
+}
+
+/// A name without its package and the messages around it.
+fn simple_name(full_name: &str) -> &str {
+    full_name.rsplit_once('.').map_or(full_name, |(_, name)| name)
+}
+
+impl WriterMessages {
+    pub(super) fn new(file: &FileDescriptor, expected: &str, kind: MessagePrefix) -> Self {
+        let roots: Vec<_> = file.messages().map(|message| MessageName::new(&message)).collect();
+        let mut numbered = Vec::new();
+        if kind == MessagePrefix::Number {
+            numbered.extend(all_messages(&roots).into_iter().map(|message| message.full_name.clone()));
+            numbered.sort();
+        }
+        let mut messages = Self { roots, kind, expected: expected.to_owned(), prefix: Vec::new(), numbered };
+        let prefix = messages.usual_prefix();
+        // A name may be that of another message, too.
+        if messages.strip_slowly(&prefix).is_ok_and(<[u8]>::is_empty) {
+            messages.prefix = prefix;
+        }
+        messages
+    }
+
+    fn usual_prefix(&self) -> Vec<u8> {
+        let mut prefix = Vec::new();
+        match self.kind {
+            MessagePrefix::Indexes => return message_indexes::encode(&self.roots, &self.expected),
+            MessagePrefix::Ref => {
+                let name = simple_name(&self.expected).as_bytes();
+                let mut message = vec![1 << 3 | BYTES];
+                append_varint(&mut message, name.len() as u64);
+                message.extend(name);
+                append_varint(&mut prefix, message.len() as u64);
+                prefix.extend(message);
+            }
+            MessagePrefix::Number => {
+                let number = self.numbered.iter().position(|name| *name == self.expected);
+                append_varint(&mut prefix, number.unwrap_or(usize::MAX) as u64);
+            }
+        }
+        prefix
+    }
+
+    /// Removes what is before the message, which must be the reader's.
+    #[inline]
+    pub(super) fn strip<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        match bytes.strip_prefix(self.prefix.as_slice()) {
+            Some(rest) if !self.prefix.is_empty() => Ok(rest),
+            _ => self.strip_slowly(bytes),
+        }
+    }
+
+    fn strip_slowly<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
+        let mut input = Input::new(bytes);
+        let found = match self.kind {
+            MessagePrefix::Indexes => &message_indexes::read(&mut input, &self.roots)?.full_name,
+            MessagePrefix::Ref => &self.read_ref(&mut input)?.full_name,
+            MessagePrefix::Number => self.read_number(&mut input)?,
+        };
+        let expected = &self.expected;
+        match found == expected {
+            true => Ok(input.rest()),
+            false => Err(format!("the message is {found}, and the reader's is {expected}")),
+        }
+    }
+
+    fn read_ref(&self, input: &mut Input<'_>) -> Result<&MessageName, String> {
+        let name = ref_name(input).ok_or("the name of the message (Apicurio's Ref) is malformed")?;
+        let is_named =
+            |message: &&MessageName| message.full_name == name || simple_name(&message.full_name) == name;
+        if let Some(root) = self.roots.iter().find(is_named) {
+            return Ok(root);
+        }
+        let all = all_messages(&self.roots);
+        let mut named = all.into_iter().filter(|message| !message.is_map_entry).filter(is_named);
+        match (named.next(), named.next()) {
+            (Some(message), None) => Ok(message),
+            (Some(_), Some(_)) => Err(format!("the schema has several messages {name:?}")),
+            (None, _) => Err(format!("the schema has no message {name:?}")),
+        }
+    }
+
+    fn read_number(&self, input: &mut Input<'_>) -> Result<&String, String> {
+        let number = input.varint().map_err(|_| "the number of the message is malformed")?;
+        let message = usize::try_from(number).ok().and_then(|number| self.numbered.get(number));
+        message.ok_or_else(|| format!("the schema has no message with the number {number}"))
+    }
+}
+
+/// The name in Apicurio's `Ref`.
+fn ref_name<'a>(input: &mut Input<'a>) -> Option<&'a str> {
+    let mut fields = Input::new(input.bytes().ok()?);
+    let mut name = None;
+    while !fields.is_empty() {
+        match fields.tag().ok()? {
+            (1, BYTES) => name = Some(std::str::from_utf8(fields.bytes().ok()?).ok()?),
+            (number, wire) => fields.skip(number, wire).ok()?,
+        }
+    }
+    name.filter(|name| !name.is_empty())
+}
+
+/// The messages with those nested in them.
+fn all_messages(messages: &[MessageName]) -> Vec<&MessageName> {
+    let mut all: Vec<&MessageName> = messages.iter().collect();
+    let mut at = 0;
+    while let Some(message) = all.get(at) {
+        all.extend(&message.nested);
+        at += 1;
+    }
+    all
+}
