@@ -116,6 +116,12 @@ impl TypedColumn {
         self.options.wire_format == WireFormat::Confluent
     }
 
+    /// Whether the reader's schema depends on the topic.
+    #[must_use]
+    pub fn is_of_topic(&self) -> bool {
+        matches!(self.options.reader, ReaderSchemaSource::Version(_)) && self.options.subject.is_none()
+    }
+
     /// The type of the column, once the reader's schema was [resolved](TypedColumn::resolve).
     #[must_use]
     pub fn data_type(&self) -> Option<DataType> {
@@ -134,7 +140,7 @@ impl TypedColumn {
             ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
             ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
             ReaderSchemaSource::Id(id) => {
-                let schema = self.schema_of_id(*id, topic).await?;
+                let schema = self.schema_of_id(*id).await?;
                 (self.decoder(ReaderSource::Schema(&schema))?, None)
             }
             ReaderSchemaSource::Version(version) => {
@@ -169,10 +175,12 @@ impl TypedColumn {
         lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
     }
 
-    async fn schema_of_id(&self, id: SchemaId, topic: &Arc<str>) -> Result<Arc<RegisteredSchema>> {
+    async fn schema_of_id(&self, id: SchemaId) -> Result<Arc<RegisteredSchema>> {
         match self.registry()?.schema(id).await? {
             FoundSchema::Schema(schema) => Ok(schema),
-            FoundSchema::Missing(message) => Err(Error::new(Kind::Schema, message).topic(topic)),
+            FoundSchema::Missing(reason) => {
+                Err(Error::new(Kind::Schema, format!("schema {id}: {reason}")).schema(None, Some(id), None))
+            }
         }
     }
 
@@ -182,12 +190,16 @@ impl TypedColumn {
         version: Option<i32>,
         topic: &Arc<str>,
     ) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
+        let of_topic = self.options.subject.is_none().then(|| Arc::clone(topic));
         let subject = self.options.subject.clone();
         let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));
         let found = self.registry()?.version(&subject, version).await;
-        let found = found.map_err(|error| error.topic(topic))?;
+        let found = found.map_err(|error| match &of_topic {
+            Some(topic) => error.topic(topic),
+            None => error,
+        })?;
         tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
-        Ok((found.schema, self.options.subject.is_none().then(|| Arc::clone(topic))))
+        Ok((found.schema, of_topic))
     }
 
     /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.
