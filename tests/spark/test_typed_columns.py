@@ -19,7 +19,10 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
 
+import ottla
 import ottla.spark
+from ottla.spark.options.read_options import parse_batch_options
+from ottla.spark.reading.columns import full_columns, read_columns
 from ottla.testing import MockCluster, MockRegistry
 
 if TYPE_CHECKING:
@@ -186,6 +189,52 @@ def test_records_that_cannot_be_decoded(orders: Orders) -> None:
     assert "schema 99: it does not exist in" in rows[11]._error
     only_errors = orders.read("_error string, offset bigint", value_mode="permissive")
     assert only_errors.where("_error is not null").count() == 2
+
+
+PUSHING = "spark.sql.python.filterPushdown.enabled"
+
+
+@pytest.mark.parametrize(
+    ("condition", "ids"),
+    [
+        ("value.id >= 7", [7, 8, 9]),
+        ("value.id IN (1, 2, 30)", [1, 2]),
+        ("value.item = 'item 4'", [4]),
+        ("value.item IS NULL", [0, 3, 6, 9]),
+        ("value.item LIKE 'item%' AND value.id < 5", [1, 2, 4]),
+        ("value.price > 0.07", [8, 9]),
+        ("value.id = 3 OR value.id = 4", [3, 4]),
+    ],
+)
+def test_filters_on_decoded_fields_apply_in_the_task(
+    orders: Orders, condition: str, ids: list[int]
+) -> None:
+    """Pushed filters give the rows that Spark's own filters give."""
+    orders.spark.conf.set(PUSHING, "true")
+    try:
+        frame = orders.read(pushFilters="true").where(condition)
+        assert sorted(row.id for row in frame.select("value.id").collect()) == ids
+        flat = orders.read(pushFilters="true", value_flatten="true")
+        flat = flat.where(condition.replace("value.", ""))
+        assert sorted(row.id for row in flat.select("id").collect()) == ids
+    finally:
+        orders.spark.conf.unset(PUSHING)
+
+
+def test_a_task_drops_rows_that_do_not_match(orders: Orders) -> None:
+    """Rows that a pushed filter excludes do not leave the task."""
+    from pyspark.sql.datasource import EqualTo, GreaterThan, StringStartsWith
+
+    common = parse_batch_options(orders.options()).common
+    read = read_columns(common, full_columns(common))
+    filters = [GreaterThan(("value", "id"), 2), StringStartsWith(("value", "item"), "item 4")]
+    filtered = read.with_filters([*filters, EqualTo(("offset",), 0)])
+    with ottla.Client(orders.cluster.bootstrap) as client:
+        columns = filtered.scan_columns()
+        with client.scan([("orders", 0, 0, 10)], columns=columns, **filtered.formats()) as scan:
+            (batch,) = (pa.record_batch(one) for one in scan)
+    rows = filtered.to_spark(batch, filtered.arrow_schema())
+    assert rows.column("offset").to_pylist() == [4]
 
 
 def test_keys_and_values_and_read_arrow(orders: Orders) -> None:

@@ -5,12 +5,13 @@ Tests implement them with fakes. Invariant: a protocol has only members that thi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
     from ottla.schema import ColumnFormat
@@ -160,6 +161,9 @@ class Columns(Protocol):
     @property
     def schema(self) -> StructType:
         """The columns, in their order."""
+
+    def with_filters(self, filters: Iterable[Filter]) -> Columns:
+        """Return the same read with those of Spark's filters that tasks can apply."""
 
     def arrow_schema(self) -> pa.Schema:
         """Return the exact Arrow schema of the batches."""

@@ -75,6 +75,7 @@ class PushdownBatchReader(BatchReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
         """Keep the bounds that the filters set, and return the filters that Spark has to apply."""
         self._bounds, remaining = push_filters(filters)
+        self._partition_reader = self._partition_reader.with_filters(remaining)
         return remaining
 
 

@@ -6,7 +6,7 @@ Invariant: a read that is abandoned early, as with ``limit``, leaves no scan run
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
 
     from ottla.spark.protocols import Client, Columns
 
@@ -39,6 +40,11 @@ class PartitionReader(DataSourceReader):
         self._kafka = kafka
         self._columns = columns
         self._fail_on_data_loss = fail_on_data_loss
+
+    def with_filters(self, filters: Iterable[Filter]) -> PartitionReader:
+        """Return a reader whose tasks apply those filters that they can."""
+        columns = self._columns.with_filters(filters)
+        return PartitionReader(self._kafka, columns, fail_on_data_loss=self._fail_on_data_loss)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one task."""

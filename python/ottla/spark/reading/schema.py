@@ -7,6 +7,7 @@ derives from the same StructType; Spark rejects any other batch.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
 
     from ottla.spark.protocols import Formats
 
@@ -91,6 +93,10 @@ class PlainRead:
     """The columns of a read without typed columns."""
 
     schema: StructType
+
+    def with_filters(self, filters: Iterable[Filter]) -> PlainRead:  # noqa: ARG002
+        """Return the same read: tasks filter decoded fields only."""
+        return self
 
     def arrow_schema(self) -> pa.Schema:
         """Return the exact Arrow schema of the batches."""

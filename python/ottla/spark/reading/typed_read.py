@@ -6,17 +6,20 @@ that the schema of the read has, and no others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
 
 from ottla.spark.options.typed_columns import TypedColumn
 from ottla.spark.reading.formats import format_for
+from ottla.spark.reading.row_filters import RowFilter, matching_rows, row_filters
 from ottla.spark.reading.spark_types import cast, to_arrow_field
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
 
     from ottla.spark.protocols import Formats
 
@@ -31,11 +34,24 @@ class TypedRead:
         schema: the columns, in their order.
         sources: the column of the scan that each comes from, and whether it is a field of it.
         typed: the typed columns of the scan.
+        filters: filters on decoded fields.
     """
 
     schema: StructType
     sources: tuple[tuple[str, bool], ...]
     typed: tuple[TypedColumn, ...]
+    filters: tuple[RowFilter, ...] = ()
+
+    def with_filters(self, filters: Iterable[Filter]) -> TypedRead:
+        """Return the same read with those of Spark's filters that tasks can apply."""
+        decoded = StructType(
+            [
+                field
+                for field, (source, _) in zip(self.schema.fields, self.sources, strict=True)
+                if any(source == typed.column for typed in self.typed)
+            ]
+        )
+        return replace(self, filters=row_filters(filters, decoded))
 
     def arrow_schema(self) -> pa.Schema:
         """Return the exact Arrow schema of the batches, as Spark derives it."""
@@ -63,15 +79,13 @@ class TypedRead:
         """Return a batch of the scan with exactly the expected schema."""
         import pyarrow as pa
 
-        if batch.schema.equals(expected, check_metadata=True):
-            return batch
         columns = []
         for (source, is_flattened), field in zip(self.sources, expected, strict=True):
             array = batch.column(source)
             if is_flattened:
                 array = _field_of(array, field.name)
             columns.append(cast(array, field.type))
-        return pa.RecordBatch.from_arrays(columns, schema=expected)
+        return matching_rows(pa.RecordBatch.from_arrays(columns, schema=expected), self.filters)
 
 
 def _field_of(array: pa.Array, name: str) -> pa.Array:
