@@ -16,15 +16,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import ottla
-from ottla.testing import MockCluster
+from ottla.testing import MockCluster, MockRegistry
 from tests.support.snippets import Snippet, snippets
 
 SNIPPETS = [snippet for snippet in snippets("python") if snippet.uses_spark]
 
+# The values of the topic payments: {"id": 1, "customer": {"name": "Ada"}}.
+PAYMENT = """{"type": "record", "name": "Payment", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "customer", "type": {"type": "record", "name": "Customer", "fields": [
+        {"name": "name", "type": "string"}]}}]}"""
 
-def run(snippet: Snippet, bootstrap: str, directory: Path, spark: SparkSession) -> dict[str, Any]:
+
+def run(
+    snippet: Snippet, bootstrap: str, registry: str, directory: Path, spark: SparkSession
+) -> dict[str, Any]:
     """Run a snippet, and return its names; a traceback shows the line of the page."""
-    text = snippet.text_for(bootstrap, directory)
+    text = snippet.text_for(bootstrap, directory, registry)
     names: dict[str, Any] = {"__name__": "__main__", "spark": spark}
     exec(compile(text, snippet.page, "exec"), names)
     return names
@@ -52,15 +60,17 @@ def test_the_pages_have_snippets_for_spark() -> None:
 @pytest.mark.spark
 def test_every_snippet_runs_as_printed(spark: SparkSession, tmp_path: Path) -> None:
     queries: list[StreamingQuery] = []
-    with MockCluster(brokers=3) as cluster:
-        for topic in ("orders", "orders-a", "alerts"):
+    with MockCluster(brokers=3) as cluster, MockRegistry() as registry:
+        for topic in ("orders", "orders-a", "alerts", "payments"):
             cluster.create_topic(topic, partitions=1)
+        schema_id = registry.register("payments-value", PAYMENT)
+        cluster.append("payments", 0, [b"\0" + schema_id.to_bytes(4, "big") + b"\2\6Ada"])
         cluster.append("orders", 0, [b"one", b"two", b"three"])
         cluster.append("orders-a", 0, [b"four"])
         try:
             for snippet in SNIPPETS:
                 directory = tmp_path / snippet.id.replace("/", "-")
-                names = run(snippet, cluster.bootstrap, directory, spark)
+                names = run(snippet, cluster.bootstrap, registry.url, directory, spark)
                 for value in list(names.values()):
                     if isinstance(value, DataFrame) and not value.isStreaming:
                         assert value.count() > 0, snippet

@@ -191,6 +191,22 @@ def test_records_that_cannot_be_decoded(orders: Orders) -> None:
     assert only_errors.where("_error is not null").count() == 2
 
 
+def test_dead_letters(orders: Orders) -> None:
+    """Records that cannot be decoded are in the topic of dead letters, and not in the frame."""
+    orders.cluster.append("orders", 0, [b"no id"])
+    frame = orders.read(value_mode="dead_letter", deadLetterTopic="dead")
+    assert sorted(row.id for row in frame.select("value.id").collect()) == list(range(10))
+    with ottla.Consumer(orders.cluster.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([("dead", 0)])
+        (letter,) = consumer.poll(30.0)
+    assert letter.value == b"no id"
+    assert dict(letter.headers)["__ottla.errors.offset"] == b"10"
+    with pytest.raises(PySparkException, match=r"needs value\.mode=dead_letter"):
+        orders.read(deadLetterTopic="dead")
+    with pytest.raises(PySparkException, match="its own dead letters"):
+        orders.read(value_mode="dead_letter", deadLetterTopic="orders").collect()
+
+
 PUSHING = "spark.sql.python.filterPushdown.enabled"
 
 

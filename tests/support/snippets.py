@@ -1,7 +1,7 @@
 """The code blocks of README.md and the documentation.
 
-Invariant: a snippet runs as printed. `Snippet.text_for` replaces only broker addresses, and the
-root of absolute paths by a directory of the test.
+Invariant: a snippet runs as printed. `Snippet.text_for` replaces only addresses of brokers and of
+the schema registry, and the root of absolute paths by a directory of the test.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ LANGUAGES = {
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _HOST = r"(?:localhost|kafka\d?):909\d"
+_REGISTRY = re.compile(r"http://(?:localhost|registry):8081")
 _ADDRESSES = re.compile(rf"{_HOST}(?:,{_HOST})*")
 
 
@@ -51,9 +52,12 @@ class Snippet:
         """Whether it needs a Spark session."""
         return re.search(r"(?<![.\w])spark\b", self.text) is not None
 
-    def text_for(self, bootstrap: str, directory: Path) -> str:
-        """Return the text for a cluster and a directory, padded to its line of the page."""
-        text = _ADDRESSES.sub(bootstrap, self.text)
+    def text_for(self, bootstrap: str, directory: Path, registry: str = "") -> str:
+        """Return the text for a cluster, a directory and a schema registry.
+
+        It is padded to its line of the page.
+        """
+        text = _REGISTRY.sub(registry, _ADDRESSES.sub(bootstrap, self.text))
         text = re.sub(r'"(/(?:data|etc|var)/)', rf'"{directory}\1', text)
         return "\n" * (self.line - 1) + text
 

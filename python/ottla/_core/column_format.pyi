@@ -1,14 +1,47 @@
 """Formats of keys and values with a schema."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, final
 
-from typing_extensions import disjoint_base
+from typing_extensions import Unpack, disjoint_base
 
+from ottla._core.client import AsyncClient, Client
 from ottla._core.schema_registry import AsyncRegistry, Registry
+from ottla.config_types import ProducerConfig
 
 _WireFormat: TypeAlias = Literal["confluent", "apicurio", "glue", "none"]
 _Mode: TypeAlias = Literal["failfast", "permissive"]
+
+@final
+class DeadLetters:
+    """A topic for records that cannot be decoded, as the ``mode`` of a format.
+
+    Before a batch is returned without such records, each is written to the topic, and was
+    acknowledged: with its key, value, headers and timestamp, and with the headers
+    ``__ottla.errors.message``, ``__ottla.errors.topic``, ``__ottla.errors.partition`` and
+    ``__ottla.errors.offset``. If it cannot be written, the poll or the scan raises the error, and
+    the position stays before it. A batch that is read again is written again.
+
+    Args:
+        topic: the topic, which must not be one that is read.
+        bootstrap: a client whose connections the producer uses, or addresses as ``host:port``
+            (``bootstrap.servers``).
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores and take precedence.
+
+    Raises:
+        ConfigError: a key or a value is invalid, or the configuration has a transactional id.
+    """
+    def __new__(
+        cls,
+        topic: str,
+        bootstrap: str | Sequence[str] | Client | AsyncClient | None = None,
+        config: Mapping[str, Any] | None = None,
+        **kwargs: Unpack[ProducerConfig],
+    ) -> DeadLetters: ...
+    @property
+    def topic(self) -> str:
+        """The topic."""
 
 @disjoint_base
 class ColumnFormat:
@@ -71,6 +104,7 @@ class Avro(ColumnFormat):
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+            ``DeadLetters(…)`` writes them to a topic and leaves them out. Default: failfast.
         fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
             through arrays, the values of maps, and null; the types of a union are ``member0``,
             ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
@@ -89,7 +123,7 @@ class Avro(ColumnFormat):
         version: int | None = None,
         subject: str | None = None,
         wire_format: _WireFormat = "confluent",
-        mode: _Mode = "failfast",
+        mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
     ) -> Avro: ...
 
@@ -119,7 +153,8 @@ class Protobuf(ColumnFormat):
         mode: what happens to records that cannot be decoded, or that are another message.
             ``"failfast"`` raises a ``SerializationError`` after the records before it were
             returned; the position stays before it. ``"permissive"`` returns null, with the reason
-            in the column ``_error``.
+            in the column ``_error``. ``DeadLetters(…)`` writes them to a topic and leaves them out.
+            Default: failfast.
         fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
             through repeated fields and the values of maps. Columns keep the order of the schema.
             The other fields are passed over, which is faster: their values are not checked, and
@@ -138,7 +173,7 @@ class Protobuf(ColumnFormat):
         version: int | None = None,
         subject: str | None = None,
         wire_format: _WireFormat = "confluent",
-        mode: _Mode = "failfast",
+        mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
     ) -> Protobuf: ...
 
@@ -166,6 +201,7 @@ class Json(ColumnFormat):
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+            ``DeadLetters(…)`` writes them to a topic and leaves them out. Default: failfast.
         fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
             through arrays and the values of maps; a key with dots is in backquotes, such as
             ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
@@ -183,7 +219,7 @@ class Json(ColumnFormat):
         version: int | None = None,
         subject: str | None = None,
         wire_format: _WireFormat = "confluent",
-        mode: _Mode = "failfast",
+        mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
     ) -> Json: ...
 

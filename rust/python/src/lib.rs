@@ -76,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<schema_registry::schema::SchemaReference>()?;
     module.add_class::<schema_registry::sync::Registry>()?;
     module.add_class::<typed::ColumnFormat>()?;
+    module.add_class::<typed::DeadLetters>()?;
     module.add_class::<typed::Avro>()?;
     module.add_class::<typed::ArrowType>()?;
     module.add_class::<typed::Json>()?;

@@ -219,7 +219,7 @@ def parse_common_options(options: Mapping[str, str]) -> CommonOptions:
     return CommonOptions(
         subscription=subscription,
         kafka=kafka,
-        typed=parse_typed_columns(values, subscription),
+        typed=parse_typed_columns(values, subscription, kafka),
         include_headers=parse_bool(values, "includeHeaders", default=False),
         fail_on_data_loss=parse_bool(values, "failOnDataLoss", default=True),
         latest_on_no_match=_latest_on_no_match(values),

@@ -8,7 +8,7 @@ configuration, which may be a secret.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import (
@@ -22,16 +22,32 @@ REGISTRY_PREFIX = "schema.registry."
 REGISTRY_URL = "schema.registry.url"
 
 FORMATS = ("avro", "protobuf", "json")
-MODES = ("failfast", "permissive")
+DEAD_LETTER = "dead_letter"
+MODES = ("failfast", "permissive", DEAD_LETTER)
+DEAD_LETTER_TOPIC = "deadLetterTopic"
 WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
 
 _SUFFIXES = ("format", "schema", "subject", "message", "wireFormat", "mode", "flatten")
 TYPED_OPTION_NAMES = (
     REGISTRY_URL,
+    DEAD_LETTER_TOPIC,
     *(f"{column}.{suffix}" for column in ("key", "value") for suffix in _SUFFIXES),
 )
 
 _LATEST = "latest"
+
+
+@dataclass(frozen=True)
+class DeadLetterOptions:
+    """Where rows that cannot be decoded are written.
+
+    Attributes:
+        topic: the topic.
+        kafka: the configuration of the client that writes them, sorted.
+    """
+
+    topic: str
+    kafka: tuple[tuple[str, str], ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,7 @@ class TypedColumn:
         flatten: whether the fields become columns.
         fields: the fields to decode; None for all.
         registry: the registry's configuration, sorted.
+        dead_letters: where rows that cannot be decoded are written; None with other modes.
     """
 
     column: str
@@ -61,6 +78,7 @@ class TypedColumn:
     flatten: bool = False
     fields: tuple[str, ...] | None = None
     registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    dead_letters: DeadLetterOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -83,15 +101,38 @@ class TypedColumns:
 UNTYPED = TypedColumns()
 
 
-def parse_typed_columns(values: Mapping[str, str], subscription: Subscription) -> TypedColumns:
+def parse_typed_columns(
+    values: Mapping[str, str], subscription: Subscription, kafka: Mapping[str, str]
+) -> TypedColumns:
     """Parse the options of typed columns; ``values`` has lower-case names."""
     registry = registry_config(values)
     key, value = (_parse_column(name, values, subscription, registry) for name in ("key", "value"))
+    key, value = _with_dead_letters(values, kafka, key, value)
     if registry and key is None and value is None:
         raise ConfigError(
             f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
         )
     return TypedColumns(key, value)
+
+
+def _with_dead_letters(
+    values: Mapping[str, str], kafka: Mapping[str, str], *columns: TypedColumn | None
+) -> list[TypedColumn | None]:
+    topic = parse_text(values, DEAD_LETTER_TOPIC)
+    modes = {column.mode for column in columns if column is not None}
+    if (topic is None) == (DEAD_LETTER in modes):
+        raise ConfigError(
+            f"option {DEAD_LETTER_TOPIC} needs value.mode={DEAD_LETTER}, and that needs the option"
+        )
+    if topic is None:
+        return list(columns)
+    letters = DeadLetterOptions(topic, tuple(sorted(kafka.items())))
+    return [
+        replace(column, dead_letters=letters)
+        if column is not None and column.mode == DEAD_LETTER
+        else column
+        for column in columns
+    ]
 
 
 def registry_config(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

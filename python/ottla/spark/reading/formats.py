@@ -19,7 +19,7 @@ from ottla.spark.options.typed_columns import TypedColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ottla.schema import ColumnFormat, Registry
+    from ottla.schema import ColumnFormat, DeadLetters, Registry
 
 _MAX_FORMATS = 64
 
@@ -67,30 +67,36 @@ def format_for(typed: TypedColumn) -> ColumnFormat:
     """Return this process's decoder of a column."""
     key = (os.getpid(), typed)
     with _lock:
-        if key not in _formats:
-            _formats[key] = _make_format(typed)
+        known = _formats.get(key)
+    # Not within the lock: dead letters may have to connect.
+    made = _make_format(typed) if known is None else known
+    with _lock:
+        made = _formats.setdefault(key, made)
         _formats.move_to_end(key)
         while len(_formats) > _MAX_FORMATS:
             _formats.popitem(last=False)
-        return _formats[key]
+    return made
 
 
 def decoded_type(typed: TypedColumn) -> pa.DataType:
     """Return the Arrow type of the decoded column."""
     import pyarrow as pa
 
-    return pa.field(format_for(typed).arrow_type(key=typed.column == "key")).type
+    # Nothing is decoded here, so nothing needs the topic of dead letters.
+    plain = replace(typed, mode="failfast", dead_letters=None)
+    return pa.field(format_for(plain).arrow_type(key=typed.column == "key")).type
 
 
 def _make_format(typed: TypedColumn) -> ColumnFormat:
     from ottla import schema
 
-    registry = _registry_for(typed.registry) if typed.registry else None
+    with _lock:
+        registry = _registry_for(typed.registry) if typed.registry else None
     common = {
         "schema": typed.schema,
         "subject": typed.subject,
         "wire_format": typed.wire_format,
-        "mode": typed.mode,
+        "mode": _mode(typed),
         "fields": None if typed.fields is None else list(typed.fields),
     }
     match typed.format:
@@ -100,6 +106,16 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
             return schema.Protobuf(registry, message=typed.message, **common)  # type: ignore[arg-type]
         case _:
             return schema.Json(registry, **common)  # type: ignore[arg-type]
+
+
+def _mode(typed: TypedColumn) -> str | DeadLetters:
+    letters = typed.dead_letters
+    if letters is None:
+        return typed.mode
+    from ottla.schema import DeadLetters
+    from ottla.spark.clients import client
+
+    return DeadLetters(letters.topic, client(dict(letters.kafka)))
 
 
 def _registry_for(config: tuple[tuple[str, str], ...]) -> Registry:

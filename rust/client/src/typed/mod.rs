@@ -3,19 +3,24 @@
 //! - [`SchemaLookup`]: where schemas come from; a schema registry implements it.
 //! - [`TypedColumn`]: how keys or values are decoded, with the schemas that were looked up.
 //! - [`TypedColumns`]: those of a batch; `typed_batch` replaces its columns.
+//! - [`DeadLetters`]: rows that cannot be decoded, written to a topic.
 //! - [`TypedRecords`]: the same for records that are taken one by one.
 //!
 //! A batch is decoded in two steps: the schemas of its writers are looked up, which may wait, and then its rows
 //! are decoded, which does not.
 //!
-//! Invariants: a row is decoded, null, or an error with topic, partition and offset. No row is passed over:
+//! Invariants: a row is decoded, null, written to a topic, or an error with topic, partition and offset. No row is passed over:
 //! after an error the batch is kept, and the next call returns the error again.
 
+mod dead_letters;
+mod dead_rows;
 mod schema_lookup;
 mod typed_batch;
 mod typed_column;
 mod typed_records;
 
+pub use dead_letters::{DEAD_LETTER_HEADERS, DeadLetter, DeadLetterSink, DeadLetterTopic, DeadLetters};
+pub(crate) use dead_rows::UnwrittenLetters;
 pub use schema_lookup::{FoundSchema, SchemaLookup, SubjectSchema};
 pub use typed_batch::{ERROR_COLUMN, TypedColumns};
 pub(crate) use typed_batch::{TypedOutcome, bytes_columns};

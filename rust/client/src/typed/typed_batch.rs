@@ -1,7 +1,7 @@
 //! Replaces the bytes of keys and values in an Arrow batch by typed columns.
 //!
 //! Invariants: the batch that is decoded also has the columns that decoding needs, which the result does not.
-//! Rows and their spans stay together. With [`DecodeMode::FailFast`], the rows before the first error are
+//! Rows and their spans stay together; spans count dead letters, too. With [`DecodeMode::FailFast`], the rows before the first error are
 //! returned, and the rest is kept.
 
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
 use ottla_schema::{ArrowRows, RowError};
 
+use super::dead_rows::{DeadRows, UnwrittenLetters};
 use super::typed_column::{DecodeMode, TypedColumn};
 use crate::error::{Error, Kind, Result};
 
@@ -49,6 +50,8 @@ pub(crate) struct TypedOutcome {
     pub(crate) decoded: Option<DecodedBatch>,
     /// The bytes of the row with an error, and of those after it, with the error.
     pub(crate) rest: Option<(DecodedBatch, Error)>,
+    /// Rows to [write](TypedColumns::write) before the batch is decoded again. Nothing was decoded then.
+    pub(crate) dead_letters: UnwrittenLetters,
 }
 
 /// The columns of bytes to read for the requested ones.
@@ -64,6 +67,11 @@ pub(crate) fn bytes_columns(requested: &[Column], typed: &TypedColumns) -> Vec<C
         add(Column::Offset);
         if column.needs_headers() {
             add(Column::Headers);
+        }
+        if matches!(column.mode(), DecodeMode::DeadLetter(_)) {
+            for needed in [Column::Key, Column::Value, Column::Timestamp, Column::Headers] {
+                add(needed);
+            }
         }
     }
     columns
@@ -90,6 +98,14 @@ impl TypedColumns {
             }
             let column = bytes(&columns, &batch.batch, typed)?;
             typed.load(&ArrowRows { column, headers }).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes dead letters. Cancel-safe.
+    pub(crate) async fn write(letters: UnwrittenLetters) -> Result<()> {
+        for (sink, letters) in letters {
+            sink.write(letters).await?;
         }
         Ok(())
     }
@@ -131,7 +147,7 @@ impl TypedColumns {
 
     /// Whether batches have the column of errors.
     fn has_errors(&self) -> bool {
-        self.each().any(|typed| typed.mode() == DecodeMode::Permissive)
+        self.each().any(|typed| matches!(typed.mode(), DecodeMode::Permissive))
     }
 
     /// Decodes a batch whose schemas were loaded.
@@ -142,6 +158,7 @@ impl TypedColumns {
             source.batch.columns().iter().take(requested.len()).cloned().collect();
         let mut messages: Vec<Option<String>> = Vec::new();
         let mut fatal: Option<(&TypedColumn, RowError)> = None;
+        let mut dead = DeadRows::default();
         for typed in self.each() {
             let at = requested.iter().position(|column| column.name() == typed.name());
             let column = bytes(&columns, &source.batch, typed)?;
@@ -149,13 +166,22 @@ impl TypedColumns {
             if let Some(array) = at.and_then(|at| arrays.get_mut(at)) {
                 *array = decoded.array;
             }
-            if typed.mode() == DecodeMode::FailFast {
-                let first = decoded.errors.into_iter().next();
-                fatal = [fatal, first.map(|error| (&**typed, error))]
-                    .into_iter()
-                    .flatten()
-                    .min_by_key(|(_, error)| error.row);
-                continue;
+            match typed.mode() {
+                DecodeMode::FailFast => {
+                    let first = decoded.errors.into_iter().next();
+                    fatal = [fatal, first.map(|error| (&**typed, error))]
+                        .into_iter()
+                        .flatten()
+                        .min_by_key(|(_, error)| error.row);
+                    continue;
+                }
+                DecodeMode::DeadLetter(letters) => {
+                    for error in decoded.errors {
+                        dead.add(letters, error.row, format!("{}: {error}", typed.name()));
+                    }
+                    continue;
+                }
+                DecodeMode::Permissive => {}
             }
             messages.resize(source.batch.num_rows(), None);
             for error in decoded.errors {
@@ -170,17 +196,28 @@ impl TypedColumns {
             messages.resize(source.batch.num_rows(), None);
             arrays.push(Arc::new(StringArray::from(messages)));
         }
+        if let Some((_, error)) = &fatal {
+            dead.truncate(error.row);
+        }
+        let unwritten = dead.unwritten(&columns, &source);
+        if !unwritten.is_empty() {
+            return Ok(TypedOutcome { decoded: None, rest: None, dead_letters: unwritten });
+        }
         let malformed = |error: &dyn std::fmt::Display| Error::new(Kind::Internal, error.to_string());
         let schema = self.schema(requested).ok_or_else(|| malformed(&"no schema"))?;
         let batch = RecordBatch::try_new(schema, arrays).map_err(|error| malformed(&error))?;
         let Some((typed, error)) = fatal else {
+            let batch = dead.without(&batch, batch.num_rows(), &columns, &source);
+            let batch = batch.map_err(|error| malformed(&error))?;
             return Ok(TypedOutcome {
                 decoded: Some(DecodedBatch { batch, spans: source.spans }),
                 rest: None,
+                dead_letters: UnwrittenLetters::new(),
             });
         };
         let row = error.row;
         let offset = offset(&columns, &source.batch, row);
+        let kept = dead.without(&batch, row, &columns, &source).map_err(|error| malformed(&error))?;
         let (before, after) = split_spans(source.spans, row, offset);
         let message = format!("the {} cannot be decoded: {error}", typed.name());
         let mut error = Error::new(Kind::Serialization, message).offset(offset);
@@ -189,8 +226,8 @@ impl TypedColumns {
         }
         let rest =
             DecodedBatch { batch: source.batch.slice(row, source.batch.num_rows() - row), spans: after };
-        let decoded = (row > 0).then(|| DecodedBatch { batch: batch.slice(0, row), spans: before });
-        Ok(TypedOutcome { decoded, rest: Some((rest, error)) })
+        let decoded = (row > 0).then_some(DecodedBatch { batch: kept, spans: before });
+        Ok(TypedOutcome { decoded, rest: Some((rest, error)), dead_letters: UnwrittenLetters::new() })
     }
 }
 

@@ -12,18 +12,21 @@ use ottla_schema::{
 };
 use parking_lot::Mutex;
 
+use super::dead_letters::DeadLetters;
 use super::schema_lookup::{FoundSchema, SchemaLookup};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
 /// What happens to a row that cannot be decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub enum DecodeMode {
     /// It ends the read with an error, after the rows before it were returned.
     #[default]
     FailFast,
     /// It is null, and the column of errors says why.
     Permissive,
+    /// It is written to a topic with the reason, and left out.
+    DeadLetter(Arc<DeadLetters>),
 }
 
 /// Where the reader's schema comes from.
@@ -99,8 +102,8 @@ impl TypedColumn {
 
     /// What happens to rows that cannot be decoded.
     #[must_use]
-    pub fn mode(&self) -> DecodeMode {
-        self.options.mode
+    pub fn mode(&self) -> &DecodeMode {
+        &self.options.mode
     }
 
     /// `key` or `value`.

@@ -18,6 +18,7 @@ mod consumer_schedules;
 mod consumer_stalls;
 mod consumer_subscription;
 mod coordinator;
+mod dead_letters;
 mod dedicated_connections;
 mod doctor;
 mod doctor_hostile;

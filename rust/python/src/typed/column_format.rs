@@ -12,6 +12,7 @@ use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
 
+use super::dead_letters::DeadLetters;
 use super::json_inference::ArrowType;
 use super::registry_arg::lookup;
 use super::schema_arg;
@@ -22,6 +23,8 @@ use crate::runtime::wait_for;
 #[pyclass(frozen, subclass, module = "ottla.schema")]
 pub(crate) struct ColumnFormat {
     registry: Option<Py<PyAny>>,
+    /// The dead letters of the options, which Python ends only in their own process.
+    _dead_letters: Option<Py<DeadLetters>>,
     options: TypedColumnOptions,
     /// The decoders of keys and of values.
     columns: [OnceLock<Arc<TypedColumn>>; 2],
@@ -37,7 +40,7 @@ pub(super) struct FormatArgs<'a, 'py> {
     pub(super) message: Option<String>,
     pub(super) subject: Option<String>,
     pub(super) wire_format: &'a str,
-    pub(super) mode: &'a str,
+    pub(super) mode: Option<&'a Bound<'py, PyAny>>,
     pub(super) fields: Option<Vec<String>>,
 }
 
@@ -66,6 +69,26 @@ pub(super) fn named<T: Copy>(
     }
 }
 
+/// Returns the mode of an argument: a name, or dead letters.
+fn decode_mode(
+    py: Python<'_>,
+    mode: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(DecodeMode, Option<Py<DeadLetters>>)> {
+    let Some(mode) = mode else { return Ok((DecodeMode::FailFast, None)) };
+    if let Ok(letters) = mode.cast::<DeadLetters>() {
+        return Ok((DecodeMode::DeadLetter(letters.get().core()?), Some(letters.clone().unbind())));
+    }
+    match mode.extract::<&str>() {
+        Ok("failfast") => Ok((DecodeMode::FailFast, None)),
+        Ok("permissive") => Ok((DecodeMode::Permissive, None)),
+        _ => {
+            let message =
+                format!("mode={}: expected \"failfast\", \"permissive\" or DeadLetters(…)", mode.repr()?);
+            Err(errors::config(py, message))
+        }
+    }
+}
+
 impl ColumnFormat {
     pub(super) fn new(py: Python<'_>, args: FormatArgs<'_, '_>) -> PyResult<Self> {
         let FormatArgs { registry, subject, wire_format, mode, fields, .. } = args;
@@ -73,18 +96,19 @@ impl ColumnFormat {
             schema_arg::reader(py, args.schema_type, args.schema, args.version, args.message)?;
         let projection = fields.map(|fields| Projection::new(fields.iter().map(String::as_str)));
         let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
-        let modes = [("failfast", DecodeMode::FailFast), ("permissive", DecodeMode::Permissive)];
+        let (mode, dead_letters) = decode_mode(py, mode)?;
         let options = TypedColumnOptions {
             header: Header::Value,
             reader,
             part: ReaderOptions { message, projection: projection.map(Arc::new) },
             subject,
             wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
-            mode: named(py, "mode", mode, &modes)?,
+            mode,
         };
         let registry = registry.filter(|registry| !registry.is_none());
         let format = Self {
             registry: registry.map(|registry| registry.clone().unbind()),
+            _dead_letters: dead_letters,
             options,
             columns: [OnceLock::new(), OnceLock::new()],
         };
@@ -95,11 +119,15 @@ impl ColumnFormat {
 
     /// Returns the decoder of keys or of values of records that are taken one by one.
     pub(crate) fn record_column(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedColumn>> {
-        if self.options.mode == DecodeMode::Permissive {
-            let message = "a deserializer with mode=\"permissive\" could not say which records it could not decode: use poll_arrow, or mode=\"failfast\"";
-            return Err(errors::config(py, message));
-        }
-        self.column(py, header)
+        let why = match self.options.mode {
+            DecodeMode::FailFast => return self.column(py, header),
+            DecodeMode::Permissive => "could not say which records it could not decode",
+            DecodeMode::DeadLetter(_) => {
+                "takes records one by one, and dead letters are written by the batch"
+            }
+        };
+        let message = format!("a deserializer with this mode {why}: use poll_arrow, or mode=\"failfast\"");
+        Err(errors::config(py, message))
     }
 
     /// Returns the decoder of keys or of values.

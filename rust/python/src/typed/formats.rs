@@ -24,6 +24,7 @@ use super::column_format::{ColumnFormat, FormatArgs};
 ///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
 ///         ``SerializationError`` after the records before it were returned; the position stays
 ///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+///         ``DeadLetters(…)`` writes them to a topic and leaves them out. Default: failfast.
 ///     fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
 ///         through arrays, the values of maps, and null; the types of a union are ``member0``,
 ///         ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
@@ -39,7 +40,7 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode="failfast", fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -47,7 +48,7 @@ impl Avro {
         version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
-        mode: &str,
+        mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Avro, None);
@@ -90,7 +91,8 @@ impl Avro {
 ///     mode: what happens to records that cannot be decoded, or that are another message.
 ///         ``"failfast"`` raises a ``SerializationError`` after the records before it were
 ///         returned; the position stays before it. ``"permissive"`` returns null, with the reason
-///         in the column ``_error``.
+///         in the column ``_error``. ``DeadLetters(…)`` writes them to a topic and leaves them out.
+///         Default: failfast.
 ///     fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
 ///         through repeated fields and the values of maps. Columns keep the order of the schema.
 ///         The other fields are passed over, which is faster: their values are not checked, and
@@ -106,7 +108,7 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode="failfast", fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -115,7 +117,7 @@ impl Protobuf {
         version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
-        mode: &str,
+        mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let schema_type = SchemaType::Protobuf;
@@ -156,6 +158,7 @@ impl Protobuf {
 ///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
 ///         ``SerializationError`` after the records before it were returned; the position stays
 ///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
+///         ``DeadLetters(…)`` writes them to a topic and leaves them out. Default: failfast.
 ///     fields: the fields to decode, such as ``["id", "customer.address.city"]``. A path goes
 ///         through arrays and the values of maps; a key with dots is in backquotes, such as
 ///         ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
@@ -171,7 +174,7 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode="failfast", fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -179,7 +182,7 @@ impl Json {
         version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
-        mode: &str,
+        mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Json, None);

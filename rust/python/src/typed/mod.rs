@@ -1,11 +1,13 @@
 //! Formats of keys and values with a schema: `ColumnFormat` and its classes, and their use as arguments.
 
 mod column_format;
+mod dead_letters;
 mod formats;
 mod json_inference;
 mod registry_arg;
 mod schema_arg;
 
 pub(crate) use column_format::{ColumnFormat, typed_columns};
+pub(crate) use dead_letters::DeadLetters;
 pub(crate) use formats::{Avro, Json, Protobuf};
 pub(crate) use json_inference::{ArrowType, infer_json};

@@ -15,7 +15,7 @@ use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_batches, flush};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
-use crate::typed::TypedOutcome;
+use crate::typed::{TypedOutcome, UnwrittenLetters};
 
 /// The buffered rows of a partition.
 #[derive(Debug)]
@@ -103,12 +103,17 @@ impl ArrowBuffer {
     }
 
     /// Decodes the typed columns of the next batch, whose schemas were loaded. After an error the batch is
-    /// still the next.
-    pub(super) fn decode_typed(&mut self, consumer: &Consumer) -> Result<()> {
+    /// still the next; and so it is if dead letters are returned, which must be written before.
+    pub(super) fn decode_typed(&mut self, consumer: &Consumer) -> Result<UnwrittenLetters> {
+        let none = UnwrittenLetters::new();
         self.drop_stale(consumer);
-        let Some(batch) = self.undecoded() else { return Ok(()) };
-        let Some(builder) = &mut self.0 else { return Ok(()) };
-        let TypedOutcome { decoded, rest } = builder.layout.typed.decode(&builder.layout.columns, batch)?;
+        let Some(batch) = self.undecoded() else { return Ok(none) };
+        let Some(builder) = &mut self.0 else { return Ok(none) };
+        let outcome = builder.layout.typed.decode(&builder.layout.columns, batch)?;
+        let TypedOutcome { decoded, rest, dead_letters } = outcome;
+        if !dead_letters.is_empty() {
+            return Ok(dead_letters);
+        }
         builder.complete.pop_front();
         builder.typed = decoded;
         if let Some((rest, error)) = rest {
@@ -117,7 +122,7 @@ impl ArrowBuffer {
                 return Err(error);
             }
         }
-        Ok(())
+        Ok(none)
     }
 
     /// Delivers the next complete batch, if there is one.

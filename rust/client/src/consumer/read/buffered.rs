@@ -23,6 +23,8 @@ use super::typed_set;
 use crate::consumer::Consumer;
 use crate::consumer::wait::PollOutcome;
 use crate::error::Result;
+#[cfg(feature = "arrow")]
+use crate::typed::TypedColumns;
 
 /// How often iteration polls for rebalances and errors while it has buffered records.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -109,18 +111,29 @@ impl Consumer {
         }
     }
 
-    /// Decodes the typed columns of the next batch, once their schemas were looked up.
+    /// Decodes the typed columns of the next batch, once their schemas were looked up and its dead letters
+    /// written.
     #[cfg(feature = "arrow")]
     async fn decode_typed(&self, call: u64, layout: &ArrowLayout, deadline: Instant) -> Result<PollOutcome> {
-        let Some(batch) = self.buffers.arrow.lock().undecoded() else { return Ok(PollOutcome::Ready) };
-        if !self.wait_for_schemas(layout.typed.load(&layout.columns, &batch), deadline).await? {
-            return Ok(PollOutcome::TimedOut);
+        loop {
+            let Some(batch) = self.buffers.arrow.lock().undecoded() else { return Ok(PollOutcome::Ready) };
+            if !self.wait_before_decoding(layout.typed.load(&layout.columns, &batch), deadline).await? {
+                return Ok(PollOutcome::TimedOut);
+            }
+            let dead_letters = {
+                let latest = self.buffers.latest_call.lock();
+                if *latest != call {
+                    return Ok(PollOutcome::Ready);
+                }
+                self.buffers.arrow.lock().decode_typed(self)?
+            };
+            if dead_letters.is_empty() {
+                return Ok(PollOutcome::Ready);
+            }
+            if !self.wait_before_decoding(TypedColumns::write(dead_letters), deadline).await? {
+                return Ok(PollOutcome::TimedOut);
+            }
         }
-        let latest = self.buffers.latest_call.lock();
-        if *latest == call {
-            self.buffers.arrow.lock().decode_typed(self)?;
-        }
-        Ok(PollOutcome::Ready)
     }
 
     /// Decodes the keys and values of the buffered records, once their schemas were looked up.
@@ -144,7 +157,7 @@ impl Consumer {
             }
             Ok(())
         };
-        if !self.wait_for_schemas(loading, deadline).await? {
+        if !self.wait_before_decoding(loading, deadline).await? {
             return Ok(PollOutcome::TimedOut);
         }
         let latest = self.buffers.latest_call.lock();
@@ -156,21 +169,21 @@ impl Consumer {
         Ok(PollOutcome::Ready)
     }
 
-    /// Waits for schemas; returns whether they came before the deadline.
+    /// Waits for what decoding needs; returns whether it came before the deadline.
     #[cfg(feature = "arrow")]
-    async fn wait_for_schemas(
+    async fn wait_before_decoding(
         &self,
-        loading: impl Future<Output = Result<()>>,
+        needed: impl Future<Output = Result<()>>,
         deadline: Instant,
     ) -> Result<bool> {
-        let mut loading = pin!(loading);
+        let mut needed = pin!(needed);
         loop {
             let mut woken = pin!(self.shared.poll_wakeup.notified());
             woken.as_mut().enable();
             self.check_woken()?;
             tokio::select! {
                 biased;
-                loaded = &mut loading => return loaded.map(|()| true),
+                done = &mut needed => return done.map(|()| true),
                 () = woken => {}
                 () = sleep_until(deadline) => return Ok(false),
             }

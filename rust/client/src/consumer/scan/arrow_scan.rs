@@ -93,9 +93,16 @@ impl Scan {
         if self.undecoded.is_none() {
             self.undecoded = self.next_bytes().await?;
         }
-        let Some(batch) = &self.undecoded else { return Ok(None) };
-        self.typed.load(&self.columns, batch).await?;
-        let TypedOutcome { decoded, rest } = self.typed.decode(&self.columns, batch.clone())?;
+        let (decoded, rest) = loop {
+            let Some(batch) = &self.undecoded else { return Ok(None) };
+            self.typed.load(&self.columns, batch).await?;
+            let outcome = self.typed.decode(&self.columns, batch.clone())?;
+            let TypedOutcome { decoded, rest, dead_letters } = outcome;
+            if dead_letters.is_empty() {
+                break (decoded, rest);
+            }
+            TypedColumns::write(dead_letters).await?;
+        };
         match (decoded, rest) {
             (Some(decoded), rest) => {
                 self.undecoded = rest.map(|(rest, _)| rest);
