@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from ottla._core import config_rows, other_client_config_rows
+from ottla._core import config_rows, other_client_config_rows, registry_config_rows
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "configuration.md"
 
@@ -25,10 +26,21 @@ There are three ways to set them:
 
 Every value can be text. An unknown key or an invalid value is an error that names the key, what was
 expected, and the closest known key. Type checkers and editors know the keyword arguments and their
-values (`ottla.config_types`). Keys of other clients are listed [below](#keys-of-other-clients).
+values (`ottla.config_types`). Below are the keys of [schema registries](#schema-registries) and
+[those of other clients](#keys-of-other-clients).
 
-| key | type | default | bounds | meaning |
+"""
+
+TABLE = """| key | type | default | bounds | meaning |
 |---|---|---|---|---|
+"""
+
+REGISTRIES = """
+## Schema registries
+
+`ottla.schema.Registry` takes these keys, with or without `schema.registry.`, and those about TLS
+(`schema.registry.ssl.…`), which mean the same as a client's.
+
 """
 
 OTHER_CLIENTS = """
@@ -46,15 +58,20 @@ and `ssl.endpoint.identification.algorithm` accepts its `none`.
 """
 
 
-def page() -> str:
-    """Return the page's text."""
-    rows = []
-    for name, kind, default, bounds, doc in config_rows():
+def _table(rows: Iterable[tuple[str, str, str, tuple[int, int] | None, str]]) -> str:
+    text = TABLE
+    for name, kind, default, bounds, doc in rows:
         span = f"{bounds[0]} to {bounds[1]}" if bounds else ""
         shown = f"`{default}`" if default else ""
         kinds = kind.replace("|", "\\|")
-        rows.append(f"| `{name}` | {kinds} | {shown} | {span} | {doc} |\n")
-    text = HEAD + "".join(rows) + OTHER_CLIENTS
+        text += f"| `{name}` | {kinds} | {shown} | {span} | {doc} |\n"
+    return text
+
+
+def page() -> str:
+    """Return the page's text."""
+    text = HEAD + _table(config_rows())
+    text += REGISTRIES + _table(registry_config_rows()) + OTHER_CLIENTS
     for name, client, _, meaning in other_client_config_rows():
         text += f"| `{name}` | {client} | {meaning} |\n"
     return text

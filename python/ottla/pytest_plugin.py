@@ -1,4 +1,4 @@
-"""The pytest fixture ``mock_cluster``: a new three-broker cluster in this process."""
+"""The pytest fixtures ``mock_cluster`` and ``mock_registry``, each new for every test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from ottla.testing import MockCluster
+    from ottla.testing import MockCluster, MockRegistry
 
 
 @pytest.fixture
@@ -18,3 +18,12 @@ def mock_cluster() -> Iterator[MockCluster]:
 
     with MockCluster(brokers=3) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def mock_registry() -> Iterator[MockRegistry]:
+    """Provide a schema registry in this process, stopped after the test."""
+    from ottla.testing import MockRegistry
+
+    with MockRegistry() as registry:
+        yield registry

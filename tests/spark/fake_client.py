@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ottla import errors
 from ottla.errors import UnknownTopicError
+from ottla.schema import ColumnFormat
 from ottla.spark import protocols
 from ottla.spark.reading.schema import arrow_schema, full_schema
 
@@ -150,8 +151,11 @@ class FakeClient:
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> protocols.Scan:
         assert columns is not None
+        assert key is value is None, "typed columns are tested with real clients"
         self.scan_requests.append(
             {"ranges": list(ranges), "headers": include_headers, "fail": fail_on_data_loss}
         )

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from ottla.errors import BootstrapError, UnknownTopicError
+from ottla.schema import ColumnFormat
 from ottla.spark import clients, protocols
 from ottla.spark.offset_range import OffsetRange
 from ottla.spark.options.read_options import parse_stream_options
@@ -45,7 +46,10 @@ class SizedClient(FakeClient):
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> protocols.Scan:
+        assert key is value is None
         assert timeout == record_size_estimator._NO_PROGRESS_SECONDS
         assert not fail_on_data_loss
         super().scan(ranges, columns=columns, include_headers=True)

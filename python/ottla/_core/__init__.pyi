@@ -36,12 +36,20 @@ from ottla._core.doctor import examine
 from ottla._core.events import AsyncEvents, Event, Events
 from ottla._core.group import GroupMetadata, MemberSubscription
 from ottla._core.log_events import LogEvents
-from ottla._core.mock import MockCluster
+from ottla._core.mock import MockCluster, MockRegistry
 from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from ottla._core.partitioner import Array, partition_for_key, partitions_for_keys
 from ottla._core.producer import Producer
 from ottla._core.records import Record, RecordBatch
 from ottla._core.scan import Scan
+from ottla._core.schema_registry import (
+    AsyncRegistry,
+    Compatibility,
+    Registry,
+    Schema,
+    SchemaReference,
+    registry_config_rows,
+)
 from ottla._core.share_consumer import ShareConsumer
 from ottla._core.share_consumer_base import ShareConsumerBase
 from ottla._core.transactions import (
@@ -63,6 +71,7 @@ __all__ = [
     "AsyncConsumerBase",
     "AsyncEvents",
     "AsyncProducer",
+    "AsyncRegistry",
     "AsyncShareConsumerBase",
     "Avro",
     "BatchDelivery",
@@ -70,6 +79,7 @@ __all__ = [
     "Client",
     "Cluster",
     "ColumnFormat",
+    "Compatibility",
     "ConnectionStatus",
     "Consumer",
     "ConsumerBase",
@@ -83,6 +93,7 @@ __all__ = [
     "LogEvents",
     "MemberSubscription",
     "MockCluster",
+    "MockRegistry",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "OpenTransaction",
@@ -95,7 +106,10 @@ __all__ = [
     "Record",
     "RecordBatch",
     "RecordMetadata",
+    "Registry",
     "Scan",
+    "Schema",
+    "SchemaReference",
     "ShareConsumer",
     "ShareConsumerBase",
     "Topic",
@@ -110,6 +124,7 @@ __all__ = [
     "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",
+    "registry_config_rows",
 ]
 
 __version__: str

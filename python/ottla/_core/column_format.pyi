@@ -5,6 +5,8 @@ from typing import Any, Literal, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
+from ottla._core.schema_registry import AsyncRegistry, Registry
+
 _WireFormat: TypeAlias = Literal["confluent", "apicurio", "glue", "none"]
 _Mode: TypeAlias = Literal["failfast", "permissive"]
 
@@ -12,6 +14,21 @@ _Mode: TypeAlias = Literal["failfast", "permissive"]
 class ColumnFormat:
     """How keys or values with a schema are decoded. Create one of its classes."""
 
+    def arrow_type(self, topic: str | None = None, *, key: bool = False) -> ArrowType:
+        """Return the type of the column, and look up the reader's schema for it.
+
+        Args:
+            topic: the topic, if the reader's schema is that of the topic's subject.
+            key: whether to return the type of keys, not of values.
+
+        Returns:
+            The Arrow type, for any library that supports Arrow's PyCapsule interface.
+
+        Raises:
+            ConfigError: the topic is needed.
+            SchemaError: there is no schema to read with, or it cannot be used.
+            KafkaError: the errors of the schema registry.
+        """
     def deserialize(
         self, topic: str, data: bytes, headers: Sequence[tuple[str, bytes | None]] = ...
     ) -> Any:
@@ -66,7 +83,7 @@ class Avro(ColumnFormat):
 
     def __new__(
         cls,
-        registry: Any | None = None,
+        registry: Registry | AsyncRegistry | None = None,
         *,
         schema: str | int | None = None,
         version: int | None = None,

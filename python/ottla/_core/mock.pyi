@@ -1,5 +1,6 @@
-"""The cluster behind ``ottla.testing.MockCluster``."""
+"""The cluster and the registry behind ``ottla.testing``."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import final
 
@@ -143,3 +144,54 @@ class MockCluster:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+@final
+class MockRegistry:
+    """The registry behind ``ottla.testing.MockRegistry``, which documents its methods."""
+    def __new__(
+        cls,
+        name: str | None = None,
+        *,
+        user_info: str | None = None,
+        token: str | None = None,
+        path: str = ...,
+    ) -> MockRegistry: ...
+    @property
+    def url(self) -> str:
+        """The URL."""
+    def register(
+        self,
+        subject: str,
+        text: str,
+        schema_type: str,
+        references: Sequence[tuple[str, str, int]],
+    ) -> tuple[int, int]:
+        """Register a schema, and return its id and version."""
+    def refuse_changes(self, subject: str, refuse: bool) -> None:
+        """Make a subject refuse other schemas, or accept all again."""
+    def delete_version(self, subject: str, version: int) -> None:
+        """Delete a version softly."""
+    def subjects(self) -> list[str]:
+        """Return the names of the subjects."""
+    def requests(self) -> list[tuple[str, str]]:
+        """Return the method and the path of each request."""
+    def inject(
+        self,
+        fault: dict[str, object],
+        *,
+        method: str | None,
+        path: str | None,
+        skip: int,
+        times: int | None,
+    ) -> int:
+        """Inject a fault, and return its id."""
+    def fault_hits(self, fault: int) -> int:
+        """Return the number of requests that a fault has hit."""
+    def clear_faults(self) -> None:
+        """Remove all faults."""
+    def stop(self) -> None:
+        """Stop listening, and keep the schemas."""
+    def restart(self) -> None:
+        """Listen again at the same address."""
+    def close(self) -> None:
+        """Stop for good."""

@@ -1,15 +1,16 @@
-"""Keys and values with a schema, decoded to typed Arrow columns or to plain Python objects.
+"""Keys and values with a schema: schema registries, and formats that decode to typed columns.
 
 A format is an argument of ``poll_arrow`` and ``scan``, and a deserializer of a consumer. Avro:
 
-    value = ottla.schema.Avro(schema=text, wire_format="none")
+    registry = ottla.schema.Registry("http://registry:8081")
+    value = ottla.schema.Avro(registry)
     batch = consumer.poll_arrow(value=value)
     frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value=value)).unnest("value")
     consumer = ottla.Consumer("kafka:9092", topics=["orders"], value_deserializer=value)
     for record in consumer.poll(timeout=1.0):
         print(record.value["customer"]["name"])
 
-Protobuf, with the class that protoc generated, or the text of its ``.proto`` file:
+Protobuf, without a registry: with the class that protoc generated, or the text of its ``.proto``:
 
     from orders_pb2 import Order
 
@@ -34,9 +35,33 @@ JSON, with a JSON Schema, an Arrow type, or a type inferred from the first recor
     value = ottla.schema.Json(schema=inferred, wire_format="none")
     frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value=value)).unnest("value")
 
-Not implemented yet: schema registries, and so the wire formats that carry ids.
+Not implemented yet: encoding.
 """
 
-from ottla._core import ArrowType, Avro, ColumnFormat, Json, Protobuf, infer_json
+from ottla._core import (
+    ArrowType,
+    AsyncRegistry,
+    Avro,
+    ColumnFormat,
+    Compatibility,
+    Json,
+    Protobuf,
+    Registry,
+    Schema,
+    SchemaReference,
+    infer_json,
+)
 
-__all__ = ["ArrowType", "Avro", "ColumnFormat", "Json", "Protobuf", "infer_json"]
+__all__ = [
+    "ArrowType",
+    "AsyncRegistry",
+    "Avro",
+    "ColumnFormat",
+    "Compatibility",
+    "Json",
+    "Protobuf",
+    "Registry",
+    "Schema",
+    "SchemaReference",
+    "infer_json",
+]

@@ -5,9 +5,16 @@ Tests implement them with fakes. Invariant: a protocol has only members that thi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+    from ottla.schema import ColumnFormat
 
 TopicPartition = tuple[str, int]
 """A topic's name and a partition's number."""
@@ -131,12 +138,44 @@ class Client(Protocol):
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> Scan:
         """Read ranges of (topic, partition, start, end), with these columns in this order.
 
         A batch has at most ``max_rows`` rows and ``target_bytes`` bytes. The read fails
         after ``timeout`` seconds without progress.
         """
+
+
+class Formats(TypedDict, total=False):
+    """The decoders of a scan, as its arguments."""
+
+    key: ColumnFormat
+    value: ColumnFormat
+
+
+class Columns(Protocol):
+    """The columns of a read, and how a task reads them."""
+
+    @property
+    def schema(self) -> StructType:
+        """The columns, in their order."""
+
+    def with_filters(self, filters: Iterable[Filter]) -> Columns:
+        """Return the same read with those of Spark's filters that tasks can apply."""
+
+    def arrow_schema(self) -> pa.Schema:
+        """Return the exact Arrow schema of the batches."""
+
+    def scan_columns(self) -> list[str]:
+        """Return the columns to scan."""
+
+    def formats(self) -> Formats:
+        """Return this process's decoders, as arguments of a scan."""
+
+    def to_spark(self, batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
+        """Return a batch of the scan with exactly the expected schema."""
 
 
 class BatchDelivery(Protocol):

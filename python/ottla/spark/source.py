@@ -1,9 +1,10 @@
 """The data source that Spark knows as ``ottla``: returns schemas, readers and writers.
 
-Spark creates and pickles it several times in several processes. Invariant: nothing here does I/O;
-a wrong option is reported before anything connects. ``load()`` reports what is wrong for batches
-and streams alike; only when Spark plans does it say which of the two it wants. Readers and writers
-are imported in the methods that return them: a process that only asks for the schema needs neither.
+Spark creates and pickles it several times in several processes. Invariant: a wrong option is
+reported before anything connects; only typed columns do I/O here, to look up their schema.
+``load()`` reports what is wrong for batches and streams alike; only when Spark plans does it say
+which of the two it wants. Readers and writers are imported in the methods that return them: a
+process that only asks for the schema needs neither.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ottla.spark.options.read_options import (
     parse_batch_or_stream_options,
     parse_stream_options,
 )
-from ottla.spark.reading.schema import full_schema
+from ottla.spark.reading.columns import full_columns
 
 # Spark needs it to transfer rows.
 require("format('ottla')", "spark", "pyarrow")
@@ -42,7 +43,7 @@ class OttlaDataSource(DataSource):
         """Return the columns of a read for which the user names no schema."""
         # Spark calls this for streams too, so errors of batches alone wait for the reader.
         common = parse_batch_or_stream_options(self.options)
-        return full_schema(include_headers=common.include_headers)
+        return full_columns(common)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of a batch query."""

@@ -1,4 +1,4 @@
-"""A Kafka cluster in this process, for tests: real TCP on loopback, real logs, injected faults.
+"""A Kafka cluster and a schema registry in this process, for tests, with injected faults.
 
 ```python
 with ottla.testing.MockCluster(brokers=3) as cluster:
@@ -6,7 +6,7 @@ with ottla.testing.MockCluster(brokers=3) as cluster:
     producer = ottla.Producer(cluster.bootstrap)
 ```
 
-With pytest, the fixture ``mock_cluster`` provides a new cluster to each test.
+With pytest, the fixtures ``mock_cluster`` and ``mock_registry`` provide new ones to each test.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from ottla.testing.fault import Fault
 from ottla.testing.group import Group, GroupMember
 from ottla.testing.mock_cluster import MockCluster
+from ottla.testing.mock_registry import MockRegistry, RegistryFault, RegistryRequest
 from ottla.testing.reassignments import Reassignment
 from ottla.testing.telemetry import PushedMetric, PushedMetrics
 from ottla.testing.transactions import TransactionState
@@ -23,8 +24,11 @@ __all__ = [
     "Group",
     "GroupMember",
     "MockCluster",
+    "MockRegistry",
     "PushedMetric",
     "PushedMetrics",
     "Reassignment",
+    "RegistryFault",
+    "RegistryRequest",
     "TransactionState",
 ]

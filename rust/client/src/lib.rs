@@ -12,8 +12,10 @@
 //! - [`doctor`]: checks each step of each connection and reports what is wrong.
 //! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.
 //! - `typed`: keys and values with a schema, as typed columns.
+//! - `schema_registry`: the client of a schema registry.
 //! - `telemetry`: pushes the metrics that the cluster subscribes to.
 //! - [`environment`]: DNS, sockets, randomness and tokens, injected.
+//! - `http`: requests to token endpoints and schema registries.
 //! - [`tasks`]: panics as errors, blocking work, limits on long passes.
 //!
 //! The client runs on the tokio runtime of its caller and starts no thread or task before it is used.
@@ -26,12 +28,15 @@ pub mod consumer;
 pub mod doctor;
 pub mod environment;
 pub mod error;
+mod http;
 pub mod metadata;
 pub mod metrics;
 mod printable;
 pub mod producer;
 pub mod requests;
 pub mod retry;
+#[cfg(feature = "arrow")]
+pub mod schema_registry;
 mod secret;
 pub mod security;
 pub mod tasks;

@@ -8,6 +8,7 @@
 //! - `api` has one file per API, a function from request and state to response.
 //! - `transport` is TCP or in-memory streams. `broker` accepts connections, `connection` reads and writes
 //!   frames, `dispatch` takes a request from its bytes to its response. `session` and `scram` are SASL.
+//! - `schema_registry` is a schema registry, over HTTP.
 //! - [`fault`] defines faults and decides which of them hit a request.
 //!
 //! Invariant: whatever a client sends, the mock responds or closes that connection; it never panics.
@@ -23,6 +24,7 @@ mod group;
 mod info;
 mod log;
 mod request_log;
+pub mod schema_registry;
 mod scram;
 mod session;
 mod share_partition;

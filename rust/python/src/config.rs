@@ -2,7 +2,7 @@
 //! arguments with underscores. Every class and function that takes a configuration calls this.
 
 use ottla_client::Config;
-use ottla_client::config::{OTHER_CLIENT_KEYS, Value, rows};
+use ottla_client::config::{OTHER_CLIENT_KEYS, Row, Value, rows};
 use ottla_client::environment::Environment;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
@@ -76,7 +76,8 @@ pub(crate) fn config(
     Ok((config, environment))
 }
 
-fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// Converts the value of a key.
+pub(crate) fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     // First, because a bool is an int in Python.
     if value.is_instance_of::<PyBool>() {
         Ok(Value::Bool(value.extract()?))
@@ -101,15 +102,16 @@ fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// A key of the configuration: name, type, default, bounds, meaning.
-type RowTuple = (&'static str, &'static str, String, Option<(i64, i64)>, &'static str);
+pub(crate) type RowTuple = (&'static str, &'static str, String, Option<(i64, i64)>, &'static str);
 
 /// Return all configuration keys: name, type, default, bounds and meaning of each.
 #[pyfunction]
 pub(crate) fn config_rows() -> Vec<RowTuple> {
-    rows()
-        .into_iter()
-        .map(|row| (row.name, row.ty, row.default, (row.bounds != (0, 0)).then_some(row.bounds), row.doc))
-        .collect()
+    rows().into_iter().map(row_tuple).collect()
+}
+
+pub(crate) fn row_tuple(row: Row) -> RowTuple {
+    (row.name, row.ty, row.default, (row.bounds != (0, 0)).then_some(row.bounds), row.doc)
 }
 
 /// A key of another client: name, client, the row that it sets (if any), and its mapping as Markdown.

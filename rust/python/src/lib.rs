@@ -16,6 +16,7 @@ mod mock;
 mod producer;
 mod runtime;
 mod scan;
+mod schema_registry;
 mod token_callback;
 mod typed;
 
@@ -67,7 +68,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::delivery::Delivery>()?;
     module.add_class::<producer::sync::Producer>()?;
     module.add_class::<producer::record_metadata::RecordMetadata>()?;
+    module.add_class::<mock::MockRegistry>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_class::<schema_registry::asynchronous::AsyncRegistry>()?;
+    module.add_class::<schema_registry::schema::Compatibility>()?;
+    module.add_class::<schema_registry::schema::Schema>()?;
+    module.add_class::<schema_registry::schema::SchemaReference>()?;
+    module.add_class::<schema_registry::sync::Registry>()?;
     module.add_class::<typed::ColumnFormat>()?;
     module.add_class::<typed::Avro>()?;
     module.add_class::<typed::ArrowType>()?;
@@ -77,6 +84,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
+    module.add_function(wrap_pyfunction!(schema_registry::registry_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(config::other_client_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(typed::infer_json, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partitioner::partitions_for_keys, module)?)?;

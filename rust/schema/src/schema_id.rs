@@ -13,6 +13,20 @@ pub enum SchemaId {
     Guid([u8; 16]),
 }
 
+impl SchemaId {
+    /// Parses a GUID of 32 hexadecimal digits, with or without hyphens.
+    #[must_use]
+    pub fn parse_guid(text: &str) -> Option<[u8; 16]> {
+        let digits: Vec<u32> =
+            text.chars().filter(|c| *c != '-').map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+        let bytes = digits.chunks(2).map(|pair| match pair {
+            [high, low] => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        });
+        bytes.collect::<Option<Vec<u8>>>()?.try_into().ok()
+    }
+}
+
 impl fmt::Display for SchemaId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -39,6 +53,10 @@ mod tests {
     fn a_guid_is_written_in_groups() {
         let guid: [u8; 16] = std::array::from_fn(|at| u8::try_from(at * 17).unwrap_or(0));
         assert_eq!(SchemaId::Guid(guid).to_string(), "00112233-4455-6677-8899-aabbccddeeff");
+        assert_eq!(SchemaId::parse_guid(&SchemaId::Guid(guid).to_string()), Some(guid));
+        for text in ["", "0011", "zz112233445566778899aabbccddeeff", "00112233445566778899aabbccddeef"] {
+            assert_eq!(SchemaId::parse_guid(text), None);
+        }
         assert_eq!(SchemaId::Id(7).to_string(), "7");
         assert_eq!(SchemaId::Id64(u64::MAX).to_string(), "18446744073709551615");
     }

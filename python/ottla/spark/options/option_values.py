@@ -68,9 +68,12 @@ def _to_text(name: str, value: OptionValue) -> str:
 
 
 def check_option_names(
-    values: Mapping[str, str], known: Iterable[str], suggestions: Mapping[str, str] | None = None
+    values: Mapping[str, str],
+    known: Iterable[str],
+    suggestions: Mapping[str, str] | None = None,
+    prefixes: tuple[str, ...] = (KAFKA_PREFIX,),
 ) -> None:
-    """Reject each option that is neither known nor a ``kafka.*`` setting, and suggest a name.
+    """Reject each option that is neither known nor a setting with a prefix, and suggest a name.
 
     ``suggestions`` has names that users of other clients would try and that are not spelled like
     the right one. Options that belong to the streaming query get a message of their own.
@@ -84,7 +87,7 @@ def check_option_names(
         )
     names = {name.lower(): name for name in known}
     for name in values:
-        if name in names or name.startswith(KAFKA_PREFIX):
+        if name in names or name.startswith(prefixes):
             continue
         if name in _QUERY_OPTIONS:
             raise ConfigError(

@@ -22,6 +22,7 @@ from ottla.spark.options.offset_limits import (
 from ottla.spark.options.option_values import (
     BOOTSTRAP_SERVERS,
     INT32_MAX,
+    KAFKA_PREFIX,
     OptionValue,
     check_option_names,
     invalid_value,
@@ -37,6 +38,13 @@ from ottla.spark.options.subscription import (
     UNKNOWN_TOPIC_TIMEOUT,
     Subscription,
     parse_subscription,
+)
+from ottla.spark.options.typed_columns import (
+    REGISTRY_PREFIX,
+    TYPED_OPTION_NAMES,
+    UNTYPED,
+    TypedColumns,
+    parse_typed_columns,
 )
 
 COMMON_OPTION_NAMES = (
@@ -57,6 +65,7 @@ COMMON_OPTION_NAMES = (
     "kafkaConsumer.pollTimeoutMs",
     "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
+    *TYPED_OPTION_NAMES,
 )
 ENDING_OPTION_NAMES = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 BATCH_OPTION_NAMES = (*ENDING_OPTION_NAMES, "pushFilters")
@@ -78,8 +87,8 @@ _SUGGESTIONS = {
 
 _UNSUPPORTED = {
     "auto.offset.reset": "set startingOffsets to choose where to start",
-    "key.deserializer": "keys are bytes; decode them with DataFrame operations",
-    "value.deserializer": "values are bytes; decode them with DataFrame operations",
+    "key.deserializer": "keys are bytes, or typed columns with the option key.format",
+    "value.deserializer": "values are bytes, or typed columns with the option value.format",
     "enable.auto.commit": "Spark stores the offsets",
     "interceptor.classes": "records are passed to Spark unchanged",
 }
@@ -99,6 +108,7 @@ class CommonOptions:
     target_bytes_per_partition: int | None = None
     offset_attempts: int = 3
     offset_retry_interval: float = 1.0
+    typed: TypedColumns = UNTYPED
     warnings: tuple[str, ...] = ()
 
     @property
@@ -195,16 +205,21 @@ def parse_common_options(options: Mapping[str, str]) -> CommonOptions:
     """Parse the options that batches and streams share, and check the names of all options."""
     values = normalize_options(options)
     check_option_names(
-        values, (*COMMON_OPTION_NAMES, *BATCH_OPTION_NAMES, *STREAM_OPTION_NAMES), _SUGGESTIONS
+        values,
+        (*COMMON_OPTION_NAMES, *BATCH_OPTION_NAMES, *STREAM_OPTION_NAMES),
+        _SUGGESTIONS,
+        (KAFKA_PREFIX, REGISTRY_PREFIX),
     )
     kafka, warnings = _drop_group_id(kafka_config(values, _UNSUPPORTED), values)
     _check_trigger_limits(values)
     _check_values(values)
     # Only validated: the client's own timeouts bound every wait.
     parse_int(values, "kafkaConsumer.pollTimeoutMs", minimum=0)
+    subscription = parse_subscription(values)
     return CommonOptions(
-        subscription=parse_subscription(values),
+        subscription=subscription,
         kafka=kafka,
+        typed=parse_typed_columns(values, subscription),
         include_headers=parse_bool(values, "includeHeaders", default=False),
         fail_on_data_loss=parse_bool(values, "failOnDataLoss", default=True),
         latest_on_no_match=_latest_on_no_match(values),

@@ -23,8 +23,8 @@ from ottla.spark.planning.batch_planner import plan_batch
 from ottla.spark.planning.pushdown import ReadBounds, push_filters
 from ottla.spark.planning.record_size_estimator import RecordSizeEstimator
 from ottla.spark.planning.task_packing import TaskRanges, pack_ranges
+from ottla.spark.reading.columns import partition_reader
 from ottla.spark.reading.partition_reader import OffsetRangesPartition, PartitionReader
-from ottla.spark.reading.schema import check_schema
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
@@ -47,13 +47,9 @@ class BatchReader(DataSourceReader):
     """The reader of a batch query, in the columns and order of the schema."""
 
     def __init__(self, options: BatchReadOptions, schema: StructType) -> None:
-        check_schema(schema)
-        common = options.common
         self._options = options
         self._bounds = ReadBounds()
-        self._partition_reader = PartitionReader(
-            common.kafka, schema, fail_on_data_loss=common.fail_on_data_loss
-        )
+        self._partition_reader = partition_reader(options.common, schema)
 
     def __reduce__(
         self,
@@ -79,6 +75,7 @@ class PushdownBatchReader(BatchReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 (Spark's name)
         """Keep the bounds that the filters set, and return the filters that Spark has to apply."""
         self._bounds, remaining = push_filters(filters)
+        self._partition_reader = self._partition_reader.with_filters(remaining)
         return remaining
 
 

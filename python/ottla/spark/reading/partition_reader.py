@@ -6,22 +6,21 @@ Invariant: a read that is abandoned early, as with ``limit``, leaves no scan run
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
 
 from ottla.spark.clients import client_for, freeze_gc
 from ottla.spark.offset_range import OffsetRange
-from ottla.spark.reading.schema import arrow_schema, cast_to_schema
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
 
-    from ottla.spark.protocols import Client
+    from ottla.spark.protocols import Client, Columns
 
 
 class OffsetRangesPartition(InputPartition):
@@ -36,11 +35,16 @@ class PartitionReader(DataSourceReader):
     """The part of a reader that tasks need: it reads the ranges of a partition."""
 
     def __init__(
-        self, kafka: Mapping[str, str], schema: StructType, *, fail_on_data_loss: bool
+        self, kafka: Mapping[str, str], columns: Columns, *, fail_on_data_loss: bool
     ) -> None:
         self._kafka = kafka
-        self._schema = schema
+        self._columns = columns
         self._fail_on_data_loss = fail_on_data_loss
+
+    def with_filters(self, filters: Iterable[Filter]) -> PartitionReader:
+        """Return a reader whose tasks apply those filters that they can."""
+        columns = self._columns.with_filters(filters)
+        return PartitionReader(self._kafka, columns, fail_on_data_loss=self._fail_on_data_loss)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the records of one task."""
@@ -48,7 +52,7 @@ class PartitionReader(DataSourceReader):
         if isinstance(partition, OffsetRangesPartition):
             yield from read_ranges(
                 self._kafka,
-                self._schema,
+                self._columns,
                 partition.ranges,
                 fail_on_data_loss=self._fail_on_data_loss,
             )
@@ -56,7 +60,7 @@ class PartitionReader(DataSourceReader):
 
 def read_ranges(
     kafka: Mapping[str, str],
-    schema: StructType,
+    columns: Columns,
     ranges: tuple[OffsetRange, ...],
     *,
     fail_on_data_loss: bool,
@@ -65,18 +69,19 @@ def read_ranges(
     import pyarrow as pa
 
     show_warnings()
-    expected = arrow_schema(schema)
+    expected = columns.arrow_schema()
     client = client_for(kafka, hint=ranges[0].leader)
     if fail_on_data_loss:
         ranges = _with_current_starts(client, ranges)
     with client.scan(
         [(one.topic, one.partition, one.start, one.end) for one in ranges],
-        columns=expected.names,
+        columns=columns.scan_columns(),
         include_headers="headers" in expected.names,
         fail_on_data_loss=fail_on_data_loss,
+        **columns.formats(),
     ) as scan:
         for batch in scan:
-            yield cast_to_schema(pa.record_batch(batch), expected)
+            yield columns.to_spark(pa.record_batch(batch), expected)
     # Now everything that a task needs is imported, and no row is delayed.
     freeze_gc()
 

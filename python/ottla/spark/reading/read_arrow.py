@@ -18,8 +18,8 @@ from ottla.spark.options.option_values import OptionValue
 from ottla.spark.options.read_options import parse_batch_options
 from ottla.spark.planning.task_packing import TaskRanges
 from ottla.spark.reading.batch_reader import plan_tasks
+from ottla.spark.reading.columns import full_columns, read_columns
 from ottla.spark.reading.partition_reader import read_ranges
-from ottla.spark.reading.schema import check_schema, full_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,8 +58,8 @@ def read_arrow(
     """
     parsed = parse_batch_options(options)
     common = parsed.common
-    read_schema = _parse_schema(columns) or full_schema(include_headers=common.include_headers)
-    check_schema(read_schema)
+    read_schema = _parse_schema(columns) or full_columns(common)
+    selected = read_columns(common, read_schema)
     if transform is None and schema is not None:
         raise ConfigError("schema describes what transform yields, but there is no transform")
     tasks = plan_tasks(parsed)
@@ -69,9 +69,7 @@ def read_arrow(
         for batch in task_numbers:
             for number in batch.column(0).to_pylist():
                 task: TaskRanges = tasks[number]
-                yield from read_ranges(
-                    kafka, read_schema, task, fail_on_data_loss=fail_on_data_loss
-                )
+                yield from read_ranges(kafka, selected, task, fail_on_data_loss=fail_on_data_loss)
 
     def run(task_numbers: Batches) -> Batches:
         return read(task_numbers) if transform is None else transform(read(task_numbers))

@@ -7,6 +7,8 @@ derives from the same StructType; Spark rejects any other batch.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql.types import (
@@ -25,6 +27,9 @@ from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+
+    from ottla.spark.protocols import Formats
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 
@@ -44,8 +49,13 @@ _MAY_BE_NULL = ("key", "value", "headers")
 
 def full_schema(*, include_headers: bool) -> StructType:
     """Return all columns, in the order of Spark's Kafka source, all nullable."""
+    return StructType(plain_columns(include_headers=include_headers))
+
+
+def plain_columns(*, include_headers: bool) -> list[StructField]:
+    """Return the columns of ``full_schema``."""
     names = [name for name in _TYPES if include_headers or name != "headers"]
-    return StructType([StructField(name, _TYPES[name]) for name in names])
+    return [StructField(name, _TYPES[name]) for name in names]
 
 
 def check_schema(schema: StructType) -> None:
@@ -54,7 +64,7 @@ def check_schema(schema: StructType) -> None:
         raise ConfigError(f"the schema is empty; name one or more of: {', '.join(_TYPES)}")
     seen: set[str] = set()
     for column in schema.fields:
-        _check_column(column)
+        check_column(column)
         if column.name in seen:
             raise ConfigError(f"column {column.name!r} is in the schema twice")
         seen.add(column.name)
@@ -78,6 +88,33 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return pa.schema([pa.field(c.name, types[c.name], nullable=c.nullable) for c in schema.fields])
 
 
+@dataclass(frozen=True)
+class PlainRead:
+    """The columns of a read without typed columns."""
+
+    schema: StructType
+
+    def with_filters(self, filters: Iterable[Filter]) -> PlainRead:  # noqa: ARG002
+        """Return the same read: tasks filter decoded fields only."""
+        return self
+
+    def arrow_schema(self) -> pa.Schema:
+        """Return the exact Arrow schema of the batches."""
+        return arrow_schema(self.schema)
+
+    def scan_columns(self) -> list[str]:
+        """Return the columns to scan."""
+        return self.schema.names
+
+    def formats(self) -> Formats:
+        """Return the decoders of the scan: none."""
+        return {}
+
+    def to_spark(self, batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
+        """Return a batch of the scan with exactly the expected schema."""
+        return cast_to_schema(batch, expected)
+
+
 def cast_to_schema(batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
     """Return the same buffers with exactly the expected schema."""
     import pyarrow as pa
@@ -89,7 +126,8 @@ def cast_to_schema(batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch
     return pa.RecordBatch.from_arrays(columns, schema=expected)
 
 
-def _check_column(column: StructField) -> None:
+def check_column(column: StructField) -> None:
+    """Raise a ConfigError unless a record has this column, with this type."""
     expected = _TYPES.get(column.name)
     if expected is None:
         nearest = difflib.get_close_matches(column.name, _TYPES, n=1)

@@ -27,8 +27,8 @@ from ottla.spark.planning.checkpoint import (
 )
 from ottla.spark.planning.stream_planner import StreamPlanner
 from ottla.spark.protocols import Offsets
+from ottla.spark.reading.columns import partition_reader
 from ottla.spark.reading.partition_reader import OffsetRangesPartition, PartitionReader
-from ottla.spark.reading.schema import check_schema
 from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
@@ -40,12 +40,8 @@ class BasicStreamReader(DataSourceStreamReader):
     """The reader for PySpark 4.0 and 4.1: each micro-batch reads everything available."""
 
     def __init__(self, options: StreamReadOptions, schema: StructType) -> None:
-        check_schema(schema)
-        common = options.common
         self._options = options
-        self._partition_reader = PartitionReader(
-            common.kafka, schema, fail_on_data_loss=common.fail_on_data_loss
-        )
+        self._partition_reader = partition_reader(options.common, schema)
         self._planner: StreamPlanner | None = None
         self._last_end: Json | None = None
 

@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 OPTIONS_REGEX_SETTING = "spark.sql.redaction.options.regex"
 # Options whose names do not look secret but whose values are.
 OPTION_SECRETS_REGEX = (
-    r"(?i:kafka[.]ssl[.](?:keystore[.]key|key[.]pem)|kafka[.]sasl[.]jaas[.]config)"
+    r"(?i:(?:kafka|registry)[.]ssl[.](?:keystore[.]key|key[.]pem)|kafka[.]sasl[.]jaas[.]config"
+    r"|basic[.]auth[.]user[.]info|https?://[^/@]*:[^/@]*@)"
 )
 
 REQUEST_REGEX_SETTING = "spark.sql.redaction.string.regex"
@@ -31,7 +32,8 @@ _CLUSTER_REQUEST_REGEX_SETTING = "spark.redaction.string.regex"
 # JVM's stack. It contains passwor[d] instead of the word, so that Spark does not redact the setting
 # itself.
 REQUEST_SECRETS_REGEX = (
-    r'key: "(?i:kafka[.][^"]*(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem))"\s*+'
+    r'key: "(?i:(?:kafka|registry)[.][^"]*'
+    r'(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem|user[.]info|toke[n]))"\s*+'
     r'value: "[^"\\]*+(?:\\.[^"\\]*+)*+"'
 )
 

@@ -1,5 +1,6 @@
-//! The configuration: one row per key, by Kafka's dotted name (`table.rs`). Keys of other clients are
-//! aliases of a row, or errors that say what to use instead (`other_clients.rs`).
+//! The configuration: one row per key, by Kafka's dotted name (`table.rs`; of a schema registry, `registry.rs`;
+//! `rows.rs` makes a configuration of its rows). Keys of other clients are aliases of a row, or errors that say
+//! what to use instead (`other_clients.rs`).
 //!
 //! Invariants: an unknown key or an invalid value is an error that names the closest key or the expected
 //! type; nothing is ignored silently; two names of one row may not have different values.
@@ -11,7 +12,10 @@ mod group;
 mod nearest;
 mod other_clients;
 mod partitioner;
+#[cfg(feature = "arrow")]
+mod registry;
 mod resolved_keys;
+mod rows;
 mod security;
 mod table;
 mod value;
@@ -22,8 +26,11 @@ pub use consumer::{AutoOffsetReset, IsolationLevel, ShareAcknowledgementMode, Sh
 pub use group::{AssignmentStrategy, GroupProtocol};
 pub use other_clients::{Mapping, OTHER_CLIENT_KEYS, OtherClientKey};
 pub use partitioner::Partitioner;
+#[cfg(feature = "arrow")]
+pub use registry::{REGISTRY_PREFIX, RegistryConfig, RegistryUrls};
+pub use rows::Row;
 pub use security::SecurityProtocol;
-pub use table::{Config, Row, rows};
+pub use table::{Config, rows};
 pub use value::Value;
 
 use std::net::IpAddr;

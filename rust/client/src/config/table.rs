@@ -1,5 +1,4 @@
-//! The table of configuration keys: one row each with field, type, default, dotted name, bounds and
-//! meaning. The struct, its defaults, its parsing and the docs table are all generated from it.
+//! The table of a client's configuration keys.
 
 use std::time::Duration;
 
@@ -10,76 +9,14 @@ use super::cluster::{DnsLookup, MetadataRecovery};
 use super::consumer::{AutoOffsetReset, IsolationLevel, ShareAcknowledgementMode, ShareAcquireMode};
 use super::group::{AssignmentStrategy, GroupProtocol};
 use super::partitioner::Partitioner;
+use super::rows::{INT, Row, config_table, ms};
 use super::security::SecurityProtocol;
-use super::value::{ConfigType, Value};
 use crate::security::Secret;
 
-/// A row of the table, for documentation.
-#[derive(Debug, Clone)]
-pub struct Row {
-    /// The dotted name.
-    pub name: &'static str,
-    /// The type's name.
-    pub ty: &'static str,
-    /// The default, as a configuration file would contain it; empty if there is none.
-    pub default: String,
-    /// The smallest and the largest number allowed; `(0, 0)` for other types.
-    pub bounds: (i64, i64),
-    /// Whether values must never be shown.
-    pub secret: bool,
-    /// The meaning.
-    pub doc: &'static str,
-}
+config_table! {
+    /// The configuration of a client, its producers and its consumers.
+    Config, ROW_NAMES;
 
-const fn ms(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
-
-const INT: i64 = i32::MAX as i64;
-
-macro_rules! rows {
-    ($($field:ident: $ty:ty = $default:expr, $name:literal, $bounds:expr, $doc:literal;)*) => {
-        /// The configuration of a client, its producers and its consumers.
-        #[derive(Debug, Clone, PartialEq)]
-        pub struct Config {
-            $(#[doc = $doc] pub $field: $ty,)*
-        }
-
-        impl Default for Config {
-            fn default() -> Self {
-                Self { $($field: $default,)* }
-            }
-        }
-
-        const ROW_NAMES: &[&str] = &[$($name,)*];
-
-        /// Every row.
-        #[must_use]
-        pub fn rows() -> Vec<Row> {
-            let defaults = Config::default();
-            vec![$(Row {
-                name: $name,
-                ty: <$ty as ConfigType>::TYPE,
-                default: defaults.$field.to_text(),
-                bounds: $bounds,
-                secret: <$ty as ConfigType>::SECRET,
-                doc: $doc,
-            },)*]
-        }
-
-        impl Config {
-            /// Sets the key with this dotted name; `None` if there is none.
-            pub(super) fn set_row(&mut self, name: &str, value: &Value) -> Option<Result<(), String>> {
-                match name {
-                    $($name => Some(ConfigType::parse(value, $bounds).map(|value| self.$field = value)),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-rows! {
     bootstrap_servers: Vec<String> = Vec::new(), "bootstrap.servers", (0, 0), "Addresses (host:port) of brokers to discover the cluster from; one that responds is enough.";
     client_id: String = "ottla".to_owned(), "client.id", (0, 0), "Name of this client in the brokers' logs and quotas.";
     client_rack: String = String::new(), "client.rack", (0, 0), "Rack or availability zone of this client.";
@@ -202,6 +139,12 @@ pub(super) const IGNORED: &[&str] = &[
     "sasl.kerberos.ticket.renew.jitter",
     "sasl.kerberos.ticket.renew.window.factor",
 ];
+
+/// Every row.
+#[must_use]
+pub fn rows() -> Vec<Row> {
+    Config::rows()
+}
 
 /// The row's name, if there is a row with this name.
 pub(super) fn row_name(name: &str) -> Option<&'static str> {

@@ -1,4 +1,5 @@
-//! The context of an error: topic, partition, broker, address, API and phase of the connection.
+//! The context of an error: topic, partition, broker, address, API and phase of the connection; subject and
+//! schema.
 
 use std::fmt;
 use std::sync::Arc;
@@ -57,6 +58,12 @@ pub struct Context {
     pub api: Option<ApiKey>,
     /// The phase of the connection.
     pub phase: Option<Phase>,
+    /// The subject in the schema registry. The message contains it.
+    pub subject: Option<Arc<str>>,
+    /// The id or the GUID of the schema. The message contains it.
+    pub schema_id: Option<String>,
+    /// The schema registry's own error code. The message contains it.
+    pub registry_code: Option<i64>,
 }
 
 /// The known fields, as in `orders-3, Produce, broker 2 at kafka2:9092`; nothing if none is known.

@@ -35,7 +35,7 @@ pub enum Kind {
     TransactionAborted,
     /// The peer sent malformed data.
     Protocol,
-    /// A schema does not exist, is invalid, or does not fit.
+    /// A schema does not exist, is invalid or refused, or data does not fit it.
     Schema,
     /// The key or the value of a record cannot be decoded.
     Serialization,

@@ -128,6 +128,22 @@ impl Error {
         self.with(|inner| inner.context.phase = Some(phase))
     }
 
+    /// Adds the subject and the id of a schema, and the registry's error code.
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub(crate) fn schema(
+        self,
+        subject: Option<&str>,
+        id: Option<ottla_schema::SchemaId>,
+        code: Option<i64>,
+    ) -> Self {
+        self.with(|inner| {
+            inner.context.subject = subject.map(Arc::from);
+            inner.context.schema_id = id.map(|id| id.to_string());
+            inner.context.registry_code = code;
+        })
+    }
+
     /// Marks the operation as possibly done.
     #[must_use]
     pub fn maybe_done(self) -> Self {

@@ -77,11 +77,16 @@ impl Retry {
     /// Records a failure and waits before the next attempt; fails if the deadline leaves no time for
     /// one.
     pub(crate) async fn pause(&mut self, error: Error) -> Result<()> {
+        self.pause_at_least(error, Duration::ZERO).await
+    }
+
+    /// As [`pause`](Self::pause), for at least this long.
+    pub(crate) async fn pause_at_least(&mut self, error: Error, least: Duration) -> Result<()> {
         if self.is_over(&error) {
             return Err(error);
         }
         self.failures += 1;
-        let wait = self.backoff.after(self.failures, self.environment.random());
+        let wait = self.backoff.after(self.failures, self.environment.random()).max(least);
         tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "retrying");
         self.report(&error);
         self.last = Some(error);

@@ -16,7 +16,7 @@ mod typed_batch;
 mod typed_column;
 mod typed_records;
 
-pub use schema_lookup::{SchemaLookup, SubjectSchema};
+pub use schema_lookup::{FoundSchema, SchemaLookup, SubjectSchema};
 pub use typed_batch::{ERROR_COLUMN, TypedColumns};
 pub(crate) use typed_batch::{TypedOutcome, bytes_columns};
 pub use typed_column::{DecodeMode, ReaderSchemaSource, TypedColumn, TypedColumnOptions};

@@ -8,6 +8,15 @@ use ottla_schema::{RegisteredSchema, SchemaId};
 use crate::environment::BoxFuture;
 use crate::error::Result;
 
+/// The result of looking up an id.
+#[derive(Debug, Clone)]
+pub enum FoundSchema {
+    /// The schema, with its references.
+    Schema(Arc<RegisteredSchema>),
+    /// There is no schema with this id, as the message says.
+    Missing(String),
+}
+
 /// A schema of a subject.
 #[derive(Debug, Clone)]
 pub struct SubjectSchema {
@@ -19,15 +28,11 @@ pub struct SubjectSchema {
     pub schema: Arc<RegisteredSchema>,
 }
 
-/// Looks up schemas. Lookups may be dropped at any time, and repeated.
+/// Looks up schemas. Lookups may be dropped at any time, and repeated; a repeated one continues.
 pub trait SchemaLookup: Debug + Send + Sync {
-    /// The schema with an id; `None` if there is none. An error says that this is not known.
-    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<Option<Arc<RegisteredSchema>>>>;
+    /// Returns the schema with an id. An error means that it is not known whether there is one.
+    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
 
-    /// A version of a subject, by default the latest; `None` if there is none.
-    fn version<'a>(
-        &'a self,
-        subject: &'a str,
-        version: Option<i32>,
-    ) -> BoxFuture<'a, Result<Option<SubjectSchema>>>;
+    /// Returns a version of a subject, by default the latest. It is an error if there is none.
+    fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>>;
 }

@@ -12,7 +12,7 @@ use ottla_schema::{
 };
 use parking_lot::Mutex;
 
-use super::schema_lookup::SchemaLookup;
+use super::schema_lookup::{FoundSchema, SchemaLookup};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
@@ -76,10 +76,6 @@ fn unusable(error: &SchemaError) -> Error {
     Error::new(Kind::Schema, error.to_string())
 }
 
-fn unregistered(what: &str, topic: &Arc<str>) -> Error {
-    Error::new(Kind::Schema, format!("the schema registry has no {what}")).topic(topic)
-}
-
 impl TypedColumn {
     /// Creates a column. `lookup` may be missing if the reader's schema is given and records carry no id.
     ///
@@ -120,6 +116,12 @@ impl TypedColumn {
         self.options.wire_format == WireFormat::Confluent
     }
 
+    /// Whether the reader's schema depends on the topic.
+    #[must_use]
+    pub fn is_of_topic(&self) -> bool {
+        matches!(self.options.reader, ReaderSchemaSource::Version(_)) && self.options.subject.is_none()
+    }
+
     /// The type of the column, once the reader's schema was [resolved](TypedColumn::resolve).
     #[must_use]
     pub fn data_type(&self) -> Option<DataType> {
@@ -138,7 +140,7 @@ impl TypedColumn {
             ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
             ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
             ReaderSchemaSource::Id(id) => {
-                let schema = self.schema_of_id(*id, topic).await?;
+                let schema = self.schema_of_id(*id).await?;
                 (self.decoder(ReaderSource::Schema(&schema))?, None)
             }
             ReaderSchemaSource::Version(version) => {
@@ -173,9 +175,13 @@ impl TypedColumn {
         lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
     }
 
-    async fn schema_of_id(&self, id: SchemaId, topic: &Arc<str>) -> Result<Arc<RegisteredSchema>> {
-        let schema = self.registry()?.schema(id).await?;
-        schema.ok_or_else(|| unregistered(&format!("schema with id {id}"), topic))
+    async fn schema_of_id(&self, id: SchemaId) -> Result<Arc<RegisteredSchema>> {
+        match self.registry()?.schema(id).await? {
+            FoundSchema::Schema(schema) => Ok(schema),
+            FoundSchema::Missing(reason) => {
+                Err(Error::new(Kind::Schema, format!("schema {id}: {reason}")).schema(None, Some(id), None))
+            }
+        }
     }
 
     /// Returns the topic, too, if the subject is the topic's.
@@ -184,15 +190,16 @@ impl TypedColumn {
         version: Option<i32>,
         topic: &Arc<str>,
     ) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
+        let of_topic = self.options.subject.is_none().then(|| Arc::clone(topic));
         let subject = self.options.subject.clone();
         let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));
-        let found = self.registry()?.version(&subject, version).await?;
-        let found = found.ok_or_else(|| {
-            let version = version.map_or(String::new(), |version| format!("version {version} of "));
-            unregistered(&format!("{version}subject {}", printable(&subject)), topic)
+        let found = self.registry()?.version(&subject, version).await;
+        let found = found.map_err(|error| match &of_topic {
+            Some(topic) => error.topic(topic),
+            None => error,
         })?;
         tracing::info!(target: "ottla.schema", %subject, version = found.version, id = %found.id, "reader's schema");
-        Ok((found.schema, self.options.subject.is_none().then(|| Arc::clone(topic))))
+        Ok((found.schema, of_topic))
     }
 
     /// Looks up the schemas of the writers of rows. Cancel-safe: a repeated call continues.
@@ -220,8 +227,8 @@ impl TypedColumn {
             let mut reader = self.reader.lock();
             let Some(Reader { decoder, .. }) = reader.as_mut() else { return Ok(()) };
             match schema {
-                Some(schema) => decoder.add(id, &schema),
-                None => decoder.add_failure(id, "the schema registry has no schema with this id"),
+                FoundSchema::Schema(schema) => decoder.add(id, &schema),
+                FoundSchema::Missing(message) => decoder.add_failure(id, message),
             }
         }
         Ok(())

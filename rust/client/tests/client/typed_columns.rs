@@ -13,7 +13,7 @@ use ottla_arrow::Column;
 use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
 use ottla_client::typed::{
-    DecodeMode, ERROR_COLUMN, ReaderSchemaSource, SchemaLookup, SubjectSchema, TypedColumn,
+    DecodeMode, ERROR_COLUMN, FoundSchema, ReaderSchemaSource, SchemaLookup, SubjectSchema, TypedColumn,
     TypedColumnOptions, TypedColumns,
 };
 use ottla_client::{Error, Kind, Result};
@@ -53,22 +53,24 @@ impl Registry {
 }
 
 impl SchemaLookup for Registry {
-    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<Option<Arc<RegisteredSchema>>>> {
+    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
         Box::pin(async move {
-            let SchemaId::Id(id) = id else { return Ok(None) };
-            self.find(id).await
+            let schema = match id {
+                SchemaId::Id(id) => self.find(id).await?,
+                _ => None,
+            };
+            let missing = || FoundSchema::Missing(format!("schema {id} does not exist"));
+            Ok(schema.map_or_else(missing, FoundSchema::Schema))
         })
     }
 
-    fn version<'a>(
-        &'a self,
-        subject: &'a str,
-        version: Option<i32>,
-    ) -> BoxFuture<'a, Result<Option<SubjectSchema>>> {
+    fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>> {
         Box::pin(async move {
-            let Some(id) = self.subjects.get(subject).filter(|_| version.is_none()) else { return Ok(None) };
-            let schema = self.find(*id).await?;
-            Ok(schema.map(|schema| SubjectSchema { version: 1, id: SchemaId::Id(*id), schema }))
+            let id = self.subjects.get(subject).filter(|_| version.is_none());
+            let missing = || Error::new(Kind::Schema, format!("subject {subject} does not exist"));
+            let id = *id.ok_or_else(missing)?;
+            let schema = self.find(id).await?.ok_or_else(missing)?;
+            Ok(SubjectSchema { version: 1, id: SchemaId::Id(id), schema })
         })
     }
 }
@@ -173,7 +175,7 @@ async fn permissive_rows_are_null_with_the_reason() {
     assert_eq!(values(&batch), [Some(1), None, None, Some(4)]);
     let errors = batch.column_by_name(ERROR_COLUMN).expect("a column").as_string::<i32>().clone();
     assert!(errors.is_null(0) && errors.is_null(3));
-    assert_eq!(errors.value(1), "value: schema 9: the schema registry has no schema with this id");
+    assert_eq!(errors.value(1), "value: schema 9: schema 9 does not exist");
     assert!(errors.value(2).starts_with("value: schema 3: "), "{}", errors.value(2));
     assert_eq!(position(&consumer).await, 4);
     // A schema that is registered later is found.
@@ -215,7 +217,7 @@ async fn a_missing_subject_and_two_topics_are_errors() {
     let typed = column(&registry, DecodeMode::FailFast);
     let error = typed.resolve(&"other".into()).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Schema);
-    assert!(error.to_string().contains("the schema registry has no subject other-value"), "{error}");
+    assert!(error.to_string().contains("subject other-value does not exist"), "{error}");
     typed.resolve(&"t".into()).await.unwrap();
     let error = typed.resolve(&"other".into()).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Config);

@@ -60,11 +60,11 @@ async fn incremental_responses_have_only_changes() {
     for epoch in 2..4 {
         assert_eq!(partitions(&raw.call(&request((id, epoch), &[]), 12).await), [1]);
     }
-    assert_eq!(partitions(&raw.call(&request((id, 4), &[(1, 1)]), 12).await), []);
+    assert_eq!(partitions(&raw.call(&request((id, 4), &[(1, 1)]), 12).await), [0_i32; 0]);
     // A new log start is a change, and so are an error and its end.
     cluster.delete_records("t", 1, 1).unwrap();
     assert_eq!(partitions(&raw.call(&request((id, 5), &[]), 12).await), [1]);
-    assert_eq!(partitions(&raw.call(&request((id, 6), &[]), 12).await), []);
+    assert_eq!(partitions(&raw.call(&request((id, 6), &[]), 12).await), [0_i32; 0]);
     let on = Match::api(ApiKey::Fetch).topic("t").partition(2);
     let fault = Fault { on, then: Reaction::Error(ErrorCode::KafkaStorageError), times: Some(2) };
     cluster.inject(fault);
@@ -76,7 +76,7 @@ async fn incremental_responses_have_only_changes() {
     let response = raw.call(&request((id, 9), &[]), 12).await;
     assert_eq!(partitions(&response), [2]);
     is(response.responses[0].partitions[0].error_code, ErrorCode::None);
-    assert_eq!(partitions(&raw.call(&request((id, 10), &[]), 12).await), []);
+    assert_eq!(partitions(&raw.call(&request((id, 10), &[]), 12).await), [0_i32; 0]);
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn an_incremental_fetch_waits_by_topic_ids_too() {
     let mut waiting = by_id(request((response.session_id, 1), &[]));
     (waiting.min_bytes, waiting.max_wait_ms) = (1, 100);
     let response = raw.call(&waiting, 18).await;
-    assert_eq!(partitions(&response), []);
+    assert_eq!(partitions(&response), [0_i32; 0]);
     (waiting.session_epoch, waiting.max_wait_ms) = (2, i32::MAX);
     raw.send(&waiting, 18).await;
     cluster.append("t", 1, &[b"v"]).unwrap();

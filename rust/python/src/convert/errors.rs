@@ -62,6 +62,9 @@ pub(crate) fn value_at(py: Python<'_>, error: &Error, index: Option<usize>) -> P
     context.set_item("address", source.address.as_deref())?;
     context.set_item("api", source.api.map(|api| api.name()))?;
     context.set_item("index", index)?;
+    context.set_item("subject", source.subject.as_deref())?;
+    context.set_item("schema_id", source.schema_id.as_deref())?;
+    context.set_item("registry_code", source.registry_code)?;
     context.set_item("phase", source.phase.map(|phase| phase.to_string()))?;
     let attempts: Vec<_> = error
         .attempts()

@@ -1,10 +1,11 @@
 //! `MockCluster`: an in-process Kafka cluster, for `ottla.testing`.
 //!
 //! `faults` parses faults, `reassignments`, `telemetry` and `transactions` have the methods on those, `tuples` converts groups and
-//! offsets to plain Python values.
+//! offsets to plain Python values. `schema_registry` is `MockRegistry`.
 
 mod faults;
 mod reassignments;
+mod schema_registry;
 mod telemetry;
 mod transactions;
 mod tuples;
@@ -23,6 +24,7 @@ use pyo3::types::PyDict;
 use crate::convert::errors;
 use crate::runtime::{ProcessLocal, runtime, wait};
 use faults::api_key;
+pub(crate) use schema_registry::MockRegistry;
 use tuples::{GroupTuple, OffsetMap};
 
 /// The cluster behind ``ottla.testing.MockCluster``, which documents its methods.

@@ -5,12 +5,14 @@
 
 use std::sync::{Arc, OnceLock};
 
+use arrow_schema::Field;
 use ottla_arrow::Column;
 use ottla_client::typed::{DecodeMode, TypedColumn, TypedColumnOptions, TypedColumns};
 use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
 
+use super::json_inference::ArrowType;
 use super::registry_arg::lookup;
 use super::schema_arg;
 use crate::convert::{arrow_value, errors};
@@ -136,6 +138,36 @@ impl EncodedRows for OneRow {
 
 #[pymethods]
 impl ColumnFormat {
+    /// Return the type of the column, and look up the reader's schema for it.
+    ///
+    /// Args:
+    ///     topic: the topic, if the reader's schema is that of the topic's subject.
+    ///     key: whether to return the type of keys, not of values.
+    ///
+    /// Returns:
+    ///     The Arrow type, for any library that supports Arrow's PyCapsule interface.
+    ///
+    /// Raises:
+    ///     ConfigError: the topic is needed.
+    ///     SchemaError: there is no schema to read with, or it cannot be used.
+    ///     KafkaError: the errors of the schema registry.
+    #[pyo3(signature = (topic=None, *, key=false))]
+    fn arrow_type(&self, py: Python<'_>, topic: Option<&str>, key: bool) -> PyResult<ArrowType> {
+        let (header, name) = if key { (Header::Key, "key") } else { (Header::Value, "value") };
+        let column = self.column(py, header)?;
+        if topic.is_none() && column.is_of_topic() {
+            let message = "the schema is that of the topic's subject: pass the topic";
+            return Err(errors::config(py, message));
+        }
+        let topic = Arc::from(topic.unwrap_or_default());
+        wait_for(py, column.resolve(&topic))?;
+        let data_type = column.data_type().ok_or_else(|| {
+            let message = "the schema of a typed column was resolved without a type";
+            errors::raise(py, &Error::new(Kind::Internal, message))
+        })?;
+        Ok(ArrowType::new(Field::new(name, data_type, true)))
+    }
+
     /// Decode one value, to plain Python objects: structs and maps are dicts.
     ///
     /// To decode many, pass the format to a consumer or a scan, which decode them together.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, FieldRef};
+use arrow_schema::{DataType, Field, FieldRef};
 use ottla_client::{Error, Kind};
 use ottla_schema::infer_json_field;
 use pyo3::exceptions::PyTypeError;
@@ -22,6 +22,12 @@ use crate::convert::errors;
 /// ``pyarrow.field(arrow_type)`` imports it, and ``pyarrow.schema(arrow_type)`` if it is a struct.
 #[pyclass(frozen, module = "ottla.schema")]
 pub(crate) struct ArrowType(FieldRef);
+
+impl ArrowType {
+    pub(super) fn new(field: Field) -> Self {
+        Self(Arc::new(field))
+    }
+}
 
 #[pymethods]
 impl ArrowType {

@@ -1,11 +1,10 @@
 //! OAUTHBEARER (RFC 7628, KIP-255): the token cache of a client and its sources.
 //!
 //! Tokens come from the application's `TokenProvider`, or from a token endpoint by client id and secret
-//! (`oidc`, KIP-768; `http` sends the request). Invariants: at most one token request at a time, which all
+//! (`oidc`, KIP-768). Invariants: at most one token request at a time, which all
 //! waiting connections share; a token is renewed before it expires, and used until it expires if it
 //! cannot be renewed; a token that a broker rejected is not used again.
 
-mod http;
 mod oidc;
 
 use std::time::{Duration, SystemTime};

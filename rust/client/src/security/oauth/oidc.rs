@@ -7,27 +7,35 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use hyper::Uri;
+use bytes::Bytes;
+use hyper::{Method, Uri};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::super::{Jaas, Tls, config_error};
-use super::http::{self, HttpResponse};
 use crate::config::Config;
 use crate::environment::{Environment, Token};
 use crate::error::{Error, Kind, Result};
+use crate::http::{HttpClient, HttpRequest, HttpResponse, Origin, Server, encode};
 use crate::printable::printable;
 use crate::secret::Secret;
 
 /// Upper limit of a token's lifetime.
 const MAX_LIFETIME: Duration = Duration::from_secs(365 * 86_400);
+/// The largest response.
+const MAX_RESPONSE: usize = 128 * 1024;
+/// A request ends after this time, unless the connection that needs the token times out first.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const TOKEN_SERVER: Server =
+    Server { name: "the token server", key_prefix: "sasl.oauthbearer.token.endpoint." };
 
 /// A token endpoint, with the request to send.
 #[derive(Debug)]
 pub(in crate::security) struct Oidc {
     url: Uri,
-    tls: Option<Tls>,
+    http: HttpClient,
     authorization: Secret,
-    body: String,
+    body: Bytes,
 }
 
 /// The configuration with the token endpoint's trust store, which in Java is an option of the login module.
@@ -79,27 +87,34 @@ impl Oidc {
             )));
         }
         let pair = match config.sasl_oauthbearer_header_urlencode {
-            true => Secret::new(format!("{}:{}", url_encode(id.expose()), url_encode(secret.expose()))),
+            true => Secret::new(format!("{}:{}", encode::form(id.expose()), encode::form(secret.expose()))),
             false => Secret::new(format!("{}:{}", id.expose(), secret.expose())),
         };
         let scope = match scope.is_empty() {
             true => String::new(),
-            false => format!("&scope={}", url_encode(scope.expose())),
+            false => format!("&scope={}", encode::form(scope.expose())),
         };
         Ok(Some(Self {
+            http: HttpClient::new(Origin::new(TOKEN_SERVER, &url, tls), MAX_RESPONSE),
             url,
-            tls,
             authorization: Secret::new(format!("Basic {}", STANDARD.encode(pair.expose()))),
-            body: format!("grant_type=client_credentials{scope}"),
+            body: format!("grant_type=client_credentials{scope}").into(),
         }))
     }
 
     /// Requests a token.
     pub(super) async fn token(&self, environment: &Environment) -> Result<Token> {
+        let request = HttpRequest {
+            method: Method::POST,
+            path: self.url.path_and_query().map_or("/", |path| path.as_str()),
+            authorization: Some(&self.authorization),
+            accept: "application/json",
+            body: Some(("application/x-www-form-urlencoded", self.body.clone())),
+            is_idempotent: false,
+        };
+        let sent = self.http.send(&request, environment, Instant::now() + REQUEST_TIMEOUT).await;
         let response =
-            http::post(&self.url, self.tls.as_ref(), &self.authorization, &self.body, environment).await;
-        let response =
-            response.map_err(|error| error.prefixed(format_args!("no token from {}", self.url)))?;
+            sent.map_err(|failure| failure.error.prefixed(format_args!("no token from {}", self.url)))?;
         self.process_response(&response, environment.now())
     }
 
@@ -141,17 +156,4 @@ fn expiry(token: &str) -> Option<SystemTime> {
     let claims: Value = serde_json::from_slice(&claims).ok()?;
     let since_epoch = Duration::try_from_secs_f64(claims.get("exp")?.as_f64()?).ok()?;
     UNIX_EPOCH.checked_add(since_epoch)
-}
-
-/// URL-encodes a text for a form.
-fn url_encode(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'*' => out.push(char::from(byte)),
-            b' ' => out.push('+'),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }

@@ -10,6 +10,7 @@ mod memory;
 pub(crate) mod numbered;
 pub(crate) mod panics;
 pub(crate) mod reader;
+pub(crate) mod registry;
 mod scripted;
 pub(crate) mod share;
 pub(crate) mod share_heartbeats;

@@ -1,4 +1,4 @@
-//! Panics in the client at places that a test chooses by a log message.
+//! The client's log: panics at places that a test chooses by a log message, and captured messages.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,6 +11,7 @@ use tracing::{Event, Metadata, Subscriber};
 thread_local! {
     // Each test has a thread of its own, and its client runs in it.
     static AT: RefCell<Option<(String, usize)>> = const { RefCell::new(None) };
+    static CAPTURED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
 /// One subscriber for all tests: its effect depends on the thread.
@@ -45,6 +46,13 @@ impl Subscriber for Panics {
     }
 
     fn event(&self, event: &Event<'_>) {
+        CAPTURED.with_borrow_mut(|captured| {
+            if let Some(lines) = captured {
+                let mut fields = Fields::default();
+                event.record(&mut fields);
+                lines.push(format!("{}{}", event.metadata().level(), fields.0));
+            }
+        });
         let Some((at, left)) = AT.take() else { return };
         let mut fields = Fields::default();
         event.record(&mut fields);
@@ -63,10 +71,25 @@ impl Subscriber for Panics {
     fn exit(&self, _: &Id) {}
 }
 
-/// Until the guard is dropped, logging `at` in this thread panics, `times` times in all.
-pub(crate) fn panic_at(at: &str, times: usize) -> Guard {
+fn subscribe() {
     static SET: Once = Once::new();
     SET.call_once(|| tracing::subscriber::set_global_default(Panics).expect("no other subscriber"));
+}
+
+/// From now on, captures what this thread logs.
+pub(crate) fn capture_log() {
+    subscribe();
+    CAPTURED.set(Some(Vec::new()));
+}
+
+/// The captured lines, each with its level first.
+pub(crate) fn captured_log() -> Vec<String> {
+    CAPTURED.with_borrow(|captured| captured.clone().unwrap_or_default())
+}
+
+/// Until the guard is dropped, logging `at` in this thread panics, `times` times in all.
+pub(crate) fn panic_at(at: &str, times: usize) -> Guard {
+    subscribe();
     AT.set(Some((at.to_owned(), times)));
     Guard
 }

@@ -1,0 +1,179 @@
+"""The options of typed columns: ``value.format`` and its siblings, and ``schema.registry.*``.
+
+Called by ``read_options`` each time Spark creates a reader, so parsing does no I/O. Invariant: an
+option without effect is an error; no message and no ``repr`` contains a value of the registry's
+configuration, which may be a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ottla.errors import ConfigError
+from ottla.spark.options.option_values import (
+    invalid_value,
+    parse_bool,
+    parse_text,
+)
+from ottla.spark.options.subscription import Assign, Subscribe, Subscription
+
+REGISTRY_PREFIX = "schema.registry."
+REGISTRY_URL = "schema.registry.url"
+
+FORMATS = ("avro", "protobuf", "json")
+MODES = ("failfast", "permissive")
+WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
+
+_SUFFIXES = ("format", "schema", "subject", "message", "wireFormat", "mode", "flatten")
+TYPED_OPTION_NAMES = (
+    REGISTRY_URL,
+    *(f"{column}.{suffix}" for column in ("key", "value") for suffix in _SUFFIXES),
+)
+
+_LATEST = "latest"
+
+
+@dataclass(frozen=True)
+class TypedColumn:
+    """How keys or values are decoded.
+
+    Attributes:
+        column: ``key`` or ``value``.
+        format: one of ``FORMATS``.
+        schema: the reader's schema, as text or as its id; None for the latest of the subject.
+        subject: the subject; None if the subscription names several topics.
+        message: the full name of the message, with Protobuf.
+        wire_format: one of ``WIRE_FORMATS``.
+        mode: one of ``MODES``.
+        flatten: whether the fields become columns.
+        fields: the fields to decode; None for all.
+        registry: the registry's configuration, sorted.
+    """
+
+    column: str
+    format: str
+    schema: str | int | None = None
+    subject: str | None = None
+    message: str | None = None
+    wire_format: str = "confluent"
+    mode: str = "failfast"
+    flatten: bool = False
+    fields: tuple[str, ...] | None = None
+    registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class TypedColumns:
+    """The typed columns of a read."""
+
+    key: TypedColumn | None = None
+    value: TypedColumn | None = None
+
+    def each(self) -> tuple[TypedColumn, ...]:
+        """Return those that there are."""
+        return tuple(one for one in (self.key, self.value) if one is not None)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether rows say why they could not be decoded."""
+        return any(one.mode == "permissive" for one in self.each())
+
+
+UNTYPED = TypedColumns()
+
+
+def parse_typed_columns(values: Mapping[str, str], subscription: Subscription) -> TypedColumns:
+    """Parse the options of typed columns; ``values`` has lower-case names."""
+    registry = registry_config(values)
+    key, value = (_parse_column(name, values, subscription, registry) for name in ("key", "value"))
+    if registry and key is None and value is None:
+        raise ConfigError(
+            f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
+        )
+    return TypedColumns(key, value)
+
+
+def registry_config(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the configuration of the registry, checked, from the ``schema.registry.*`` options."""
+    config = {name: text for name, text in values.items() if name.startswith(REGISTRY_PREFIX)}
+    if not config:
+        return ()
+    if not config.get(REGISTRY_URL, "").strip():
+        raise ConfigError(f"option {REGISTRY_URL} must be set, for example to http://registry:8081")
+    from ottla.schema import Registry
+
+    try:
+        # Connects to nothing.
+        Registry(config).close()
+    except ConfigError as error:
+        raise ConfigError(f"option {REGISTRY_PREFIX}…: {error}") from None
+    return tuple(sorted(config.items()))
+
+
+def _parse_column(
+    column: str,
+    values: Mapping[str, str],
+    subscription: Subscription,
+    registry: tuple[tuple[str, str], ...],
+) -> TypedColumn | None:
+    if parse_text(values, f"{column}.format") is None:
+        for suffix in _SUFFIXES:
+            if f"{column}.{suffix}".lower() in values:
+                raise ConfigError(f"option {column}.{suffix} needs {column}.format")
+        return None
+    format_name = _choice(values, f"{column}.format", FORMATS, FORMATS[0])
+    message = parse_text(values, f"{column}.message")
+    if message is not None and format_name != "protobuf":
+        raise ConfigError(f"option {column}.message is for {column}.format=protobuf only")
+    schema = _parse_schema(values, f"{column}.schema")
+    wire_format = _choice(values, f"{column}.wireFormat", WIRE_FORMATS, WIRE_FORMATS[0])
+    subject = parse_text(values, f"{column}.subject")
+    if schema is not None and subject is not None:
+        raise ConfigError(f"set either {column}.schema or {column}.subject, not both")
+    if not registry and (wire_format != "none" or not isinstance(schema, str)):
+        raise ConfigError(
+            f"option {column}.format needs {REGISTRY_URL}; or {column}.schema with the text of a "
+            f"schema, and {column}.wireFormat=none if records carry no ids of schemas"
+        )
+    if schema is None and subject is None:
+        subject = f"{_only_topic(column, subscription)}-{column}"
+    return TypedColumn(
+        column=column,
+        format=format_name,
+        schema=schema,
+        subject=subject,
+        message=message,
+        wire_format=wire_format,
+        mode=_choice(values, f"{column}.mode", MODES, MODES[0]),
+        flatten=parse_bool(values, f"{column}.flatten", default=False),
+        registry=registry,
+    )
+
+
+def _choice(values: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:
+    text = values.get(name.lower(), default)
+    value = text.strip().lower()
+    if value not in choices:
+        raise invalid_value(name, text, f"one of {', '.join(choices)}")
+    return value
+
+
+def _parse_schema(values: Mapping[str, str], name: str) -> str | int | None:
+    text = parse_text(values, name)
+    if text is None or text.lower() == _LATEST:
+        return None
+    return int(text) if text.isdecimal() else text
+
+
+def _only_topic(column: str, subscription: Subscription) -> str:
+    match subscription:
+        case Subscribe(topics=(topic,)):
+            return topic
+        case Assign(partitions=partitions) if len({topic for topic, _ in partitions}) == 1:
+            return next(iter(partitions))[0]
+        case _:
+            raise ConfigError(
+                f"the read is of several topics: set {column}.subject to the subject whose latest "
+                f"schema they are read with, or {column}.schema to an id or the text of a schema"
+            )

@@ -1,0 +1,121 @@
+"""The decoders of typed columns, one per process and kept between tasks.
+
+Called on the driver, where the reader's schema is pinned, and in tasks. Invariant: a decoder is
+used only in the process that created it; a query reads with the schema that was pinned when it was
+planned, whatever is registered later.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ottla.errors import SchemaError
+from ottla.spark.options.typed_columns import TypedColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ottla.schema import ColumnFormat, Registry
+
+_MAX_FORMATS = 64
+
+_formats: OrderedDict[tuple[int, TypedColumn], ColumnFormat] = OrderedDict()
+_registries: dict[tuple[int, tuple[tuple[str, str], ...]], Registry] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class PinnedSchema:
+    """The reader's schema of a query, as the schema of its frame states it.
+
+    Attributes:
+        id: the id in the registry.
+        description: the subject, the version and the id.
+    """
+
+    id: int
+    description: str
+
+
+def pinned_schema(typed: TypedColumn) -> PinnedSchema | None:
+    """Return the latest schema of the subject, or None if the options name another schema."""
+    if typed.schema is not None or typed.subject is None:
+        return None
+    # This process may be older than the query, and with it what it has cached.
+    uncached = dict(typed.registry) | {"schema.registry.latest.cache.ttl.ms": "0"}
+    with _lock:
+        registry = _registry_for(tuple(sorted(uncached.items())))
+    latest = registry.latest(typed.subject)
+    if latest.id is None:
+        raise SchemaError(f"the schema registry returned no id for subject {typed.subject}")
+    description = f"{typed.subject}, version {latest.version}, id {latest.id}"
+    return PinnedSchema(latest.id, description)
+
+
+def pin(typed: TypedColumn, schema_id: int | None) -> TypedColumn:
+    """Return the same column, read with this schema unless the options name one."""
+    if typed.schema is not None or schema_id is None:
+        return typed
+    return replace(typed, schema=schema_id, subject=None)
+
+
+def format_for(typed: TypedColumn) -> ColumnFormat:
+    """Return this process's decoder of a column."""
+    key = (os.getpid(), typed)
+    with _lock:
+        if key not in _formats:
+            _formats[key] = _make_format(typed)
+        _formats.move_to_end(key)
+        while len(_formats) > _MAX_FORMATS:
+            _formats.popitem(last=False)
+        return _formats[key]
+
+
+def decoded_type(typed: TypedColumn) -> pa.DataType:
+    """Return the Arrow type of the decoded column."""
+    import pyarrow as pa
+
+    return pa.field(format_for(typed).arrow_type(key=typed.column == "key")).type
+
+
+def _make_format(typed: TypedColumn) -> ColumnFormat:
+    from ottla import schema
+
+    registry = _registry_for(typed.registry) if typed.registry else None
+    common = {
+        "schema": typed.schema,
+        "subject": typed.subject,
+        "wire_format": typed.wire_format,
+        "mode": typed.mode,
+        "fields": None if typed.fields is None else list(typed.fields),
+    }
+    match typed.format:
+        case "avro":
+            return schema.Avro(registry, **common)  # type: ignore[arg-type]
+        case "protobuf":
+            return schema.Protobuf(registry, message=typed.message, **common)  # type: ignore[arg-type]
+        case _:
+            return schema.Json(registry, **common)  # type: ignore[arg-type]
+
+
+def _registry_for(config: tuple[tuple[str, str], ...]) -> Registry:
+    from ottla.schema import Registry
+
+    key = (os.getpid(), config)
+    if key not in _registries:
+        _registries[key] = Registry(dict(config))
+    return _registries[key]
+
+
+def _forget_inherited() -> None:
+    # Only the lock: a thread of the parent may have held it.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_forget_inherited)

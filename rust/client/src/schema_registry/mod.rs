@@ -1,0 +1,351 @@
+//! A client of a schema registry with Confluent's API: Confluent Platform and Cloud, Karapace, Redpanda, and
+//! Apicurio's compatible one.
+//!
+//! - `cache` is the state of the caches without I/O or clock; `lookup_cache` makes one look-up per key of it.
+//! - `transport` sends a `call` to one address after the other, with backoff; `address` is a parsed URL.
+//! - `failure` explains responses; `document` reads and writes JSON.
+//! - `references` resolves the schemas that a schema refers to.
+//! - [`RegistryLookup`] looks up schemas for typed columns, in tasks.
+//!
+//! Invariants: a schema by id is looked up once and never expires; while the registry is down, cached schemas
+//! remain available; every call has a deadline; no error, log line or `Debug` output contains credentials.
+
+mod address;
+mod cache;
+mod call;
+mod document;
+mod failure;
+mod lookup_cache;
+mod references;
+mod registry_lookup;
+mod transport;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ottla_schema::{RegisteredSchema, SchemaId, SchemaType};
+use tokio::time::{Duration, Instant};
+
+use crate::config::RegistryConfig;
+use crate::environment::Environment;
+use crate::error::{Error, Kind, Result};
+use crate::http::encode::segment;
+use crate::printable::printable;
+use crate::retry::deadline;
+use cache::{Limits, Sized};
+use call::Call;
+use document::Document;
+use failure::is_missing;
+use lookup_cache::{Found, LookupCache};
+use transport::Transport;
+
+pub use registry_lookup::RegistryLookup;
+
+/// The name of a schema's reference, and where the referenced schema is registered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ReferenceName {
+    /// The name in the referring text.
+    pub name: Arc<str>,
+    /// The subject.
+    pub subject: Arc<str>,
+    /// The version in the subject.
+    pub version: i32,
+}
+
+/// A schema to register or to look up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NewSchema {
+    /// The format.
+    pub schema_type: SchemaType,
+    /// The text.
+    pub text: Arc<str>,
+    /// The schemas that the text refers to.
+    pub references: Vec<ReferenceName>,
+}
+
+/// A schema, and where the registry has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaEntry {
+    /// The subject; `None` for a schema that was looked up by id.
+    pub subject: Option<Arc<str>>,
+    /// The version in the subject.
+    pub version: Option<i32>,
+    /// The id.
+    pub id: Option<u32>,
+    /// The GUID, if the registry has one (Confluent 8).
+    pub guid: Option<[u8; 16]>,
+    /// Where the references are registered.
+    pub references: Vec<ReferenceName>,
+    /// The schema, with its references.
+    pub schema: Arc<RegisteredSchema>,
+}
+
+/// Whether a schema is compatible with earlier versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compatibility {
+    /// Whether the registry would accept the schema.
+    pub is_compatible: bool,
+    /// The differences that make it incompatible, as the registry describes them.
+    pub messages: Vec<String>,
+}
+
+/// Which schema a look-up is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Id(SchemaId),
+    Latest(Arc<str>),
+    Version(Arc<str>, i32),
+    Lookup(Arc<str>, NewSchema),
+    Registered(Arc<str>, NewSchema),
+}
+
+/// A client of a schema registry. Share it: its cache serves all users.
+pub struct SchemaRegistry {
+    config: RegistryConfig,
+    transport: Transport,
+    schemas: LookupCache<Key, Arc<SchemaEntry>>,
+    /// Schemas that others refer to, without their own references.
+    referenced: LookupCache<(Arc<str>, i32), Arc<Document>>,
+    is_closed: AtomicBool,
+}
+
+impl SchemaRegistry {
+    /// A client that sends its first request with the first call.
+    ///
+    /// # Errors
+    /// The configuration, or a file that it names, cannot be used.
+    pub fn new(config: RegistryConfig, environment: Environment) -> Result<Self> {
+        let limits = Limits { entries: config.cache_capacity, bytes: config.cache_max_bytes };
+        Ok(Self {
+            transport: Transport::new(&config, environment)?,
+            schemas: LookupCache::new(limits, config.retry_backoff_max),
+            referenced: LookupCache::new(limits, config.retry_backoff_max),
+            is_closed: AtomicBool::new(false),
+            config,
+        })
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &RegistryConfig {
+        &self.config
+    }
+
+    /// The addresses, without user and password.
+    #[must_use]
+    pub fn urls(&self) -> Vec<&str> {
+        self.transport.urls()
+    }
+
+    /// The schema with this id, if it is cached: without waiting.
+    #[must_use]
+    pub fn cached(&self, id: SchemaId) -> Option<Arc<RegisteredSchema>> {
+        let entry = self.schemas.cached(&Key::Id(id), Instant::now())?;
+        Some(Arc::clone(&entry.schema))
+    }
+
+    /// Returns the schema with this id.
+    ///
+    /// # Errors
+    /// The id does not exist, or the registry did not respond within `timeout`.
+    pub async fn schema(&self, id: SchemaId, timeout: Duration) -> Result<Arc<RegisteredSchema>> {
+        Ok(Arc::clone(&self.entry(id, timeout).await?.schema))
+    }
+
+    /// Returns the schema with this id, and where its references are registered.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema).
+    pub async fn entry(&self, id: SchemaId, timeout: Duration) -> Result<Arc<SchemaEntry>> {
+        let path = match id {
+            SchemaId::Id(id) => format!("/schemas/ids/{id}"),
+            SchemaId::Guid(_) => format!("/schemas/guids/{id}"),
+            SchemaId::Id64(_) => {
+                let message = format!(
+                    "schema id {id} has 8 bytes: look-ups by Apicurio's global ids are not supported; let the serializers write ids of 4 bytes (apicurio.registry.id-handler)"
+                );
+                return Err(Error::new(Kind::Schema, message).schema(None, Some(id), None));
+            }
+        };
+        let call = Call::get(path, format!("looking up schema {id}")).id(id);
+        self.find(Key::Id(id), call, None, deadline(timeout)).await
+    }
+
+    /// Returns the latest schema of a subject. It is cached for `schema.registry.latest.cache.ttl.ms`.
+    ///
+    /// # Errors
+    /// The subject does not exist, or the registry did not respond within `timeout`.
+    pub async fn latest(&self, subject: &str, timeout: Duration) -> Result<Arc<SchemaEntry>> {
+        let path = format!("/subjects/{}/versions/latest", segment(subject));
+        let what = format!("looking up the latest schema of subject \"{}\"", printable(subject));
+        let ttl = Some(self.config.latest_cache_ttl);
+        self.find(Key::Latest(subject.into()), Call::get(path, what).subject(subject), ttl, deadline(timeout))
+            .await
+    }
+
+    /// Returns a version of a subject.
+    ///
+    /// # Errors
+    /// The subject or the version does not exist, or the registry did not respond within `timeout`.
+    pub async fn version(&self, subject: &str, version: i32, timeout: Duration) -> Result<Arc<SchemaEntry>> {
+        let call = Call::version(subject, version, false);
+        self.find(Key::Version(subject.into(), version), call, None, deadline(timeout)).await
+    }
+
+    /// Returns the version under which a schema is registered in a subject.
+    ///
+    /// # Errors
+    /// The subject does not exist or does not have the schema, or the registry did not respond within
+    /// `timeout`.
+    pub async fn lookup(
+        &self,
+        subject: &str,
+        schema: &NewSchema,
+        timeout: Duration,
+    ) -> Result<Arc<SchemaEntry>> {
+        let path = format!("/subjects/{}", segment(subject));
+        let what = format!("looking up a schema in subject \"{}\"", printable(subject));
+        let call = Call::post(path, document::request(schema), what).subject(subject);
+        let key = Key::Lookup(subject.into(), schema.clone());
+        self.find(key, call, None, deadline(timeout)).await
+    }
+
+    /// Registers a schema in a subject, and returns its version. A schema that is registered already is
+    /// returned as it is.
+    ///
+    /// # Errors
+    /// The schema is invalid or incompatible with earlier versions, or the registry did not respond within
+    /// `timeout`; it may have registered the schema then (`is_maybe_done`).
+    pub async fn register(
+        &self,
+        subject: &str,
+        schema: &NewSchema,
+        timeout: Duration,
+    ) -> Result<Arc<SchemaEntry>> {
+        self.check_open()?;
+        let deadline = deadline(timeout);
+        let path = format!("/subjects/{}/versions", segment(subject));
+        let what = format!("registering a schema in subject \"{}\"", printable(subject));
+        let call = Call::post(path, document::request(schema), what).subject(subject).write();
+        let key = Key::Registered(subject.into(), schema.clone());
+        let registered = async {
+            let mut document = self.transport.call(&call, deadline, document::registered(schema)).await?;
+            if document.version.is_none() {
+                // Most registries return the id alone.
+                match self.lookup(subject, schema, left(deadline)).await {
+                    Ok(found) => document.version = found.version,
+                    Err(error) => {
+                        tracing::debug!(target: "ottla.schema", %error, "the schema was registered; its version is not known");
+                    }
+                }
+            }
+            document.subject = Some(subject.into());
+            self.resolved(document, None, deadline).await
+        };
+        self.schemas.get_or_fetch(&key, deadline, registered).await
+    }
+
+    /// Returns the names of all subjects.
+    ///
+    /// # Errors
+    /// The registry did not respond within `timeout`.
+    pub async fn subjects(&self, timeout: Duration) -> Result<Vec<String>> {
+        self.check_open()?;
+        let call = Call::get("/subjects".to_owned(), "listing the subjects".to_owned());
+        self.transport.call(&call, deadline(timeout), document::names).await
+    }
+
+    /// Checks a schema against a version of a subject, or the latest one; registers nothing.
+    ///
+    /// # Errors
+    /// The subject or the version does not exist, the schema is invalid, or the registry did not respond
+    /// within `timeout`.
+    pub async fn check_compatibility(
+        &self,
+        subject: &str,
+        schema: &NewSchema,
+        version: Option<i32>,
+        timeout: Duration,
+    ) -> Result<Compatibility> {
+        self.check_open()?;
+        let version = version.map_or_else(|| "latest".to_owned(), |version| version.to_string());
+        let path = format!("/compatibility/subjects/{}/versions/{version}?verbose=true", segment(subject));
+        let what = format!("checking a schema for subject \"{}\"", printable(subject));
+        let call = Call::post(path, document::request(schema), what).subject(subject);
+        self.transport.call(&call, deadline(timeout), document::compatibility).await
+    }
+
+    /// Closes the idle connections; later calls fail.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.transport.close();
+    }
+
+    /// Whether it was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    fn check_open(&self) -> Result<()> {
+        match self.is_closed() {
+            true => Err(Error::new(Kind::Closed, "this schema registry client was closed")),
+            false => Ok(()),
+        }
+    }
+
+    /// The cached entry, or that of the response to `call`.
+    async fn find(
+        &self,
+        key: Key,
+        call: Call,
+        ttl: Option<Duration>,
+        deadline: Instant,
+    ) -> Result<Arc<SchemaEntry>> {
+        self.check_open()?;
+        let fetch = async {
+            let document = self.transport.call(&call, deadline, document::schema).await?;
+            self.resolved(document, ttl, deadline).await
+        };
+        self.schemas.get_or_fetch(&key, deadline, fetch).await
+    }
+
+    /// Resolves the references of a schema, and makes its entry.
+    async fn resolved(
+        &self,
+        document: Document,
+        ttl: Option<Duration>,
+        deadline: Instant,
+    ) -> Result<Found<Arc<SchemaEntry>>> {
+        let size = document.size();
+        let references = references::resolve(self, &document.references, deadline).await?;
+        let Document { subject, version, id, guid, schema_type, text, references: names } = document;
+        let schema = Arc::new(RegisteredSchema { schema_type, text, references });
+        let entry = SchemaEntry { subject, version, id, guid, references: names, schema };
+        Ok(Found { value: Arc::new(entry), size, ttl })
+    }
+}
+
+impl fmt::Debug for SchemaRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchemaRegistry").field("urls", &self.urls()).finish_non_exhaustive()
+    }
+}
+
+impl Sized for Key {
+    fn size(&self) -> usize {
+        match self {
+            Self::Id(_) => 0,
+            Self::Latest(subject) | Self::Version(subject, _) => subject.len(),
+            Self::Lookup(subject, schema) | Self::Registered(subject, schema) => {
+                subject.len() + schema.text.len()
+            }
+        }
+    }
+}
+
+/// The time left until a deadline.
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}

@@ -1,0 +1,110 @@
+//! The look-ups of readers, each in a task of its own.
+//!
+//! Invariants: a reader that stops waiting does not end a look-up, so that polls with short timeouts get their
+//! schema in the end; readers that need the same schema share one task; each task has a deadline.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ottla_schema::SchemaId;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::{SchemaEntry, SchemaRegistry, is_missing};
+use crate::environment::BoxFuture;
+use crate::error::{Error, Kind, Result};
+use crate::typed::{FoundSchema, SchemaLookup, SubjectSchema};
+
+/// What a task looks up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Wanted {
+    Id(SchemaId),
+    Version(String, Option<i32>),
+}
+
+type Response = Result<Arc<SchemaEntry>>;
+type InFlight = Arc<Mutex<HashMap<Wanted, watch::Receiver<Option<Response>>>>>;
+
+/// Looks up schemas in a registry, for [typed columns](crate::typed).
+#[derive(Debug)]
+pub struct RegistryLookup {
+    registry: Arc<SchemaRegistry>,
+    in_flight: InFlight,
+}
+
+impl RegistryLookup {
+    /// Look-ups in this registry, each within its `schema.registry.default.api.timeout.ms`.
+    #[must_use]
+    pub fn new(registry: Arc<SchemaRegistry>) -> Self {
+        Self { registry, in_flight: InFlight::default() }
+    }
+
+    async fn find(&self, wanted: Wanted) -> Response {
+        let mut response = self.join(&wanted);
+        if let Ok(response) = response.wait_for(Option::is_some).await
+            && let Some(response) = &*response
+        {
+            return response.clone();
+        }
+        self.in_flight.lock().remove(&wanted);
+        Err(Error::new(Kind::Internal, "the task that looks up a schema ended without a result"))
+    }
+
+    /// The response of the task that looks it up, which the first caller starts.
+    fn join(&self, wanted: &Wanted) -> watch::Receiver<Option<Response>> {
+        let mut in_flight = self.in_flight.lock();
+        if let Some(response) = in_flight.get(wanted) {
+            return response.clone();
+        }
+        let (sender, response) = watch::channel(None);
+        in_flight.insert(wanted.clone(), response.clone());
+        let (registry, tasks) = (Arc::clone(&self.registry), Arc::clone(&self.in_flight));
+        let wanted = wanted.clone();
+        tokio::spawn(async move {
+            let result = look_up(&registry, &wanted).await;
+            tasks.lock().remove(&wanted);
+            sender.send_replace(Some(result));
+        });
+        response
+    }
+}
+
+async fn look_up(registry: &SchemaRegistry, wanted: &Wanted) -> Response {
+    let timeout = registry.config().default_api_timeout;
+    match wanted {
+        Wanted::Id(id) => registry.entry(*id, timeout).await,
+        Wanted::Version(subject, Some(version)) => registry.version(subject, *version, timeout).await,
+        Wanted::Version(subject, None) => registry.latest(subject, timeout).await,
+    }
+}
+
+impl SchemaLookup for RegistryLookup {
+    fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
+        Box::pin(async move {
+            if let Some(schema) = self.registry.cached(id) {
+                return Ok(FoundSchema::Schema(schema));
+            }
+            match self.find(Wanted::Id(id)).await {
+                Ok(entry) => Ok(FoundSchema::Schema(Arc::clone(&entry.schema))),
+                Err(error) if is_missing(&error) => {
+                    let message = error.message();
+                    let prefix = format!("looking up schema {id}: ");
+                    Ok(FoundSchema::Missing(message.strip_prefix(&prefix).unwrap_or(message).to_owned()))
+                }
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>> {
+        Box::pin(async move {
+            let entry = self.find(Wanted::Version(subject.to_owned(), version)).await?;
+            let (Some(number), Some(id)) = (entry.version, entry.id) else {
+                let message =
+                    format!("the schema registry returned subject \"{subject}\" without version or id");
+                return Err(Error::new(Kind::Schema, message));
+            };
+            Ok(SubjectSchema { version: number, id: SchemaId::Id(id), schema: Arc::clone(&entry.schema) })
+        })
+    }
+}

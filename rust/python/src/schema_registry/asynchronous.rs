@@ -1,0 +1,233 @@
+//! `AsyncRegistry`: `Registry` for asyncio, over the same `registry_ops`.
+
+use std::sync::Arc;
+
+use ottla_client::schema_registry::SchemaEntry;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::registry_handle::RegistryHandle;
+use super::registry_ops::{self, Wanted, schema_id};
+use super::schema::{Compatibility, Schema};
+use crate::asyncio::{FutureResult, start};
+
+/// A client of a schema registry for asyncio; it mirrors ``Registry``.
+///
+/// Methods that block there return a native future of the running loop here and use no thread.
+/// Cancelling the future cancels the request. Formats take either.
+///
+/// Args:
+///     url: the address, as ``https://host:port/path``; several, as a list or with commas, are
+///         tried in turn. ``mock://name`` is a mock registry in this process (``ottla.testing``).
+///     config: configuration by Confluent's dotted names, with or without ``schema.registry.``.
+///         Keyword arguments are the same names with underscores and take precedence. See
+///         ``Registry``.
+///
+/// Raises:
+///     ConfigError: a key or a value is invalid.
+#[pyclass(frozen, module = "ottla.schema")]
+pub(crate) struct AsyncRegistry {
+    handle: RegistryHandle,
+}
+
+impl AsyncRegistry {
+    pub(crate) fn handle(&self) -> &RegistryHandle {
+        &self.handle
+    }
+
+    fn find<'py>(&self, py: Python<'py>, wanted: Wanted, timeout: Option<f64>) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::look_up(registry, wanted, timeout), schema_value)
+    }
+}
+
+fn schema_value(py: Python<'_>, entry: Arc<SchemaEntry>) -> PyResult<Py<PyAny>> {
+    Schema::from(&*entry).into_py_any(py)
+}
+
+#[pymethods]
+impl AsyncRegistry {
+    #[new]
+    #[pyo3(signature = (url=None, config=None, **kwargs))]
+    fn new(
+        py: Python<'_>,
+        url: Option<&Bound<'_, PyAny>>,
+        config: Option<&Bound<'_, PyAny>>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        Ok(Self { handle: RegistryHandle::new(py, url, config, kwargs)? })
+    }
+
+    /// The addresses, without user and password.
+    #[getter]
+    fn urls(&self) -> PyResult<Vec<String>> {
+        self.handle.urls()
+    }
+
+    /// Return the schema with an id.
+    ///
+    /// Args:
+    ///     id: the id, or a GUID as text (Confluent Platform 8).
+    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     SchemaError: there is no such schema.
+    ///     AuthenticationError: the registry rejected the credentials.
+    ///     TimeoutError: no address responded in time; the message says why.
+    #[pyo3(signature = (id, *, timeout=None))]
+    fn schema<'py>(&self, py: Python<'py>, id: &Bound<'_, PyAny>, timeout: Option<f64>) -> FutureResult<'py> {
+        self.find(py, Wanted::Id(schema_id(id)?), timeout)
+    }
+
+    /// Return the latest schema of a subject.
+    ///
+    /// It is cached for ``schema.registry.latest.cache.ttl.ms``, 60 s.
+    ///
+    /// Args:
+    ///     subject: the subject.
+    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     SchemaError: the subject does not exist.
+    ///     AuthenticationError: the registry rejected the credentials.
+    ///     TimeoutError: no address responded in time; the message says why.
+    #[pyo3(signature = (subject, *, timeout=None))]
+    fn latest<'py>(&self, py: Python<'py>, subject: String, timeout: Option<f64>) -> FutureResult<'py> {
+        self.find(py, Wanted::Latest(subject), timeout)
+    }
+
+    /// Return a version of a subject.
+    ///
+    /// Args:
+    ///     subject: the subject.
+    ///     version: the version, from 1.
+    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     SchemaError: the subject or the version does not exist.
+    ///     AuthenticationError: the registry rejected the credentials.
+    ///     TimeoutError: no address responded in time; the message says why.
+    #[pyo3(signature = (subject, version, *, timeout=None))]
+    fn version<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        version: i32,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        self.find(py, Wanted::Version(subject, version), timeout)
+    }
+
+    /// Return a schema as it is registered in a subject, with version and id.
+    ///
+    /// Args:
+    ///     subject: the subject.
+    ///     schema: the schema.
+    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     SchemaError: the subject does not exist, or does not have this schema.
+    ///     AuthenticationError: the registry rejected the credentials.
+    ///     TimeoutError: no address responded in time; the message says why.
+    #[pyo3(signature = (subject, schema, *, timeout=None))]
+    fn lookup<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        schema: &Bound<'_, Schema>,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        self.find(py, Wanted::Registered(subject, schema.get().to_new()), timeout)
+    }
+
+    /// Register a schema in a subject, and return it with version and id.
+    ///
+    /// A schema that is registered already is returned as it is.
+    ///
+    /// Args:
+    ///     subject: the subject: by convention the topic's name and ``-key`` or ``-value``.
+    ///     schema: the schema.
+    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     SchemaError: the schema is invalid, or incompatible with earlier versions.
+    ///     AuthenticationError: the registry rejected the credentials.
+    ///     AuthorizationError: the credentials lack the permission.
+    ///     TimeoutError: no address responded in time; the schema may be registered all the same.
+    #[pyo3(signature = (subject, schema, *, timeout=None))]
+    fn register<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        schema: &Bound<'_, Schema>,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        let schema = schema.get().to_new();
+        start(py, registry_ops::register(registry, subject, schema, timeout), schema_value)
+    }
+
+    /// Return the names of all subjects.
+    ///
+    /// Args:
+    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     AuthenticationError: the registry rejected the credentials.
+    ///     TimeoutError: no address responded in time; the message says why.
+    #[pyo3(signature = (*, timeout=None))]
+    fn subjects<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        start(py, registry_ops::subjects(registry, timeout), |py, names| names.into_py_any(py))
+    }
+
+    /// Check whether a subject would accept a schema; nothing is registered.
+    ///
+    /// Args:
+    ///     subject: the subject.
+    ///     schema: the schema.
+    ///     version: the version to compare with. Default: the latest one.
+    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
+    ///
+    /// Raises:
+    ///     SchemaError: the subject or the version does not exist, or the schema is invalid.
+    ///     AuthenticationError: the registry rejected the credentials.
+    ///     TimeoutError: no address responded in time; the message says why.
+    #[pyo3(signature = (subject, schema, version=None, *, timeout=None))]
+    fn check_compatibility<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        schema: &Bound<'_, Schema>,
+        version: Option<i32>,
+        timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let (registry, timeout) = self.handle.call(timeout)?;
+        let schema = schema.get().to_new();
+        let call = registry_ops::check_compatibility(registry, subject, schema, version, timeout);
+        start(py, call, |py, found| Compatibility::from(found).into_py_any(py))
+    }
+
+    /// Close the connections.
+    ///
+    /// Later calls, and readers that use this client, raise a ``ClosedError``.
+    fn close<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
+        self.handle.close()?;
+        start(py, std::future::ready(Ok(())), |py, ()| Ok(py.None()))
+    }
+
+    fn __aenter__<'py>(this: &Bound<'py, Self>) -> FutureResult<'py> {
+        let (py, this) = (this.py(), this.clone().into_any().unbind());
+        start(py, std::future::ready(Ok(())), |_, ()| Ok(this))
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __aexit__<'py>(&self, py: Python<'py>, _args: &Bound<'py, PyAny>) -> FutureResult<'py> {
+        self.close(py)
+    }
+
+    fn __repr__(&self) -> String {
+        self.handle.repr("AsyncRegistry")
+    }
+}
