@@ -1,8 +1,12 @@
 //! Payloads of a schema registry, decoded to columns: any bytes as the rows of a fixed schema, and any text as a
 //! schema.
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryArray};
-use ottla_schema::{ColumnDecoder, Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+use ottla_schema::{
+    ColumnDecoder, Header, Projection, ReaderOptions, ReaderSource, RegisteredSchema, SchemaId, SchemaType,
+    WireFormat,
+};
 
 const AVRO: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "id", "type": "long"},
@@ -48,7 +52,7 @@ fn check(data: &[u8], schema_type: SchemaType, schema: &str) {
     }
 }
 
-/// Decodes rows together and each alone, which gives the same.
+/// Decodes rows, whole and some fields of them.
 fn rows(mut data: &[u8], schema: &RegisteredSchema, wire_format: WireFormat) {
     let Ok(mut decoder) = ColumnDecoder::new(schema, wire_format, Header::Value) else { return };
     let mut rows = Vec::new();
@@ -57,7 +61,22 @@ fn rows(mut data: &[u8], schema: &RegisteredSchema, wire_format: WireFormat) {
         rows.push(row);
         data = rest;
     }
-    let column = BinaryArray::from_iter_values(&rows);
+    check_rows(&mut decoder, &rows, schema);
+    let whole = decoder.decode(&BinaryArray::from_iter_values([b""]), None).expect("one row fits").array;
+    let names = whole.as_struct_opt().map(|whole| whole.column_names()).unwrap_or_default();
+    for name in [names.first(), names.get(names.len() / 2)].into_iter().flatten() {
+        let name = format!("`{}`", name.replace('`', "``"));
+        let projection = Projection::new([&*name]).expect("a quoted name");
+        let options = ReaderOptions { projection: Some(projection.into()), ..ReaderOptions::default() };
+        let source = ReaderSource::Schema(schema);
+        let decoder = ColumnDecoder::with_options(source, &options, wire_format, Header::Value);
+        check_rows(&mut decoder.expect("a part of a usable schema"), &rows, schema);
+    }
+}
+
+/// Decodes rows together and each alone, which gives the same.
+fn check_rows(decoder: &mut ColumnDecoder, rows: &[&[u8]], schema: &RegisteredSchema) {
+    let column = BinaryArray::from_iter_values(rows);
     for id in decoder.missing(&column, None) {
         match id {
             SchemaId::Id(1..4) => decoder.add(id, schema),

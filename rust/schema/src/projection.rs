@@ -75,12 +75,12 @@ fn parse(path: &str) -> Result<Vec<String>, SchemaError> {
             None => {
                 let end = rest.find('.').unwrap_or(rest.len());
                 let (name, after) = rest.split_at(end);
+                if name.is_empty() {
+                    return Err(invalid(format!("{path:?} has an empty name")));
+                }
                 (name.to_owned(), after)
             }
         };
-        if name.is_empty() {
-            return Err(invalid(format!("{path:?} has an empty name")));
-        }
         names.push(name);
         rest = match after.strip_prefix('.') {
             Some(rest) => rest,
@@ -184,11 +184,11 @@ mod tests {
         assert_eq!(names("a.b c.ü").unwrap(), ["a", "b c", "ü"]);
         assert_eq!(names("`a.b`.c.`d``e`").unwrap(), ["a.b", "c", "d`e"]);
         assert_eq!(names("a`b").unwrap(), ["a`b"]);
+        assert_eq!(names("``.a").unwrap(), ["", "a"]);
         for (path, expected) in [
             ("", "an empty name"),
             ("a.", "an empty name"),
             (".a", "an empty name"),
-            ("``", "an empty name"),
             ("a..b", "an empty name"),
             ("`a", "a quote in \"`a\" is open"),
             ("`a``", "is open"),

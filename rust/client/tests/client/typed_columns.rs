@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, Field};
 use ottla_arrow::Column;
 use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
@@ -17,7 +18,7 @@ use ottla_client::typed::{
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_mock::MockCluster;
-use ottla_schema::{Header, ReaderOptions, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+use ottla_schema::{Header, Projection, ReaderOptions, RegisteredSchema, SchemaId, SchemaType, WireFormat};
 use parking_lot::Mutex;
 use tokio::time::{Duration, sleep};
 
@@ -275,4 +276,79 @@ async fn records_have_typed_values_and_one_that_cannot_be_decoded_is_an_error_of
     }
     let bad = Err(Kind::Serialization);
     assert_eq!(decoded, [Ok(1), Ok(2), bad, bad, Ok(5)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_given_type_of_json_needs_no_registry_and_fields_are_selected() {
+    let cluster = cluster(1).await;
+    append(&cluster, &[br#"{"a": "x", "b": {"c": 1}}"#.to_vec(), b"{}".to_vec(), b"{".to_vec()]);
+    let inner = DataType::Struct(vec![Field::new("c", DataType::Int64, true)].into());
+    let whole = vec![Field::new("a", DataType::Int64, true), Field::new("b", inner.clone(), true)];
+    let whole = Arc::new(Field::new("", DataType::Struct(whole.into()), true));
+    let options = |fields: &[&str], wire_format| TypedColumnOptions {
+        header: Header::Value,
+        reader: ReaderSchemaSource::JsonType(whole.clone()),
+        part: ReaderOptions {
+            projection: Some(Projection::new(fields.iter().copied()).unwrap().into()),
+            ..ReaderOptions::default()
+        },
+        subject: None,
+        wire_format,
+        mode: DecodeMode::Permissive,
+    };
+    let typed = Arc::new(TypedColumn::new(options(&["b.c"], WireFormat::None), None).unwrap());
+    let layout = ArrowLayout {
+        columns: vec![Column::Value],
+        typed: TypedColumns { key: None, value: Some(typed.clone()) },
+        ..ArrowLayout::default()
+    };
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    let batch = poll(&consumer, &layout).await.unwrap().unwrap();
+    let selected = DataType::Struct(vec![Field::new("b", inner, true)].into());
+    assert_eq!(typed.data_type(), Some(selected.clone()));
+    let values = batch.column(0);
+    assert_eq!((values.data_type(), values.null_count()), (&selected, 1));
+    let inner = values.as_struct().column(0).as_struct();
+    assert_eq!(inner.column(0).as_primitive::<Int64Type>().iter().collect::<Vec<_>>(), [Some(1), None, None]);
+    let error = TypedColumn::new(options(&["b"], WireFormat::Confluent), None).unwrap_err();
+    assert_eq!(error.kind(), Kind::Config);
+    let unknown = TypedColumn::new(options(&["b.d"], WireFormat::None), None).unwrap();
+    let error = unknown.resolve(&"t".into()).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Schema);
+    assert!(error.to_string().contains("there is no field \"d\" in b; it has c"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn fields_are_selected_of_each_writers_schema() {
+    let (cluster, registry) = (cluster(1).await, registry());
+    let record = |fields: &str| format!(r#"{{"type": "record", "name": "R", "fields": [{fields}]}}"#);
+    let (a, b) = (r#"{"name": "a", "type": "string"}"#, r#"{"name": "b", "type": "long"}"#);
+    let both: &'static str = record(&format!("{a}, {b}")).leak();
+    registry.schemas.lock().extend([(1, record(b).leak() as &'static str), (2, both)]);
+    append(&cluster, &[vec![0, 0, 0, 0, 1, 14], vec![0, 0, 0, 0, 2, 2, b'x', 16]]);
+    let options = TypedColumnOptions {
+        header: Header::Value,
+        reader: ReaderSchemaSource::Id(SchemaId::Id(2)),
+        part: ReaderOptions {
+            projection: Some(Projection::new(["b"]).unwrap().into()),
+            ..ReaderOptions::default()
+        },
+        subject: None,
+        wire_format: WireFormat::Confluent,
+        mode: DecodeMode::FailFast,
+    };
+    // The first record has no field a, which the reader's schema requires, but which is not selected.
+    let typed = Arc::new(TypedColumn::new(options, Some(registry)).unwrap());
+    let layout = ArrowLayout {
+        columns: vec![Column::Value],
+        typed: TypedColumns { key: None, value: Some(typed) },
+        ..ArrowLayout::default()
+    };
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    let batch = poll(&consumer, &layout).await.unwrap().unwrap();
+    let values = batch.column(0).as_struct();
+    assert_eq!(
+        (values.num_columns(), values.column(0).as_primitive::<Int64Type>().values().to_vec()),
+        (1, vec![7, 8])
+    );
 }

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
@@ -166,7 +168,11 @@ impl RegistryState {
             }),
             "JSON" => serde_json::from_str(text)
                 .is_ok_and(|schema: Value| matches!(schema, Value::Object(_) | Value::Bool(_))),
-            "PROTOBUF" => text.contains("message") || text.contains("enum") || text.contains("syntax"),
+            // A file's text, or a descriptor in base64, as Confluent's serializers of Python register it.
+            "PROTOBUF" => {
+                let is_text = text.contains("message") || text.contains("enum") || text.contains("syntax");
+                is_text || (!text.is_empty() && STANDARD.decode(text).is_ok())
+            }
             _ => {
                 let message = format!("Invalid schema type {schema_type}");
                 return Err(RegistryFailure::new(422, 42201, message));

@@ -85,9 +85,10 @@ impl Avro {
 ///         the first one of the schema.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
-///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
-///         with the indexes of the message; or in the headers ``__key_schema_id`` and
-///         ``__value_schema_id``), ``"apicurio"`` (8 bytes), ``"glue"``, or ``"none"``.
+///     wire_format: where records carry the id of their schema, and which message they are:
+///         ``"confluent"`` (the id and the indexes of the message before the value, or in the
+///         headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8 bytes and the
+///         message's name), ``"glue"`` (the id and the message's number), or ``"none"``.
 ///     mode: what happens to records that cannot be decoded, or that are another message.
 ///         ``"failfast"`` raises a ``SerializationError`` after the records before it were
 ///         returned; the position stays before it. ``"permissive"`` returns null, with the reason

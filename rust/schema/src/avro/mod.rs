@@ -24,7 +24,10 @@
 //!   takes an int for a fraction, and the first record, enum, array or map for anything.
 //! - A map that has a key twice keeps both entries. Java keeps the last one.
 //!
-//! Invariant: the type of the column depends on the reader's schema alone.
+//! A field that is not selected is passed over: its bytes must be there, but its values are not checked, and it may
+//! be missing or of another type.
+//!
+//! Invariant: the type of the column depends on the reader's schema and the selection alone.
 
 mod aliases;
 mod column;

@@ -21,11 +21,12 @@
 //!
 //! A field with presence is nullable, and null if it is unset, whatever its default is; a field without
 //! presence has its default. A proto2 field that is required is not nullable; a row without it is an error.
-//! The fields of a oneof are nullable fields of the message. Extensions are unknown fields. Recursive
-//! messages and editions are not supported.
+//! The fields of a oneof are nullable fields of the message. Extensions are unknown fields, and so
+//! are fields that are not selected. Recursive messages, apart from fields that are not selected, and editions are not
+//! supported.
 //!
 //! Invariants:
-//! - The type of the column depends on the reader's schema and message alone.
+//! - The type of the column depends on the reader's schema, message and selection alone.
 //! - The writer's schema only tells which message a payload is; data are read by the numbers of the reader's
 //!   fields. A field with an unknown number or another wire type is skipped.
 //! - The bytes of a payload bound its time and memory (`failure`), and a schema's shape bounds every

@@ -100,7 +100,7 @@ fn what_avro_does_not_select_may_be_missing_or_of_another_type() {
     assert_eq!(decode(&mut whole, std::slice::from_ref(&row)).errors.len(), 1);
     let mut part = projected(&avro(new), &["d", "c"], WireFormat::Confluent).unwrap();
     part.add(SchemaId::Id(1), &avro(old));
-    let column = decode_struct(&mut part, &[row.clone()]);
+    let column = decode_struct(&mut part, std::slice::from_ref(&row));
     assert_eq!(column.column(0).as_primitive::<Int64Type>().value(0), 5);
     assert_eq!(column.column(1).as_string::<i32>().value(0), "x");
     // What is selected must be there.

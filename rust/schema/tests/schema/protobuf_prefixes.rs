@@ -76,7 +76,7 @@ fn glues_number_counts_all_messages_by_their_names() {
     let id = SchemaId::Guid(*b"0123456789abcdef");
     let names = ["p.A", "p.A.E", "p.B", "p.B.A", "p.B.A.D", "", "p.B.C", "p.F", "p.F.E"];
     for (number, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-        let prefixes: Vec<_> = (0..11).map(|number| varint(number)).collect();
+        let prefixes: Vec<_> = (0..11).map(varint).collect();
         let decoded = decoded(name, WireFormat::Glue, &id, &prefixes);
         let good: Vec<_> = rows(&decoded).iter().map(|row| row.ends_with("x=5)")).collect();
         assert_eq!(good.iter().position(|good| *good), Some(number), "{name}");
