@@ -95,6 +95,33 @@ impl Group<'_> {
     }
 }
 
+/// Compiles a reader's schema. With Protobuf, that is a message of it, by its full name, or the first one.
+pub(crate) fn compile_reader(
+    reader: &RegisteredSchema,
+    message: Option<&str>,
+    wire_format: WireFormat,
+) -> Result<Box<dyn ReaderSchema>, SchemaError> {
+    if message.is_some() {
+        check_protobuf(reader)?;
+    }
+    Ok(match reader.schema_type {
+        SchemaType::Avro => Box::new(AvroReader::compile(reader)?),
+        SchemaType::Protobuf => Box::new(ProtobufReader::compile(reader, message, wire_format)?),
+        SchemaType::Json => Box::new(JsonReader::compile(reader)?),
+    })
+}
+
+/// Refuses a schema that has no messages.
+pub(crate) fn check_protobuf(schema: &RegisteredSchema) -> Result<(), SchemaError> {
+    match schema.schema_type {
+        SchemaType::Protobuf => Ok(()),
+        other => {
+            let reason = format!("it is of type {other}");
+            Err(SchemaError::Invalid { format: "Protobuf", reason })
+        }
+    }
+}
+
 impl ColumnDecoder {
     /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too. With
     /// Protobuf, the columns are those of the schema's first message.
@@ -106,12 +133,8 @@ impl ColumnDecoder {
         wire_format: WireFormat,
         header: Header,
     ) -> Result<Self, SchemaError> {
-        let compiled: Box<dyn ReaderSchema> = match reader.schema_type {
-            SchemaType::Avro => Box::new(AvroReader::compile(reader)?),
-            SchemaType::Protobuf => Box::new(ProtobufReader::compile(reader, None, wire_format)?),
-            SchemaType::Json => Box::new(JsonReader::compile(reader)?),
-        };
-        Self::with_reader(reader, compiled, wire_format, header)
+        let compiled = compile_reader(reader, None, wire_format)?;
+        Self::with_reader(compiled, reader, wire_format, header)
     }
 
     /// Creates a decoder for a message of a reader's schema, by its full name, with its package.
@@ -124,28 +147,8 @@ impl ColumnDecoder {
         wire_format: WireFormat,
         header: Header,
     ) -> Result<Self, SchemaError> {
-        if reader.schema_type != SchemaType::Protobuf {
-            let reason = format!("it is of type {}", reader.schema_type);
-            return Err(SchemaError::Invalid { format: "Protobuf", reason });
-        }
-        let compiled = ProtobufReader::compile(reader, Some(message), wire_format)?;
-        Self::with_reader(reader, Box::new(compiled), wire_format, header)
-    }
-
-    fn with_reader(
-        reader: &RegisteredSchema,
-        compiled: Box<dyn ReaderSchema>,
-        wire_format: WireFormat,
-        header: Header,
-    ) -> Result<Self, SchemaError> {
-        let schema_type = reader.schema_type;
-        let mut decoder =
-            Self { schema_type, reader: compiled, wire_format, header, writers: HashMap::new() };
-        if wire_format == WireFormat::None {
-            let writer = decoder.reader.writer(reader)?;
-            decoder.writers.insert(None, Writer::Ready(writer));
-        }
-        Ok(decoder)
+        let compiled = compile_reader(reader, Some(message), wire_format)?;
+        Self::with_reader(compiled, reader, wire_format, header)
     }
 
     /// Creates a decoder of JSON for the type of a field, without a schema.
@@ -157,12 +160,23 @@ impl ColumnDecoder {
     /// # Errors
     /// No JSON becomes the type.
     pub fn new_json(field: &Field, wire_format: WireFormat, header: Header) -> Result<Self, SchemaError> {
-        let reader = JsonReader::of_field(field)?;
+        let compiled = Box::new(JsonReader::of_field(field)?);
+        // JSON has no resolution of schemas: the writer's does not matter.
+        let any = RegisteredSchema::new(SchemaType::Json, "true");
+        Self::with_reader(compiled, &any, wire_format, header)
+    }
+
+    fn with_reader(
+        reader: Box<dyn ReaderSchema>,
+        schema: &RegisteredSchema,
+        wire_format: WireFormat,
+        header: Header,
+    ) -> Result<Self, SchemaError> {
         let mut writers = HashMap::new();
         if wire_format == WireFormat::None {
-            writers.insert(None, Writer::Ready(reader.decoder()));
+            writers.insert(None, Writer::Ready(reader.writer(schema)?));
         }
-        Ok(Self { schema_type: SchemaType::Json, reader: Box::new(reader), wire_format, header, writers })
+        Ok(Self { schema_type: schema.schema_type, reader, wire_format, header, writers })
     }
 
     /// The type of the column. It is nullable.

@@ -67,11 +67,16 @@ fn field(name: &str, schema: &Schema) -> Result<Field, SchemaError> {
     Ok(Field::new(name, data_type, is_nullable))
 }
 
+/// The name of a branch of a union, counted without null.
+pub(super) fn member_name(number: usize) -> String {
+    format!("member{number}")
+}
+
 fn members(branches: &[Schema]) -> Result<Fields, SchemaError> {
     let values = branches.iter().filter(|branch| !branch.is_null()).enumerate();
     let members = values.map(|(number, branch)| {
         let (data_type, _) = column_type(branch)?;
-        Ok(Field::new(format!("member{number}"), data_type, true))
+        Ok(Field::new(member_name(number), data_type, true))
     });
     members.collect()
 }

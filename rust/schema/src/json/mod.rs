@@ -77,11 +77,6 @@ impl JsonReader {
         let value_type = Arc::new(ValueType::compile(field)?);
         Ok(Self { value_type, data_type: column_type::plain_type(field.data_type()) })
     }
-
-    /// The decoder of payloads, whoever wrote them.
-    pub(crate) fn decoder(&self) -> Box<dyn PayloadDecoder> {
-        Box::new(JsonPayloadDecoder::new(&self.value_type, &self.data_type))
-    }
 }
 
 impl ReaderSchema for JsonReader {
@@ -90,6 +85,6 @@ impl ReaderSchema for JsonReader {
     }
 
     fn writer(&self, _: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
-        Ok(self.decoder())
+        Ok(Box::new(JsonPayloadDecoder::new(&self.value_type, &self.data_type)))
     }
 }

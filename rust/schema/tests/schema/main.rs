@@ -3,9 +3,12 @@
 
 mod avro;
 mod avro_canonical;
+mod avro_encode;
+mod avro_encode_java;
 mod avro_evolution;
 mod avro_hostile;
 mod avro_java;
+mod encode_support;
 mod fuzz_corpus;
 mod json;
 mod json_generator;
