@@ -14,8 +14,9 @@ use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType};
 
 use crate::avro::AvroEncoder;
-use crate::column_decoder::compile_reader;
+use crate::column_decoder::{check_protobuf, compile_reader};
 use crate::error::{RowError, SchemaError};
+use crate::protobuf::ProtobufEncoder;
 use crate::registered_schema::{RegisteredSchema, SchemaType};
 use crate::row_failure::RowFailure;
 use crate::source::Source;
@@ -67,7 +68,8 @@ impl ColumnEncoder {
     pub fn new(schema: &RegisteredSchema, data_type: &DataType) -> Result<Self, SchemaError> {
         let encoder: Box<dyn PayloadEncoder> = match schema.schema_type {
             SchemaType::Avro => Box::new(AvroEncoder::compile(schema, data_type)?),
-            SchemaType::Protobuf | SchemaType::Json => {
+            SchemaType::Protobuf => Box::new(ProtobufEncoder::compile(schema, None, data_type)?),
+            SchemaType::Json => {
                 return Err(SchemaError::Unsupported {
                     format: schema.schema_type.name(),
                     reason: "encoding is not implemented yet".to_owned(),
@@ -75,6 +77,20 @@ impl ColumnEncoder {
             }
         };
         Ok(Self { encoder, data_type: data_type.clone() })
+    }
+
+    /// Creates an encoder of a message of a schema, by its full name, with its package.
+    ///
+    /// # Errors
+    /// The schema is not one of Protobuf, is invalid, has no such message, or has another type than the column.
+    pub fn new_protobuf(
+        schema: &RegisteredSchema,
+        message: &str,
+        data_type: &DataType,
+    ) -> Result<Self, SchemaError> {
+        check_protobuf(schema)?;
+        let encoder = ProtobufEncoder::compile(schema, Some(message), data_type)?;
+        Ok(Self { encoder: Box::new(encoder), data_type: data_type.clone() })
     }
 
     /// The type of the columns.

@@ -42,6 +42,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 
+pub(crate) use self::document::Document;
 pub use self::infer::infer_json_field;
 use self::payload_decoder::JsonPayloadDecoder;
 use self::value_type::ValueType;

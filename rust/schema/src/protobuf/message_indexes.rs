@@ -11,6 +11,7 @@
 use prost_reflect::{FileDescriptor, MessageDescriptor};
 
 use super::input::{Input, zigzag};
+use super::output::{self, append_varint};
 
 /// More than the compiler nests messages.
 const MAX_INDEXES: i64 = 64;
@@ -78,6 +79,11 @@ impl WriterMessages {
     }
 }
 
+/// The indexes of a message as they are mostly written; `None` if it is not in the file.
+pub(super) fn indexes_of(file: &FileDescriptor, name: &str) -> Option<Vec<u8>> {
+    Some(WriterMessages::new(file, name).prefix).filter(|prefix| !prefix.is_empty())
+}
+
 /// Finds the indexes of a message, as Java counts them.
 fn path(messages: &[MessageName], name: &str, indexes: &mut Vec<i64>) -> bool {
     for (message, index) in messages.iter().filter(|message| !message.is_map_entry).zip(0..) {
@@ -97,12 +103,7 @@ fn encode(indexes: &[i64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let count = i64::try_from(indexes.len()).unwrap_or(i64::MAX);
     for number in std::iter::once(&count).chain(indexes) {
-        let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
-        while rest >= 0x80 {
-            bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        bytes.push(rest as u8);
+        append_varint(&mut bytes, output::zigzag(*number));
     }
     bytes
 }

@@ -4,6 +4,7 @@
 //! - `plan` makes the columns of a message; `column`, `message_column`, `collections`, `storage`, `scalar`,
 //!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
 //! - `message_indexes` finds the message of a payload; `payload_decoder` decodes the payloads of one writer.
+//! - `encoder` writes payloads from columns (`output`).
 //!
 //! | Protobuf | column |
 //! |---|---|
@@ -33,12 +34,14 @@
 mod collections;
 mod column;
 mod compile;
+mod encoder;
 mod enumeration;
 mod failure;
 mod input;
 mod json;
 mod message_column;
 mod message_indexes;
+mod output;
 mod payload_decoder;
 mod plan;
 mod scalar;
@@ -50,6 +53,7 @@ use std::sync::{Arc, Mutex};
 use arrow_schema::DataType;
 use prost_reflect::{FileDescriptor, MessageDescriptor};
 
+pub(crate) use self::encoder::ProtobufEncoder;
 use self::message_indexes::WriterMessages;
 use self::payload_decoder::{ProtobufPayloadDecoder, Rows};
 use crate::error::SchemaError;

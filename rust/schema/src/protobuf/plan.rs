@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
 use super::collections::{ListColumn, MapColumn};
@@ -30,8 +30,18 @@ pub(super) fn plan(message: &MessageDescriptor) -> Result<MessageColumn, SchemaE
     Ok(planner.message(message, true))
 }
 
+/// The type of a field's column.
+pub(super) fn field_type(field: &FieldDescriptor) -> DataType {
+    Planner::default().field(field).data_type()
+}
+
+/// The type of a column of values.
+pub(super) fn type_of_value(kind: &Kind) -> DataType {
+    Planner::default().value(kind, false, false).data_type()
+}
+
 /// A message of Google's with a column type of its own.
-enum WellKnown {
+pub(super) enum WellKnown {
     Time(TimeKind),
     Json(JsonKind),
     Wrapper(FieldDescriptor),
@@ -39,7 +49,7 @@ enum WellKnown {
 
 impl WellKnown {
     /// The imports `google/protobuf/…` are always Google's own.
-    fn of(message: &MessageDescriptor) -> Option<Self> {
+    pub(super) fn of(message: &MessageDescriptor) -> Option<Self> {
         if !message.parent_file().name().starts_with("google/protobuf/") {
             return None;
         }

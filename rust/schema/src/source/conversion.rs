@@ -71,7 +71,7 @@ impl Rescale {
     }
 }
 
-/// The unscaled value of a decimal.
+/// The unscaled value of a decimal, which is short if all numbers of its precision are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Short(i128),
@@ -122,7 +122,9 @@ impl DecimalConversion {
             (Some(value), Some(bound), _) => self.apply_short(value, bound).map(Number::Short),
             (Some(value), None, _) => self.apply_wide(i256::from_i128(value)).map(Number::Wide),
             (None, _, Values::WideDecimal(values)) => {
-                self.apply_wide(values.get(at).copied().unwrap_or_default()).map(Number::Wide)
+                let number = self.apply_wide(values.get(at).copied().unwrap_or_default())?;
+                let short = number.to_i128().filter(|_| self.bound.is_some());
+                Ok(short.map_or(Number::Wide(number), Number::Short))
             }
             _ => Err(RowFailure::internal()),
         }

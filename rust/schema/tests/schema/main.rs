@@ -19,6 +19,8 @@ mod json_rows;
 mod json_schema;
 mod protobuf;
 mod protobuf_differential;
+mod protobuf_encode;
+mod protobuf_encode_random;
 mod protobuf_evolution;
 mod protobuf_hostile;
 mod protobuf_random;

@@ -23,7 +23,7 @@ impl FileResolver for Text {
     }
 }
 
-fn descriptor(schema: &str) -> MessageDescriptor {
+pub(crate) fn descriptor(schema: &str) -> MessageDescriptor {
     let mut resolver = ChainFileResolver::new();
     resolver.add(Text(schema.to_owned()));
     resolver.add(GoogleFileResolver::new());
