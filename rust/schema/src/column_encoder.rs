@@ -11,11 +11,12 @@ use std::fmt;
 
 use arrow_array::{Array, BinaryArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Field};
 
 use crate::avro::AvroEncoder;
 use crate::column_decoder::{check_protobuf, compile_reader};
 use crate::error::{RowError, SchemaError};
+use crate::json::JsonEncoder;
 use crate::protobuf::ProtobufEncoder;
 use crate::registered_schema::{RegisteredSchema, SchemaType};
 use crate::row_failure::RowFailure;
@@ -69,12 +70,7 @@ impl ColumnEncoder {
         let encoder: Box<dyn PayloadEncoder> = match schema.schema_type {
             SchemaType::Avro => Box::new(AvroEncoder::compile(schema, data_type)?),
             SchemaType::Protobuf => Box::new(ProtobufEncoder::compile(schema, None, data_type)?),
-            SchemaType::Json => {
-                return Err(SchemaError::Unsupported {
-                    format: schema.schema_type.name(),
-                    reason: "encoding is not implemented yet".to_owned(),
-                });
-            }
+            SchemaType::Json => Box::new(JsonEncoder::compile(schema, data_type)?),
         };
         Ok(Self { encoder, data_type: data_type.clone() })
     }
@@ -90,6 +86,16 @@ impl ColumnEncoder {
     ) -> Result<Self, SchemaError> {
         check_protobuf(schema)?;
         let encoder = ProtobufEncoder::compile(schema, Some(message), data_type)?;
+        Ok(Self { encoder: Box::new(encoder), data_type: data_type.clone() })
+    }
+
+    /// Creates an encoder of JSON of the type of a field, without a schema: what
+    /// [`ColumnDecoder::new_json`](crate::ColumnDecoder::new_json) decodes to that type.
+    ///
+    /// # Errors
+    /// No JSON becomes the field's type, or the column has another one.
+    pub fn new_json(field: &Field, data_type: &DataType) -> Result<Self, SchemaError> {
+        let encoder = JsonEncoder::of_field(field, data_type)?;
         Ok(Self { encoder: Box::new(encoder), data_type: data_type.clone() })
     }
 

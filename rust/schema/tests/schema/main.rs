@@ -11,6 +11,7 @@ mod avro_java;
 mod encode_support;
 mod fuzz_corpus;
 mod json;
+mod json_encode;
 mod json_generator;
 mod json_hostile;
 mod json_inferred;

@@ -299,7 +299,7 @@ fn nested_messages_have_their_indexes_in_the_prefix() {
         let array = one_field(field, Arc::new(Int32Array::from(vec![5])));
         let encoder = ColumnEncoder::new_protobuf(&schema, name, array.data_type()).unwrap();
         assert_eq!(encoder.message_indexes(), indexes);
-        assert_eq!(column_type(&schema, Some(name)).unwrap().to_string().contains(field), true);
+        assert!(column_type(&schema, Some(name)).unwrap().to_string().contains(field));
         let prefix = WireFormat::Confluent.prefix(Some(SchemaId::Id(1)), encoder.message_indexes()).unwrap();
         let encoded = encoder.encode(&array, &prefix).unwrap();
         assert_eq!(encoded.payloads.value(0), with_id(1, &[indexes, &int(1, 5)]));
