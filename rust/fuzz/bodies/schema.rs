@@ -1,8 +1,10 @@
-//! Payloads of a schema registry, decoded to columns: any bytes as the rows of a fixed schema, and any text as a
-//! schema.
+//! Payloads of a schema registry, decoded to columns and encoded again: any bytes as the rows of a fixed schema, and
+//! any text as a schema.
 
-use arrow_array::{Array, BinaryArray};
-use ottla_schema::{ColumnDecoder, Header, RegisteredSchema, SchemaId, SchemaType, WireFormat};
+use arrow_array::{Array, ArrayRef, BinaryArray};
+use ottla_schema::{
+    ColumnDecoder, ColumnEncoder, Header, RegisteredSchema, SchemaId, SchemaType, WireFormat,
+};
 
 const AVRO: &str = r#"{"type": "record", "name": "R", "fields": [
     {"name": "id", "type": "long"},
@@ -23,6 +25,12 @@ const PROTOBUF: &str = r#"syntax = "proto2";
     message I { optional bool x = 1; repeated bytes y = 2; oneof p { fixed32 z = 3; double w = 4; } }
     enum E { A = 0; B = 1; }"#;
 
+const JSON: &str = r#"{"type": "object", "required": ["i", "q"], "properties": {
+    "i": {"type": "integer"}, "n": {"type": ["number", "null"]}, "s": {"type": "string"}, "b": {"type": "boolean"},
+    "l": {"items": {"items": {"type": ["integer", "null"]}}}, "m": {"additionalProperties": {"type": "number"}},
+    "o": {"properties": {"x": {"type": "string"}, "y\"": {"type": "integer"}}, "required": ["x"]},
+    "q": {"type": ["string", "null"]}, "t": {}, "u": {"type": ["integer", "string"]}}}"#;
+
 /// Decodes Avro. The first byte says what the others are: rows of lengths that they begin with, or a schema.
 pub fn schema_avro(data: &[u8]) {
     check(data, SchemaType::Avro, AVRO);
@@ -31,6 +39,11 @@ pub fn schema_avro(data: &[u8]) {
 /// Decodes Protobuf, as [`schema_avro`] does it.
 pub fn schema_protobuf(data: &[u8]) {
     check(data, SchemaType::Protobuf, PROTOBUF);
+}
+
+/// Decodes JSON, as [`schema_avro`] does it.
+pub fn schema_json(data: &[u8]) {
+    check(data, SchemaType::Json, JSON);
 }
 
 fn check(data: &[u8], schema_type: SchemaType, schema: &str) {
@@ -76,4 +89,17 @@ fn rows(mut data: &[u8], schema: &RegisteredSchema, wire_format: WireFormat) {
         assert!(alone.array.to_data() == decoded.array.slice(row, 1).to_data(), "row {row} differs alone");
     }
     assert!(errors.next().is_none(), "an error of no row");
+    encode(&decoded.array, schema);
+}
+
+/// Encodes what was decoded, which is decoded to the same.
+fn encode(array: &ArrayRef, schema: &RegisteredSchema) {
+    let encoder = ColumnEncoder::new(schema, array.data_type()).expect("the type is that of the schema");
+    let encoded = encoder.encode(array, &[]).expect("a few rows fit into an array");
+    assert_eq!(encoded.errors, []);
+    let decoder = ColumnDecoder::new(schema, WireFormat::None, Header::Value);
+    let decoded = decoder.and_then(|mut decoder| Ok(decoder.decode(&encoded.payloads, None)));
+    let decoded = decoded.expect("the schema is good").expect("a few rows fit into an array");
+    assert_eq!(decoded.errors, []);
+    assert!(decoded.array.to_data() == array.to_data(), "{array:?} became {:?}", decoded.array);
 }
