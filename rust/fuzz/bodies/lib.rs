@@ -5,4 +5,4 @@ mod protocol;
 mod schema;
 
 pub use protocol::{batches, decompress, frames, messages};
-pub use schema::{schema_avro, schema_protobuf};
+pub use schema::{schema_avro, schema_json, schema_protobuf};

@@ -1,11 +1,11 @@
-//! Payloads of a schema registry, decoded to columns: any bytes as the rows of a fixed schema, and any text as a
-//! schema.
+//! Payloads of a schema registry, decoded to columns and encoded again: any bytes as the rows of a fixed schema, and
+//! any text as a schema.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, BinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use ottla_schema::{
-    ColumnDecoder, Header, Projection, ReaderOptions, ReaderSource, RegisteredSchema, SchemaId, SchemaType,
-    WireFormat,
+    ColumnDecoder, ColumnEncoder, Header, Projection, ReaderOptions, ReaderSource, RegisteredSchema,
+    SchemaId, SchemaType, WireFormat,
 };
 
 const AVRO: &str = r#"{"type": "record", "name": "R", "fields": [
@@ -27,6 +27,12 @@ const PROTOBUF: &str = r#"syntax = "proto2";
     message I { optional bool x = 1; repeated bytes y = 2; oneof p { fixed32 z = 3; double w = 4; } }
     enum E { A = 0; B = 1; }"#;
 
+const JSON: &str = r#"{"type": "object", "required": ["i", "q"], "properties": {
+    "i": {"type": "integer"}, "n": {"type": ["number", "null"]}, "s": {"type": "string"}, "b": {"type": "boolean"},
+    "l": {"items": {"items": {"type": ["integer", "null"]}}}, "m": {"additionalProperties": {"type": "number"}},
+    "o": {"properties": {"x": {"type": "string"}, "y\"": {"type": "integer"}}, "required": ["x"]},
+    "q": {"type": ["string", "null"]}, "t": {}, "u": {"type": ["integer", "string"]}}}"#;
+
 /// Decodes Avro. The first byte says what the others are: rows of lengths that they begin with, or a schema.
 pub fn schema_avro(data: &[u8]) {
     check(data, SchemaType::Avro, AVRO);
@@ -35,6 +41,11 @@ pub fn schema_avro(data: &[u8]) {
 /// Decodes Protobuf, as [`schema_avro`] does it.
 pub fn schema_protobuf(data: &[u8]) {
     check(data, SchemaType::Protobuf, PROTOBUF);
+}
+
+/// Decodes JSON, as [`schema_avro`] does it.
+pub fn schema_json(data: &[u8]) {
+    check(data, SchemaType::Json, JSON);
 }
 
 fn check(data: &[u8], schema_type: SchemaType, schema: &str) {
@@ -61,7 +72,8 @@ fn rows(mut data: &[u8], schema: &RegisteredSchema, wire_format: WireFormat) {
         rows.push(row);
         data = rest;
     }
-    check_rows(&mut decoder, &rows, schema);
+    let decoded = check_rows(&mut decoder, &rows, schema);
+    encode(&decoded, schema);
     let whole = decoder.decode(&BinaryArray::from_iter_values([b""]), None).expect("one row fits").array;
     let names = whole.as_struct_opt().map(|whole| whole.column_names()).unwrap_or_default();
     for name in [names.first(), names.get(names.len() / 2)].into_iter().flatten() {
@@ -75,7 +87,7 @@ fn rows(mut data: &[u8], schema: &RegisteredSchema, wire_format: WireFormat) {
 }
 
 /// Decodes rows together and each alone, which gives the same.
-fn check_rows(decoder: &mut ColumnDecoder, rows: &[&[u8]], schema: &RegisteredSchema) {
+fn check_rows(decoder: &mut ColumnDecoder, rows: &[&[u8]], schema: &RegisteredSchema) -> ArrayRef {
     let column = BinaryArray::from_iter_values(rows);
     for id in decoder.missing(&column, None) {
         match id {
@@ -95,4 +107,17 @@ fn check_rows(decoder: &mut ColumnDecoder, rows: &[&[u8]], schema: &RegisteredSc
         assert!(alone.array.to_data() == decoded.array.slice(row, 1).to_data(), "row {row} differs alone");
     }
     assert!(errors.next().is_none(), "an error of no row");
+    decoded.array
+}
+
+/// Encodes what was decoded, which is decoded to the same.
+fn encode(array: &ArrayRef, schema: &RegisteredSchema) {
+    let encoder = ColumnEncoder::new(schema, array.data_type()).expect("the type is that of the schema");
+    let encoded = encoder.encode(array, &[]).expect("a few rows fit into an array");
+    assert_eq!(encoded.errors, []);
+    let decoder = ColumnDecoder::new(schema, WireFormat::None, Header::Value);
+    let decoded = decoder.map(|mut decoder| decoder.decode(&encoded.payloads, None));
+    let decoded = decoded.expect("the schema is good").expect("a few rows fit into an array");
+    assert_eq!(decoded.errors, []);
+    assert!(decoded.array.to_data() == array.to_data(), "{array:?} became {:?}", decoded.array);
 }

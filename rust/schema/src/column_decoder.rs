@@ -97,17 +97,32 @@ impl Group<'_> {
     }
 }
 
-fn compile(
+/// Compiles a reader's schema. With Protobuf, that is a message of it, by its full name, or the first one.
+pub(crate) fn compile_reader(
     schema: &RegisteredSchema,
     message: Option<&str>,
     selection: &Selection,
     wire_format: WireFormat,
 ) -> Result<Box<dyn ReaderSchema>, SchemaError> {
+    if message.is_some() {
+        check_protobuf(schema.schema_type)?;
+    }
     Ok(match schema.schema_type {
         SchemaType::Avro => Box::new(AvroReader::compile(schema, selection)?),
         SchemaType::Protobuf => Box::new(ProtobufReader::compile(schema, message, selection, wire_format)?),
         SchemaType::Json => Box::new(JsonReader::compile(schema, selection)?),
     })
+}
+
+/// Refuses a schema that has no messages.
+pub(crate) fn check_protobuf(schema_type: SchemaType) -> Result<(), SchemaError> {
+    match schema_type {
+        SchemaType::Protobuf => Ok(()),
+        other => {
+            let reason = format!("it is of type {other}");
+            Err(SchemaError::Invalid { format: "Protobuf", reason })
+        }
+    }
 }
 
 impl ColumnDecoder {
@@ -147,16 +162,15 @@ impl ColumnDecoder {
             }
             ReaderSource::Schema(schema) => {
                 let message = options.message.as_deref();
-                let reader = compile(schema, message, selection, wire_format)?;
+                let reader = compile_reader(schema, message, selection, wire_format)?;
                 if wire_format == WireFormat::None {
                     writers.insert(None, Writer::Ready(reader.writer(schema)?));
                 }
                 (schema.schema_type, reader)
             }
         };
-        if options.message.is_some() && schema_type != SchemaType::Protobuf {
-            let reason = format!("it is of type {schema_type}");
-            return Err(SchemaError::Invalid { format: "Protobuf", reason });
+        if options.message.is_some() {
+            check_protobuf(schema_type)?;
         }
         Ok(Self { schema_type, reader, wire_format, header, writers })
     }

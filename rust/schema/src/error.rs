@@ -1,7 +1,8 @@
-//! Why a schema cannot be used, and why a row cannot be decoded.
+//! Why a schema cannot be used, and why a row cannot be decoded or encoded.
 
 use std::fmt;
 
+use crate::row_failure::RowFailure;
 use crate::schema_id::SchemaId;
 
 /// A schema that cannot be used.
@@ -16,7 +17,7 @@ pub enum SchemaError {
         reason: String,
     },
     /// The schema is valid, but cannot become Arrow columns.
-    #[error("this {format} schema cannot be decoded to columns: {reason}")]
+    #[error("this {format} schema cannot become Arrow columns: {reason}")]
     Unsupported {
         /// The format.
         format: &'static str,
@@ -34,9 +35,23 @@ pub enum SchemaError {
     /// The fields of a [`Projection`](crate::Projection) cannot be selected.
     #[error("fields: {0}")]
     Fields(String),
+    /// Columns of a type cannot be encoded with the schema.
+    #[error("columns of this type cannot be encoded with this {format} schema: {reason}")]
+    Column {
+        /// The format.
+        format: &'static str,
+        /// What does not match, and where.
+        reason: String,
+    },
 }
 
-/// A row that cannot be decoded.
+impl SchemaError {
+    pub(crate) fn column(format: &'static str, failure: &RowFailure, root: &str) -> Self {
+        Self::Column { format, reason: failure.describe(root) }
+    }
+}
+
+/// A row that cannot be decoded, or encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
     /// The number of the row in the column.

@@ -1,13 +1,15 @@
-//! Keys and values with a schema, decoded to typed Arrow columns.
+//! Keys and values with a schema, decoded to typed Arrow columns and encoded from them.
 //!
 //! - [`SchemaId`], [`WireFormat`]: which schema a record was written with.
 //! - [`RegisteredSchema`]: a schema as a registry holds it.
+//! - [`ColumnDecoder`], [`ColumnEncoder`]: from payloads to columns, and back; [`column_type`] is their type.
 //!
 //! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
 
 mod avro;
 mod column_assembly;
 mod column_decoder;
+mod column_encoder;
 mod encoded_rows;
 mod error;
 mod json;
@@ -16,11 +18,14 @@ mod projection;
 mod protobuf;
 mod reader_options;
 mod registered_schema;
+mod row_failure;
 mod schema_id;
 mod shape;
+mod source;
 mod wire_format;
 
 pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};
+pub use column_encoder::{ColumnEncoder, EncodedColumn, column_type};
 pub use encoded_rows::{ArrowRows, EncodedRows};
 pub use error::{RowError, SchemaError};
 pub use json::infer_json_field;

@@ -4,13 +4,15 @@
 //! the headers `__key_schema_id` and `__value_schema_id` first), Apicurio's (magic byte 0 and eight bytes),
 //! AWS Glue's (3, a compression byte, a GUID), and none.
 //!
-//! Invariant: a header wins over bytes before the payload, which then belong to the payload.
+//! Invariants: a header wins over bytes before the payload, which then belong to the payload. What is written is read
+//! back as the same id.
 
 use crate::schema_id::SchemaId;
 
 const MAGIC_ID: u8 = 0;
 const MAGIC_GUID: u8 = 1;
 const GLUE_VERSION: u8 = 3;
+const UNCOMPRESSED: u8 = 0;
 
 /// Where the id of the schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,7 +39,7 @@ pub struct Framed<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why the id of a schema cannot be read.
+/// Why the id of a schema cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FramingError {
     /// The value does not begin as the format requires.
@@ -63,6 +65,18 @@ pub enum FramingError {
         "the value is compressed by AWS Glue's serializer (compression byte {0}), which is not supported"
     )]
     Compressed(u8),
+    /// A format has ids of another kind.
+    #[error("{format} has {expected} in {place}, and not {found}")]
+    IdKind {
+        /// The format.
+        format: &'static str,
+        /// The ids that it has there.
+        expected: &'static str,
+        /// Where.
+        place: &'static str,
+        /// The id.
+        found: String,
+    },
 }
 
 impl WireFormat {
@@ -86,7 +100,7 @@ impl WireFormat {
             (Self::Glue, _) => {
                 let rest = after_magic(value, GLUE_VERSION, "3", "AWS Glue's serializers")?;
                 let ([compression], rest) = take::<1>(rest, value)?;
-                if compression != 0 {
+                if compression != UNCOMPRESSED {
                     return Err(FramingError::Compressed(compression));
                 }
                 let (id, rest) = take(rest, value)?;
@@ -94,6 +108,51 @@ impl WireFormat {
             }
         };
         Ok(Framed { id: Some(id), header_rest: None, payload })
+    }
+}
+
+impl WireFormat {
+    /// The bytes before each payload. `message_prefix` is that of the encoder.
+    ///
+    /// # Errors
+    /// The format has ids of another kind.
+    pub fn prefix(self, id: Option<SchemaId>, message_prefix: &[u8]) -> Result<Vec<u8>, FramingError> {
+        let wrong_id = |format, expected| {
+            let found = id.map_or_else(|| "none".to_owned(), |id| id.to_string());
+            let place = "a prefix";
+            Err(FramingError::IdKind { format, expected, place, found })
+        };
+        let id = match (self, id) {
+            (Self::None, _) => return Ok(Vec::new()),
+            (Self::Confluent, Some(SchemaId::Id(id))) => [&[MAGIC_ID][..], &id.to_be_bytes()].concat(),
+            (Self::Confluent, Some(SchemaId::Guid(guid))) => [&[MAGIC_GUID][..], &guid].concat(),
+            (Self::Confluent, _) => return wrong_id("Confluent's format", "an id of 32 bits or a GUID"),
+            (Self::Apicurio, Some(SchemaId::Id64(id))) => [&[MAGIC_ID][..], &id.to_be_bytes()].concat(),
+            (Self::Apicurio, _) => return wrong_id("Apicurio's format", "an id of 64 bits"),
+            (Self::Glue, Some(SchemaId::Guid(guid))) => [&[GLUE_VERSION, UNCOMPRESSED][..], &guid].concat(),
+            (Self::Glue, _) => return wrong_id("AWS Glue's format", "a GUID"),
+        };
+        Ok([&id, message_prefix].concat())
+    }
+
+    /// The value of the [header](crate::Header::name) that holds the id, in place of a prefix.
+    ///
+    /// # Errors
+    /// It is not Confluent's format, or the id is no GUID: Confluent's serializers write no other one in a header.
+    pub fn header(self, id: SchemaId, message_prefix: &[u8]) -> Result<Vec<u8>, FramingError> {
+        let (format, expected) = match self {
+            Self::Confluent => ("Confluent's format", "a GUID"),
+            Self::Apicurio => ("Apicurio's format", "no id"),
+            Self::Glue => ("AWS Glue's format", "no id"),
+            Self::None => ("a format without ids", "no id"),
+        };
+        match (self, id) {
+            (Self::Confluent, SchemaId::Guid(_)) => self.prefix(Some(id), message_prefix),
+            (_, id) => {
+                let (place, found) = ("a header", id.to_string());
+                Err(FramingError::IdKind { format, expected, place, found })
+            }
+        }
     }
 }
 
@@ -176,5 +235,40 @@ mod tests {
         let compressed = [&[3_u8, 5][..], &GUID].concat();
         assert_eq!(WireFormat::Glue.split(&compressed, None).unwrap_err(), FramingError::Compressed(5));
         assert_eq!(WireFormat::Glue.split(&[3], None).unwrap_err(), FramingError::Short { length: 1 });
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for (format, id) in [
+            (WireFormat::Confluent, SchemaId::Id(u32::MAX)),
+            (WireFormat::Confluent, SchemaId::Guid(GUID)),
+            (WireFormat::Apicurio, SchemaId::Id64(1 << 40)),
+            (WireFormat::Glue, SchemaId::Guid(GUID)),
+        ] {
+            let value = [&format.prefix(Some(id), &[]).unwrap()[..], b"x"].concat();
+            let framed = format.split(&value, None).unwrap();
+            assert_eq!((framed.id, framed.payload), (Some(id), &b"x"[..]));
+        }
+        assert_eq!(WireFormat::None.prefix(None, &[]), Ok(vec![]));
+        let prefix = WireFormat::Confluent.prefix(Some(SchemaId::Id(1)), &[2, 4]);
+        assert_eq!(prefix.unwrap(), [0, 0, 0, 0, 1, 2, 4]);
+        let header = WireFormat::Confluent.header(SchemaId::Guid(GUID), &[2, 4]).unwrap();
+        let framed = WireFormat::Confluent.split(b"x", Some(&header)).unwrap();
+        let expected = Framed { id: Some(SchemaId::Guid(GUID)), header_rest: Some(&[2, 4]), payload: b"x" };
+        assert_eq!(framed, expected);
+    }
+
+    #[test]
+    fn ids_of_another_kind_are_not_written() {
+        let id = SchemaId::Id64(7);
+        let error = WireFormat::Confluent.prefix(Some(id), &[]).unwrap_err().to_string();
+        assert_eq!(error, "Confluent's format has an id of 32 bits or a GUID in a prefix, and not 7");
+        assert!(WireFormat::Confluent.prefix(None, &[]).unwrap_err().to_string().ends_with("and not none"));
+        assert!(WireFormat::Apicurio.prefix(Some(SchemaId::Id(7)), &[]).is_err());
+        assert!(WireFormat::Glue.prefix(Some(id), &[]).is_err());
+        for format in [WireFormat::Apicurio, WireFormat::Glue, WireFormat::None] {
+            assert!(format.header(SchemaId::Guid(GUID), &[]).is_err());
+        }
+        assert!(WireFormat::Confluent.header(SchemaId::Id(1), &[]).is_err());
     }
 }

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::invalid;
+use super::output::{append_bytes, append_length, append_long};
 use super::schema::{Field, Kind, Schema};
 use crate::error::SchemaError;
 
@@ -125,22 +126,4 @@ fn may_fit(schema: &Schema, value: &Value) -> bool {
 /// The bytes that a text stands for, a character each.
 fn latin1(value: &Value) -> Option<Vec<u8>> {
     value.as_str()?.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect()
-}
-
-fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    append_length(out, bytes.len());
-    out.extend(bytes);
-}
-
-fn append_length(out: &mut Vec<u8>, length: usize) {
-    append_long(out, i64::try_from(length).unwrap_or(i64::MAX));
-}
-
-fn append_long(out: &mut Vec<u8>, value: i64) {
-    let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
-    while rest >= 0x80 {
-        out.push((rest & 0x7f) as u8 | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
 }

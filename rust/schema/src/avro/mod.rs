@@ -6,6 +6,7 @@
 //! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
 //!   (`step`, `skip`).
 //! - `payload_decoder` runs them (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
+//! - `encoder` writes payloads from columns (`output`).
 //!
 //! Data are read as Avro's own Java library reads them, and refused where it refuses them. These limits are on
 //! purpose; a test has the same list:
@@ -34,10 +35,12 @@ mod column;
 mod column_type;
 mod default_value;
 mod definitions;
+mod encoder;
 mod fault;
 mod input;
 mod logical_type;
 mod names;
+mod output;
 mod parse;
 mod payload_decoder;
 mod project;
@@ -50,6 +53,7 @@ mod walk;
 use arrow_schema::DataType;
 
 use self::aliases::Aliases;
+pub(crate) use self::encoder::AvroEncoder;
 use self::payload_decoder::AvroPayloadDecoder;
 use self::schema::Schema;
 use crate::error::SchemaError;

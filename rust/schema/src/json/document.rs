@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 128;
 
 /// A value of a document.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Document {
+pub(crate) enum Document {
     Null,
     Boolean(bool),
     /// A number as it is written.
@@ -20,7 +20,7 @@ pub(super) enum Document {
 }
 
 impl Document {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
         let scanner = Scanner::new(bytes)?;
         let document = value(&scanner, 0)?;
         scanner.finish()?;

@@ -19,6 +19,7 @@
 //! - `project` leaves out fields; `value_type` compiles a field; `column_type` labels the decoded arrays.
 //! - `payload_decoder` decodes rows by the crate arrow-json; `row` passes them to it, read by `scanner`, `number`
 //!   and `timestamp`; `keys` are those of an object so far.
+//! - `encoder` writes rows.
 //!
 //! Invariants: nothing is converted silently. These are errors of their row: a second value, text that is not
 //! JSON of RFC 8259 or not UTF-8, half a surrogate pair, a wrong type, a missing or null value where one is
@@ -28,6 +29,7 @@
 
 mod column_type;
 mod document;
+mod encoder;
 mod infer;
 mod json_schema;
 mod keys;
@@ -43,6 +45,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 
+pub(crate) use self::document::Document;
+pub(crate) use self::encoder::JsonEncoder;
 pub use self::infer::infer_json_field;
 use self::payload_decoder::JsonPayloadDecoder;
 use self::value_type::ValueType;

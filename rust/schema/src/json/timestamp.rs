@@ -4,9 +4,17 @@
 //! Invariant: no wrong guess. A column with a time zone needs texts with an offset; a text without one is in UTC.
 //! Digits beyond the column's unit are dropped, towards the past.
 
+use std::io::Write;
+
 use arrow_schema::TimeUnit;
 
+use crate::source::per_second;
+
 const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
+/// The days from 0000-03-01 to 1970-01-01.
+const EPOCH: i64 = 719_468;
+/// The days of 400 years.
+const PERIOD: i64 = 146_097;
 
 /// The days since 1970-01-01.
 pub(super) fn date(text: &str) -> Option<i32> {
@@ -49,17 +57,60 @@ pub(super) fn timestamp(text: &str, unit: TimeUnit, needs_offset: bool) -> Optio
     };
     let time = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
     let seconds = i64::from(days) * SECONDS_OF_DAY + time - offset;
-    let digits = match unit {
+    let padded = fraction.iter().chain(std::iter::repeat(&b'0')).take(digits(unit));
+    let fraction = padded.fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    // Within i128, as the earliest second of the range plus its fraction may be inside.
+    i64::try_from(i128::from(seconds) * i128::from(per_second(unit)) + i128::from(fraction)).ok()
+}
+
+/// Writes a date. `None` if it has no text that is read back.
+pub(super) fn append_date(days: i64, out: &mut Vec<u8>) -> Option<()> {
+    // The days from 0000-01-01 to 9999-12-31.
+    if !(-719_528..=2_932_896).contains(&days) {
+        return None;
+    }
+    // Years begin in March, so that a leap day is the last day of its year; all come in periods of 400 years.
+    let days = days + EPOCH;
+    let (period, day) = (days.div_euclid(PERIOD), days.rem_euclid(PERIOD));
+    // The leap days before it: in each fourth year, not in each hundredth.
+    let year = (day - day / 1_460 + day / 36_524 - day / (PERIOD - 1)) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (year, month + 3) } else { (year + 1, month - 9) };
+    write!(out, "\"{:04}-{month:02}-{day:02}\"", period * 400 + year).ok()
+}
+
+/// Writes a timestamp, with a fraction if it is not zero. `None` if it has no text that is read back.
+pub(super) fn append_timestamp(
+    value: i64,
+    unit: TimeUnit,
+    has_offset: bool,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let per_second = per_second(unit);
+    let (seconds, fraction) = (value.div_euclid(per_second), value.rem_euclid(per_second));
+    append_date(seconds.div_euclid(SECONDS_OF_DAY), out)?;
+    // The time comes before the quote.
+    out.pop();
+    let time = seconds.rem_euclid(SECONDS_OF_DAY);
+    let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
+    write!(out, "T{hour:02}:{minute:02}:{second:02}").ok()?;
+    if fraction != 0 {
+        write!(out, ".{fraction:0width$}", width = digits(unit)).ok()?;
+    }
+    out.extend_from_slice(if has_offset { b"Z\"" } else { b"\"" });
+    Some(())
+}
+
+/// The digits of a unit after the second.
+fn digits(unit: TimeUnit) -> usize {
+    match unit {
         TimeUnit::Second => 0,
         TimeUnit::Millisecond => 3,
         TimeUnit::Microsecond => 6,
         TimeUnit::Nanosecond => 9,
-    };
-    let padded = fraction.iter().chain(std::iter::repeat(&b'0')).take(digits);
-    let fraction = padded.fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
-    let per_second = 10_i64.pow(u32::try_from(digits).ok()?);
-    // Within i128, as the earliest second of the range plus its fraction may be inside.
-    i64::try_from(i128::from(seconds) * i128::from(per_second) + i128::from(fraction)).ok()
+    }
 }
 
 /// The days since 1970-01-01, and the text after the date.
@@ -81,8 +132,7 @@ fn days(text: &[u8]) -> Option<(i32, &[u8])> {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     let days = year * 365 + leap_days + (153 * month + 2) / 5 + day - 1;
-    // The days from 0000-03-01 to 1970-01-01.
-    Some((days - 719_468, rest))
+    Some((days - EPOCH as i32, rest))
 }
 
 /// A number of so many digits, and the text after it.
@@ -95,6 +145,7 @@ fn number(text: &[u8], digits: usize, max: i32) -> Option<(i32, &[u8])> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may fail")]
 mod tests {
     use super::*;
 
@@ -111,6 +162,37 @@ mod tests {
         assert_eq!(timestamp("0000-01-01T00:00:00Z", TimeUnit::Second, true), Some(-62_167_219_200));
         assert_eq!(date("1969-12-31"), Some(-1));
         assert_eq!(date("9999-12-31"), Some(2_932_896));
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for days in (-719_528..=2_932_896).step_by(17).chain(-719_528..-718_000).chain(10_957..14_000) {
+            let mut out = Vec::new();
+            append_date(days, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(date(text.trim_matches('"')).map(i64::from), Some(days), "{text}");
+        }
+        let text = |value, unit, has_offset| {
+            let mut out = Vec::new();
+            append_timestamp(value, unit, has_offset, &mut out)?;
+            Some(String::from_utf8(out).unwrap())
+        };
+        let utc = text(-1, TimeUnit::Nanosecond, true).unwrap();
+        assert_eq!(utc, "\"1969-12-31T23:59:59.999999999Z\"");
+        assert_eq!(text(86_399, TimeUnit::Second, false).unwrap(), "\"1970-01-01T23:59:59\"");
+        assert_eq!(text(1_050, TimeUnit::Millisecond, false).unwrap(), "\"1970-01-01T00:00:01.050\"");
+        for (first, last, unit) in [
+            (-62_167_219_200, 253_402_300_799, TimeUnit::Second),
+            (-62_167_219_200_000_000, 253_402_300_799_999_999, TimeUnit::Microsecond),
+        ] {
+            for value in [first, last] {
+                let text = text(value, unit, true).unwrap();
+                assert_eq!(timestamp(text.trim_matches('"'), unit, true), Some(value), "{text}");
+            }
+            assert_eq!((text(first - 1, unit, true), text(last + 1, unit, true)), (None, None));
+        }
+        assert!(text(i64::MIN, TimeUnit::Nanosecond, true).is_some());
+        assert_eq!(text(i64::MIN, TimeUnit::Second, true), None);
     }
 
     #[test]

@@ -17,6 +17,8 @@ use crate::shape::{MAX_TYPES, check_level};
 
 /// The canonical extension type of JSON text.
 const JSON_TEXT: &str = "arrow.json";
+/// Marks a nullable field whose key must be there.
+const REQUIRED: &str = "ottla.required";
 /// The most fields that are compared one after the other.
 const MAX_COMPARED: usize = 8;
 
@@ -65,6 +67,8 @@ pub(super) struct Member {
     pub(super) name: String,
     /// The key as writers mostly write it: in quotes, without escapes.
     pub(super) quoted: String,
+    /// Whether it must be there although it may be null.
+    pub(super) is_required: bool,
     pub(super) value: ValueType,
 }
 
@@ -86,6 +90,13 @@ impl Object {
 pub(super) fn text_field(name: impl Into<String>) -> Field {
     let metadata = HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), JSON_TEXT.to_owned())]);
     Field::new(name, DataType::Utf8, true).with_metadata(metadata)
+}
+
+/// Marks a nullable field: an encoder does not leave its key out.
+pub(super) fn required_field(field: Field) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.insert(REQUIRED.to_owned(), String::new());
+    field.with_metadata(metadata)
 }
 
 /// The type of a map from strings.
@@ -178,7 +189,8 @@ impl Compiler {
             let escape_free = !name.contains(|c| c == '"' || c == '\\' || c < ' ');
             // No key begins with what stands for the other names.
             let quoted = if escape_free { format!("\"{name}\"") } else { "\u{0}".to_owned() };
-            members.push(Member { name: name.clone(), quoted, value });
+            let is_required = field.metadata().contains_key(REQUIRED);
+            members.push(Member { name: name.clone(), quoted, is_required, value });
         }
         let by_name = match members.len() {
             ..=MAX_COMPARED => HashMap::new(),

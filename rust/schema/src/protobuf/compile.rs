@@ -25,9 +25,10 @@ pub(super) const MAX_FILES: usize = 200;
 const GOOGLE: &str = "google/protobuf/";
 
 /// Files that Confluent's serializers do not register as references.
-const CONFLUENT: [(&str, &str); 2] = [
+const CONFLUENT: [(&str, &str); 3] = [
     ("confluent/meta.proto", include_str!("confluent/meta.proto")),
     ("confluent/type/decimal.proto", include_str!("confluent/type/decimal.proto")),
+    ("confluent/type/variant.proto", include_str!("confluent/type/variant.proto")),
 ];
 
 /// Whether a file is known without a reference.

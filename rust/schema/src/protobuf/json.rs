@@ -10,7 +10,7 @@ use super::input::{BYTES, FIXED64, Input, VARINT};
 use super::storage::Texts;
 
 /// The deepest nesting, as in Google's libraries.
-const MAX_DEPTH: usize = 100;
+pub(super) const MAX_DEPTH: usize = 100;
 /// The largest number whose neighbours are integers, too.
 const MAX_INTEGER: f64 = 9_007_199_254_740_992.0;
 

@@ -9,6 +9,7 @@
 //! Invariant: the work is bounded by the depth of the schema's messages.
 
 use super::input::{Input, zigzag};
+use super::output::{self, append_varint};
 use super::writer_messages::MessageName;
 
 /// More than the compiler nests messages.
@@ -49,17 +50,9 @@ fn encode_indexes(indexes: &[i64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let count = i64::try_from(indexes.len()).unwrap_or(i64::MAX);
     for number in std::iter::once(&count).chain(indexes) {
-        append_varint(&mut bytes, ((number << 1) ^ (number >> 63)).cast_unsigned());
+        append_varint(&mut bytes, output::zigzag(*number));
     }
     bytes
-}
-
-pub(super) fn append_varint(bytes: &mut Vec<u8>, mut rest: u64) {
-    while rest >= 0x80 {
-        bytes.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    bytes.push(rest as u8);
 }
 
 fn read_indexes(input: &mut Input<'_>) -> Option<Vec<i64>> {

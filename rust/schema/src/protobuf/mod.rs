@@ -4,7 +4,9 @@
 //!   `descriptor_files` are schemas that are descriptors already.
 //! - `plan` makes the columns of a message; `column`, `message_column`, `collections`, `storage`, `scalar`,
 //!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
-//! - `writer_messages`, with `message_indexes`, finds the message of a payload; `payload_decoder` decodes the payloads of one writer.
+//! - `writer_messages`, with `message_indexes`, finds the message of a payload; `payload_decoder` decodes the
+//!   payloads of one writer.
+//! - `encoder` writes payloads from columns (`output`).
 //!
 //! | Protobuf | column |
 //! |---|---|
@@ -36,12 +38,14 @@ mod collections;
 mod column;
 mod compile;
 mod descriptor_files;
+mod encoder;
 mod enumeration;
 mod failure;
 mod input;
 mod json;
 mod message_column;
 mod message_indexes;
+mod output;
 mod payload_decoder;
 mod plan;
 mod scalar;
@@ -54,6 +58,7 @@ use std::sync::{Arc, Mutex};
 use arrow_schema::DataType;
 use prost_reflect::{FileDescriptor, MessageDescriptor};
 
+pub(crate) use self::encoder::ProtobufEncoder;
 use self::payload_decoder::{ProtobufPayloadDecoder, Rows};
 use self::writer_messages::{MessagePrefix, WriterMessages};
 use crate::error::SchemaError;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
 use super::collections::{ListColumn, MapColumn};
@@ -84,8 +84,18 @@ fn wire_of(kind: &Kind, is_group: bool) -> u8 {
     }
 }
 
+/// The type of a field's column.
+pub(super) fn field_type(field: &FieldDescriptor) -> DataType {
+    Planner::default().field(field, &Selection::All).data_type()
+}
+
+/// The type of a column of values.
+pub(super) fn type_of_value(kind: &Kind) -> DataType {
+    Planner::default().value(kind, &Selection::All, false, false).data_type()
+}
+
 /// A message of Google's with a column type of its own.
-enum WellKnown {
+pub(super) enum WellKnown {
     Time(TimeKind),
     Json(JsonKind),
     Wrapper(FieldDescriptor),
@@ -93,7 +103,7 @@ enum WellKnown {
 
 impl WellKnown {
     /// The imports `google/protobuf/…` are always Google's own.
-    fn of(message: &MessageDescriptor) -> Option<Self> {
+    pub(super) fn of(message: &MessageDescriptor) -> Option<Self> {
         if !message.parent_file().name().starts_with("google/protobuf/") {
             return None;
         }

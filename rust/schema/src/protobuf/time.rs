@@ -3,6 +3,7 @@
 //! Invariant: a value is within the limits of its type, which fit into 64 bits of microseconds. Nanoseconds
 //! are cut off: towards the past in a timestamp, towards zero in a duration.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -15,11 +16,30 @@ use super::storage::Numbers;
 
 const UTC: &str = "UTC";
 const MICROS: i64 = 1_000_000;
+pub(super) const MAX_NANOS: i64 = 999_999_999;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeKind {
     Timestamp,
     Duration,
+}
+
+impl TimeKind {
+    /// The seconds that a value may have.
+    pub(super) fn seconds(self) -> RangeInclusive<i64> {
+        match self {
+            // The years 1 to 9999.
+            Self::Timestamp => -62_135_596_800..=253_402_300_799,
+            Self::Duration => -315_576_000_000..=315_576_000_000,
+        }
+    }
+
+    pub(super) fn out_of_range(self) -> &'static str {
+        match self {
+            Self::Timestamp => "a google.protobuf.Timestamp is out of range",
+            Self::Duration => "a google.protobuf.Duration is out of range",
+        }
+    }
 }
 
 /// A column of timestamps or durations.
@@ -55,16 +75,12 @@ impl TimeColumn {
                 (number, wire) => input.skip(number, wire)?,
             }
         }
-        let (seconds, nanos) = match self.kind {
-            // The years 1 to 9999.
-            TimeKind::Timestamp => (-62_135_596_800..=253_402_300_799, 0..=999_999_999),
-            TimeKind::Duration => (-315_576_000_000..=315_576_000_000, -999_999_999..=999_999_999),
+        let nanos = match self.kind {
+            TimeKind::Timestamp => 0..=MAX_NANOS,
+            TimeKind::Duration => -MAX_NANOS..=MAX_NANOS,
         };
-        if !seconds.contains(&self.seconds) || !nanos.contains(&self.nanos) {
-            return Err(Failure::malformed(match self.kind {
-                TimeKind::Timestamp => "a google.protobuf.Timestamp is out of range",
-                TimeKind::Duration => "a google.protobuf.Duration is out of range",
-            }));
+        if !self.kind.seconds().contains(&self.seconds) || !nanos.contains(&self.nanos.into()) {
+            return Err(Failure::malformed(self.kind.out_of_range()));
         }
         self.micros.set(row, self.seconds * MICROS + i64::from(self.nanos / 1_000));
         Ok(())

@@ -11,7 +11,8 @@
 use prost_reflect::{FileDescriptor, MessageDescriptor};
 
 use super::input::{BYTES, Input};
-use super::message_indexes::{self, append_varint};
+use super::message_indexes;
+use super::output::append_varint;
 use crate::wire_format::WireFormat;
 
 /// How serializers say which message it is.
@@ -32,6 +33,11 @@ impl MessagePrefix {
             WireFormat::None => None,
         }
     }
+}
+
+/// What comes before a message of a file; `None` if the file does not have the message.
+pub(super) fn prefix_of(file: &FileDescriptor, message: &str, kind: MessagePrefix) -> Option<Vec<u8>> {
+    Some(WriterMessages::new(file, message, kind).prefix).filter(|prefix| !prefix.is_empty())
 }
 
 /// The messages of a writer's schema.

@@ -16,6 +16,11 @@ fn schema_avro() {
 }
 
 #[test]
+fn schema_json() {
+    replay("schema_json", bodies::schema_json);
+}
+
+#[test]
 fn schema_protobuf() {
     replay("schema_protobuf", bodies::schema_protobuf);
 }

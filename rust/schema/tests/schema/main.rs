@@ -3,11 +3,15 @@
 
 mod avro;
 mod avro_canonical;
+mod avro_encode;
+mod avro_encode_java;
 mod avro_evolution;
 mod avro_hostile;
 mod avro_java;
+mod encode_support;
 mod fuzz_corpus;
 mod json;
+mod json_encode;
 mod json_generator;
 mod json_hostile;
 mod json_inferred;
@@ -19,6 +23,8 @@ mod projection_random;
 mod projection_support;
 mod protobuf;
 mod protobuf_differential;
+mod protobuf_encode;
+mod protobuf_encode_random;
 mod protobuf_evolution;
 mod protobuf_hostile;
 mod protobuf_prefixes;

@@ -169,9 +169,10 @@ fn imports_are_references_googles_files_or_confluents() {
     let person = with_imports(
         &proto3(
             "package p; import \"a/address.proto\"; import \"confluent/meta.proto\";
-             import \"confluent/type/decimal.proto\";
-             message Person { a.Address home = 1 [(confluent.field_meta) = { doc: \"where\", tags: [\"PII\"] }];
-               a.Zip zip = 2; confluent.type.Decimal pay = 3; }",
+             import \"confluent/type/decimal.proto\"; import \"confluent/type/variant.proto\";
+             message Person { a.Address home = 1 [(confluent.field_meta) = { doc: \"where\", tags: [\"PII\"],
+                 rules: [{ name: \"r\", expr: \"this.zip != null\" }] }];
+               a.Zip zip = 2; confluent.type.Decimal pay = 3; confluent.type.Variant any = 4; }",
         ),
         &[("a/address.proto", &address)],
     );
@@ -179,7 +180,7 @@ fn imports_are_references_googles_files_or_confluents() {
     decoder.add(SchemaId::Id(1), &person);
     let home = len(1, len(1, len(1, "8000")));
     let text = row(&mut decoder, &[first(1, &[home, len(3, int(3, 2))])]);
-    assert_eq!(text, "(home=(zip=(code=\"8000\")) zip=null pay=(value=[] precision=0 scale=2))");
+    assert_eq!(text, "(home=(zip=(code=\"8000\")) zip=null pay=(value=[] precision=0 scale=2) any=null)");
     // The message of an imported file can be read, too.
     let zips = of_message(&person, "a.Zip", WireFormat::None);
     assert_eq!(row(&mut zips.unwrap(), &[len(1, "9")]), "(code=\"9\")");

@@ -198,14 +198,21 @@ impl<'a> Compiler<'a> {
 
     /// Whether alternatives have the same type.
     fn are_same(&mut self, alternatives: &[Keywords<'a>], path: &str) -> Result<bool, SchemaError> {
-        let mut known = None;
-        for alternative in alternatives {
-            let field = self.column("value", alternative, path, 1)?.with_nullable(true);
-            if known.get_or_insert_with(|| field.clone()) != &field {
-                return Ok(false);
+        let was_comparing = std::mem::replace(&mut self.is_comparing, true);
+        let mut fields = alternatives.iter().map(|alternative| {
+            let field = self.column("value", alternative, path, 1)?;
+            Ok(field.with_nullable(true))
+        });
+        let first = fields.next().transpose()?;
+        let mut are_same = true;
+        for field in fields {
+            are_same &= Some(field?) == first;
+            if !are_same {
+                break;
             }
         }
-        Ok(true)
+        self.is_comparing = was_comparing;
+        Ok(are_same)
     }
 }
 

@@ -17,7 +17,7 @@ use self::keywords::Keywords;
 use self::references::{Library, Location};
 use self::types::Types;
 use super::unsupported;
-use super::value_type::{map_type, text_field};
+use super::value_type::{map_type, required_field, text_field};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{MAX_TYPES, check_level};
@@ -32,7 +32,8 @@ pub(super) fn column_field(schema: &RegisteredSchema) -> Result<Field, SchemaErr
     let sources = references::read(schema)?;
     let library = Library::new(&sources);
     let root = library.root()?;
-    Compiler { library: &library, types: 0, steps: 0, nesting: 0 }.field("value", &[root], "$", 1)
+    let mut compiler = Compiler { library: &library, types: 0, steps: 0, nesting: 0, is_comparing: false };
+    compiler.field("value", &[root], "$", 1)
 }
 
 struct Compiler<'a> {
@@ -40,6 +41,8 @@ struct Compiler<'a> {
     types: usize,
     steps: usize,
     nesting: usize,
+    /// Whether types are compared, for which it does not matter what is required beside null.
+    is_comparing: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -100,8 +103,13 @@ impl<'a> Compiler<'a> {
             let mut fields = Vec::with_capacity(keywords.properties.len());
             for (name, schemas) in &keywords.properties {
                 let field = self.field(name, schemas, &format!("{path}.{name}"), depth + 1)?;
-                let nullable = field.is_nullable() || !keywords.required.contains(name);
-                fields.push(field.with_nullable(nullable));
+                fields.push(match (field.is_nullable(), keywords.required.contains(name)) {
+                    (true, true) if !self.is_comparing => required_field(field),
+                    (_, is_required) => {
+                        let nullable = field.is_nullable() || !is_required;
+                        field.with_nullable(nullable)
+                    }
+                });
             }
             return Ok(Some(DataType::Struct(fields.into())));
         }
