@@ -83,7 +83,8 @@ async fn records_that_cannot_be_decoded_are_written_before_the_others_are_delive
     assert_eq!(rows(&batch), [(1, 0), (2, 2), (3, 4)]);
     assert_eq!(position(&consumer).await, 5);
     let written = letters.written.lock();
-    let places: Vec<_> = written.iter().map(|letter| (&*letter.topic, letter.partition, letter.offset)).collect();
+    let places: Vec<_> =
+        written.iter().map(|letter| (&*letter.topic, letter.partition, letter.offset)).collect();
     assert_eq!(places, [("t", 0, 1), ("t", 0, 3)]);
     assert_eq!(written[0].value.as_deref(), Some(&b"bad\xff"[..]));
     assert!(written[0].reason.starts_with("value: "), "{}", written[0].reason);
@@ -95,7 +96,8 @@ async fn letters_that_cannot_be_written_are_an_error_and_nothing_is_passed_over(
     cluster.append("t", 0, &[b"bad\xff", &[4]]).unwrap();
     let consumer = consumer(&cluster, &[0], &[]).await;
     let failure = || Error::new(Kind::Timeout, "the topic cannot be written");
-    let letters = Arc::new(Letters { failures: Mutex::new(vec![failure(), failure()]), ..Letters::default() });
+    let letters =
+        Arc::new(Letters { failures: Mutex::new(vec![failure(), failure()]), ..Letters::default() });
     let layout = layout(letters.clone());
     for _ in 0..2 {
         let error = poll(&consumer, &layout, 1_000).await.unwrap_err();
