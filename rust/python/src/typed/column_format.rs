@@ -12,8 +12,8 @@ use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
 
+use super::arrow_type::ArrowType;
 use super::dead_letters::DeadLetters;
-use super::json_inference::ArrowType;
 use super::registry_arg::lookup;
 use super::schema_arg;
 use crate::convert::{arrow_value, errors};

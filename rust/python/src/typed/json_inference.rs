@@ -1,48 +1,19 @@
 //! `infer_json`: the Arrow type of samples of JSON.
 
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::DataType;
 use ottla_client::{Error, Kind};
 use ottla_schema::infer_json_field;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyCapsule, PyString};
-use pyo3_arrow::ffi::to_schema_pycapsule;
+use pyo3::types::{PyBytes, PyString};
 use pyo3_arrow::input::AnyArray;
 
+use super::arrow_type::ArrowType;
 use super::column_format::{WIRE_FORMATS, named};
 use crate::convert::errors;
-
-/// An Arrow type, for any library that supports Arrow's PyCapsule interface.
-///
-/// ``pyarrow.field(arrow_type)`` imports it, and ``pyarrow.schema(arrow_type)`` if it is a struct.
-#[pyclass(frozen, module = "ottla.schema")]
-pub(crate) struct ArrowType(FieldRef);
-
-impl ArrowType {
-    pub(super) fn new(field: Field) -> Self {
-        Self(Arc::new(field))
-    }
-}
-
-#[pymethods]
-impl ArrowType {
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.0.as_ref())?)
-    }
-
-    fn __eq__(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-
-    fn __repr__(&self) -> String {
-        format!("ArrowType({})", self.0.data_type())
-    }
-}
 
 /// The samples of an argument.
 enum Samples {
@@ -101,7 +72,7 @@ pub(crate) fn infer_json(
         infer_json_field(payloads.into_iter().map(payload))
     });
     match inferred {
-        Ok(field) => Ok(ArrowType(Arc::new(field))),
+        Ok(field) => Ok(ArrowType::new(field)),
         Err(error) => Err(errors::raise(py, &Error::new(Kind::Schema, error.to_string()))),
     }
 }

@@ -1,5 +1,6 @@
 //! Formats of keys and values with a schema: `ColumnFormat` and its classes, and their use as arguments.
 
+mod arrow_type;
 mod column_format;
 mod dead_letters;
 mod formats;
@@ -7,7 +8,8 @@ mod json_inference;
 mod registry_arg;
 mod schema_arg;
 
+pub(crate) use arrow_type::ArrowType;
 pub(crate) use column_format::{ColumnFormat, typed_columns};
 pub(crate) use dead_letters::DeadLetters;
 pub(crate) use formats::{Avro, Json, Protobuf};
-pub(crate) use json_inference::{ArrowType, infer_json};
+pub(crate) use json_inference::infer_json;
