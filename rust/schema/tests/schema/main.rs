@@ -27,4 +27,5 @@ mod protobuf_hostile;
 mod protobuf_random;
 mod protobuf_support;
 mod protobuf_well_known;
+mod references;
 mod support;
