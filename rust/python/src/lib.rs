@@ -10,6 +10,7 @@ mod client;
 mod config;
 mod consumer;
 mod convert;
+mod dead_letters;
 mod doctor;
 mod logging;
 mod mock;
@@ -76,7 +77,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<schema_registry::schema::SchemaReference>()?;
     module.add_class::<schema_registry::sync::Registry>()?;
     module.add_class::<typed::ColumnFormat>()?;
-    module.add_class::<typed::DeadLetters>()?;
+    module.add_class::<dead_letters::DeadLetters>()?;
     module.add_class::<typed::Avro>()?;
     module.add_class::<typed::ArrowType>()?;
     module.add_class::<typed::Json>()?;

@@ -13,7 +13,7 @@ use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, W
 use pyo3::prelude::*;
 
 use super::arrow_type::ArrowType;
-use super::dead_letters::DeadLetters;
+use super::decode_mode::{DeadLettersCore, decode_mode};
 use super::registry_arg::lookup;
 use super::schema_arg;
 use crate::convert::{arrow_value, errors};
@@ -24,7 +24,7 @@ use crate::runtime::wait_for;
 pub(crate) struct ColumnFormat {
     registry: Option<Py<PyAny>>,
     /// The dead letters of the options, which Python ends only in their own process.
-    _dead_letters: Option<Py<DeadLetters>>,
+    _dead_letters: Option<Py<DeadLettersCore>>,
     options: TypedColumnOptions,
     /// The decoders of keys and of values.
     columns: [OnceLock<Arc<TypedColumn>>; 2],
@@ -64,26 +64,6 @@ pub(super) fn named<T: Copy>(
         None => {
             let names: Vec<String> = values.iter().map(|(known, _)| format!("{known:?}")).collect();
             let message = format!("{argument}={name:?}: expected one of {}", names.join(", "));
-            Err(errors::config(py, message))
-        }
-    }
-}
-
-/// Returns the mode of an argument: a name, or dead letters.
-fn decode_mode(
-    py: Python<'_>,
-    mode: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(DecodeMode, Option<Py<DeadLetters>>)> {
-    let Some(mode) = mode else { return Ok((DecodeMode::FailFast, None)) };
-    if let Ok(letters) = mode.cast::<DeadLetters>() {
-        return Ok((DecodeMode::DeadLetter(letters.get().core()?), Some(letters.clone().unbind())));
-    }
-    match mode.extract::<&str>() {
-        Ok("failfast") => Ok((DecodeMode::FailFast, None)),
-        Ok("permissive") => Ok((DecodeMode::Permissive, None)),
-        _ => {
-            let message =
-                format!("mode={}: expected \"failfast\", \"permissive\" or DeadLetters(…)", mode.repr()?);
             Err(errors::config(py, message))
         }
     }

@@ -2,7 +2,7 @@
 
 mod arrow_type;
 mod column_format;
-mod dead_letters;
+mod decode_mode;
 mod formats;
 mod json_inference;
 mod registry_arg;
@@ -10,6 +10,6 @@ mod schema_arg;
 
 pub(crate) use arrow_type::ArrowType;
 pub(crate) use column_format::{ColumnFormat, typed_columns};
-pub(crate) use dead_letters::DeadLetters;
+pub(crate) use decode_mode::DeadLettersCore;
 pub(crate) use formats::{Avro, Json, Protobuf};
 pub(crate) use json_inference::infer_json;

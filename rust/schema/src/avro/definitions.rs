@@ -1,9 +1,11 @@
 //! The definitions of named types: those in referenced schemas, and the schema's own, which may be used before
 //! they are defined.
 //!
-//! Invariant: each definition is taken at most once.
+//! Invariants: each definition is taken at most once. A referenced schema is read once, however many schemas refer to
+//! it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -40,7 +42,7 @@ impl Definitions {
     /// Collects the definitions of a schema.
     pub(super) fn of(schema: &RegisteredSchema) -> Result<Self, SchemaError> {
         let mut definitions = Self { referenced: HashMap::new(), own: HashMap::new() };
-        collect_references(&mut definitions.referenced, schema, 0)?;
+        collect_references(&mut definitions.referenced, schema, &mut HashSet::new(), 0)?;
         collect(&mut definitions.own, &parse_json(&schema.text)?, "", 0);
         Ok(definitions)
     }
@@ -56,12 +58,20 @@ impl Definitions {
     }
 }
 
-fn collect_references(out: &mut ByName, schema: &RegisteredSchema, depth: usize) -> Result<(), SchemaError> {
+fn collect_references(
+    out: &mut ByName,
+    schema: &RegisteredSchema,
+    read: &mut HashSet<*const RegisteredSchema>,
+    depth: usize,
+) -> Result<(), SchemaError> {
     if depth > MAX_DEPTH {
         return Err(unsupported("its references are nested too deep"));
     }
     for reference in &schema.references {
-        collect_references(out, &reference.schema, depth + 1)?;
+        if !read.insert(Arc::as_ptr(&reference.schema)) {
+            continue;
+        }
+        collect_references(out, &reference.schema, read, depth + 1)?;
         collect(out, &parse_json(&reference.schema.text)?, "", 0);
     }
     Ok(())

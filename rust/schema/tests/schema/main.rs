@@ -31,4 +31,5 @@ mod protobuf_prefixes;
 mod protobuf_random;
 mod protobuf_support;
 mod protobuf_well_known;
+mod references;
 mod support;

@@ -50,13 +50,14 @@ impl<'a> Location<'a> {
 /// Reads a schema and those that it refers to; the first one is the schema itself.
 pub(super) fn read(schema: &RegisteredSchema) -> Result<Vec<Source>, SchemaError> {
     let mut sources = Vec::new();
-    read_into(schema, &mut sources, 0)?;
+    read_into(schema, &mut sources, &mut HashMap::new(), 0)?;
     Ok(sources)
 }
 
 fn read_into(
     schema: &RegisteredSchema,
     sources: &mut Vec<Source>,
+    read: &mut HashMap<*const RegisteredSchema, usize>,
     nesting: usize,
 ) -> Result<usize, SchemaError> {
     if nesting > MAX_NESTING || sources.len() >= MAX_SOURCES {
@@ -67,7 +68,13 @@ fn read_into(
     let at = sources.len();
     sources.push(Source { document, references: Vec::new() });
     for reference in &schema.references {
-        let target = read_into(&reference.schema, sources, nesting + 1)?;
+        let address = Arc::as_ptr(&reference.schema);
+        // A schema is read once, however many schemas refer to it.
+        let target = match read.get(&address) {
+            Some(known) => *known,
+            None => read_into(&reference.schema, sources, read, nesting + 1)?,
+        };
+        read.insert(address, target);
         if let Some(source) = sources.get_mut(at) {
             source.references.push((Arc::clone(&reference.name), target));
         }

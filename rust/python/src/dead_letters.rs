@@ -9,7 +9,8 @@ use pyo3::types::PyDict;
 
 use crate::client::client_arg::resolve_client;
 use crate::convert::errors;
-use crate::runtime::{ProcessLocal, runtime};
+use crate::runtime::runtime;
+use crate::typed::DeadLettersCore;
 
 /// A topic for records that cannot be decoded, as the ``mode`` of a format.
 ///
@@ -31,13 +32,7 @@ use crate::runtime::{ProcessLocal, runtime};
 #[pyclass(frozen, module = "ottla.schema")]
 pub(crate) struct DeadLetters {
     topic: String,
-    core: ProcessLocal<Arc<Core>>,
-}
-
-impl DeadLetters {
-    pub(super) fn core(&self) -> PyResult<Arc<Core>> {
-        Ok(Arc::clone(self.core.get()?))
-    }
+    core: Py<DeadLettersCore>,
 }
 
 #[pymethods]
@@ -60,7 +55,13 @@ impl DeadLetters {
         let _entered = runtime.enter();
         let producer = Producer::new(client).map_err(|error| errors::raise(py, &error))?;
         let core = Arc::new(Core::new(Arc::new(DeadLetterTopic::new(producer, topic.as_str()))));
-        Ok(Self { topic, core: ProcessLocal::new(core) })
+        Ok(Self { topic, core: Py::new(py, DeadLettersCore::new(core))? })
+    }
+
+    /// For formats.
+    #[getter]
+    fn _core(&self, py: Python<'_>) -> Py<DeadLettersCore> {
+        self.core.clone_ref(py)
     }
 
     /// The topic.
