@@ -28,6 +28,15 @@ pub struct SubjectSchema {
     pub schema: Arc<RegisteredSchema>,
 }
 
+/// A schema to write with.
+#[derive(Debug, Clone)]
+pub struct WriterSchema {
+    /// The id that records carry; `None` if they carry none.
+    pub id: Option<SchemaId>,
+    /// The schema, with its references.
+    pub schema: Arc<RegisteredSchema>,
+}
+
 /// Looks up schemas. Lookups may be dropped at any time, and repeated; a repeated one continues.
 pub trait SchemaLookup: Debug + Send + Sync {
     /// Returns the schema with an id. An error means that it is not known whether there is one.
@@ -35,4 +44,12 @@ pub trait SchemaLookup: Debug + Send + Sync {
 
     /// Returns a version of a subject, by default the latest. It is an error if there is none.
     fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>>;
+
+    /// Returns a schema as it is registered in a subject. If it is not, it is registered first, or an error.
+    fn writer_schema<'a>(
+        &'a self,
+        subject: &'a str,
+        schema: &'a RegisteredSchema,
+        registers: bool,
+    ) -> BoxFuture<'a, Result<WriterSchema>>;
 }
