@@ -62,6 +62,36 @@ class ColumnFormat:
             SchemaError: there is no schema to read with, or it cannot be used.
             KafkaError: the errors of the schema registry.
         """
+    def serialize(
+        self,
+        topic: str,
+        value: Any,
+        headers: Any = None,
+        *,
+        key: bool = False,
+    ) -> bytes | None:
+        """Encode one value, with the id of its schema.
+
+        To encode many, pass the format to a producer as a serializer, or to ``send_batch``.
+
+        Args:
+            topic: the topic, whose subject has the schema by default.
+            value: the value: a dict for a struct, and otherwise what ``deserialize`` returns. A
+                value of a union may be given as itself, or as ``{"member1": value}``. None is a
+                tombstone.
+            headers: the record's headers. Default: none. They have no effect.
+            key: whether it is a key.
+
+        Returns:
+            The bytes, or None.
+
+        Raises:
+            SerializationError: the value does not fit the schema.
+            SchemaError: the schema is invalid, is not registered, or was refused.
+            TypeError: a field is of another type.
+            ValueError: a field does not fit its type.
+            KafkaError: the errors of the schema registry.
+        """
     def deserialize(
         self, topic: str, data: bytes, headers: Sequence[tuple[str, bytes | None]] = ...
     ) -> Any:
@@ -88,8 +118,9 @@ class Avro(ColumnFormat):
     """Keys or values in Avro.
 
     Each record is read with the schema that it was written with, and converted to the reader's
-    schema by Avro's rules of schema resolution. Records become structs, enums strings, and unions
-    of several types structs with a field for each, ``member0``, ``member1`` …, as in Spark.
+    schema by Avro's rules of schema resolution; values are encoded with that schema. Records
+    become structs, enums strings, and unions of several types structs with a field for each,
+    ``member0``, ``member1`` …, as in Spark.
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
@@ -112,6 +143,8 @@ class Avro(ColumnFormat):
             ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
             The other fields are passed over, which is faster: their values are not checked, and
             they may be missing. Default: all.
+        register: when values are encoded, whether to register ``schema`` in the subject.
+            Otherwise it must be registered.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -127,6 +160,7 @@ class Avro(ColumnFormat):
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
+        register: bool = False,
     ) -> Avro: ...
 
 @final
@@ -164,6 +198,8 @@ class Protobuf(ColumnFormat):
             through repeated fields and the values of maps. Columns keep the order of the schema.
             The other fields are passed over, which is faster: their values are not checked, and
             they may be missing, or recursive. Default: all.
+        register: when values are encoded, whether to register ``schema`` in the subject.
+            Otherwise it must be registered.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -180,6 +216,7 @@ class Protobuf(ColumnFormat):
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
+        register: bool = False,
     ) -> Protobuf: ...
 
 @final
@@ -213,6 +250,8 @@ class Json(ColumnFormat):
             ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
             over, which is faster: they must be JSON, but may be of any type, or missing. Default:
             all.
+        register: when values are encoded, whether to register ``schema`` in the subject.
+            Otherwise it must be registered.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -227,6 +266,7 @@ class Json(ColumnFormat):
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
+        register: bool = False,
     ) -> Json: ...
 
 @final

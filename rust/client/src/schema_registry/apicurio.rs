@@ -25,6 +25,20 @@ pub(super) fn use_id(config: &RegistryConfig) -> Result<ApicurioUseId> {
     })
 }
 
+/// Checks that records may carry the ids of Confluent's API, which are those of contents.
+///
+/// # Errors
+/// Readers would look up other ids, or it is not configured.
+pub(super) fn check_written_ids(config: &RegistryConfig) -> Result<()> {
+    match use_id(config)? {
+        ApicurioUseId::ContentId => Ok(()),
+        ApicurioUseId::GlobalId => {
+            let message = "schema.registry.apicurio.use.id=globalId is for decoding: values are encoded with ids of contents (contentId)";
+            Err(Error::new(Kind::Config, message))
+        }
+    }
+}
+
 /// Looks up a schema by an id of the configured kind.
 pub(super) async fn find(registry: &SchemaRegistry, id: u64, deadline: Instant) -> Result<Document> {
     let content_id = match use_id(&registry.config)? {

@@ -247,7 +247,13 @@ impl SchemaRegistry {
             document.subject = Some(subject.into());
             self.resolved(document, None, deadline).await
         };
-        self.schemas.get_or_fetch(&key, deadline, registered).await
+        let entry = self.schemas.get_or_fetch(&key, deadline, registered).await?;
+        // What was missing may be there now, and another version be the latest.
+        self.schemas.forget(|key| match key {
+            Key::Latest(of) | Key::Version(of, _) | Key::Lookup(of, _) => **of == *subject,
+            Key::Id(_) | Key::Registered(..) => false,
+        });
+        Ok(entry)
     }
 
     /// Returns the names of all subjects.

@@ -72,7 +72,8 @@ async fn without_their_kind_ids_are_not_looked_up() {
 async fn unknown_ids_and_other_registries_are_clear_errors() {
     let mock = apicurio().await;
     let url = mock.url();
-    for (kind, reason) in [(GLOBAL, "has no version with this global id"), (CONTENT, "it does not exist in")] {
+    for (kind, reason) in [(GLOBAL, "has no version with this global id"), (CONTENT, "it does not exist in")]
+    {
         let client = registry_client(&mock, &[kind]);
         let missing = client.schema(SchemaId::Id64(9), CALL_TIMEOUT).await.unwrap_err();
         assert_eq!((missing.kind(), missing.context().registry_code), (Kind::Schema, Some(40403)));
@@ -108,7 +109,12 @@ async fn unknown_ids_and_other_registries_are_clear_errors() {
 async fn a_server_without_the_search_says_which_version_has_it() {
     let mock = apicurio().await;
     let client = registry_client(&mock, &[GLOBAL]);
-    let status = RegistryReaction::Status { status: 404, code: Some(404), message: "HTTP 404".into(), retry_after: None };
+    let status = RegistryReaction::Status {
+        status: 404,
+        code: Some(404),
+        message: "HTTP 404".into(),
+        retry_after: None,
+    };
     mock.inject(RegistryFault::once(status).path("/search"));
     let (kind, message) = shown(client.schema(SchemaId::Id64(2), CALL_TIMEOUT).await);
     assert_eq!(kind, Kind::Schema);

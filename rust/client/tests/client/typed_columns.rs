@@ -14,7 +14,7 @@ use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
 use ottla_client::typed::{
     DecodeMode, ERROR_COLUMN, FoundSchema, ReaderSchemaSource, SchemaLookup, SubjectSchema, TypedColumn,
-    TypedColumnOptions, TypedColumns,
+    TypedColumnOptions, TypedColumns, WriterSchema,
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_mock::MockCluster;
@@ -72,6 +72,17 @@ impl SchemaLookup for Registry {
             let schema = self.find(id).await?.ok_or_else(missing)?;
             Ok(SubjectSchema { version: 1, id: SchemaId::Id(id), schema })
         })
+    }
+
+    fn writer_schema<'a>(
+        &'a self,
+        _: &'a str,
+        schema: &'a RegisteredSchema,
+        _: bool,
+    ) -> BoxFuture<'a, Result<WriterSchema>> {
+        Box::pin(
+            async move { Ok(WriterSchema { id: Some(SchemaId::Id(1)), schema: Arc::new(schema.clone()) }) },
+        )
     }
 }
 

@@ -8,8 +8,9 @@ use super::column_format::{ColumnFormat, FormatArgs};
 /// Keys or values in Avro.
 ///
 /// Each record is read with the schema that it was written with, and converted to the reader's
-/// schema by Avro's rules of schema resolution. Records become structs, enums strings, and unions
-/// of several types structs with a field for each, ``member0``, ``member1`` …, as in Spark.
+/// schema by Avro's rules of schema resolution; values are encoded with that schema. Records
+/// become structs, enums strings, and unions of several types structs with a field for each,
+/// ``member0``, ``member1`` …, as in Spark.
 ///
 /// Args:
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
@@ -32,6 +33,8 @@ use super::column_format::{ColumnFormat, FormatArgs};
 ///         ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
 ///         The other fields are passed over, which is faster: their values are not checked, and
 ///         they may be missing. Default: all.
+///     register: when values are encoded, whether to register ``schema`` in the subject.
+///         Otherwise it must be registered.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -42,7 +45,7 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -52,6 +55,7 @@ impl Avro {
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
+        register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Avro, None);
         let args = FormatArgs {
@@ -64,6 +68,7 @@ impl Avro {
             wire_format,
             mode,
             fields,
+            register,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -102,6 +107,8 @@ impl Avro {
 ///         through repeated fields and the values of maps. Columns keep the order of the schema.
 ///         The other fields are passed over, which is faster: their values are not checked, and
 ///         they may be missing, or recursive. Default: all.
+///     register: when values are encoded, whether to register ``schema`` in the subject.
+///         Otherwise it must be registered.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -113,7 +120,7 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -124,6 +131,7 @@ impl Protobuf {
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
+        register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let schema_type = SchemaType::Protobuf;
         let args = FormatArgs {
@@ -136,6 +144,7 @@ impl Protobuf {
             wire_format,
             mode,
             fields,
+            register,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -170,6 +179,8 @@ impl Protobuf {
 ///         ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
 ///         over, which is faster: they must be JSON, but may be of any type, or missing. Default:
 ///         all.
+///     register: when values are encoded, whether to register ``schema`` in the subject.
+///         Otherwise it must be registered.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -180,7 +191,7 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -190,6 +201,7 @@ impl Json {
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
+        register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Json, None);
         let args = FormatArgs {
@@ -202,6 +214,7 @@ impl Json {
             wire_format,
             mode,
             fields,
+            register,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
