@@ -61,6 +61,18 @@ def test_messages_have_a_name_after_the_id(apicurio: MockRegistry, size: int) ->
         assert value.deserialize("p", framed(content_id, size, payload)) == {"x": 7}
 
 
+def test_values_are_written_with_ids_of_contents(apicurio: MockRegistry) -> None:
+    """That is what Confluent's API returns; readers of global ids would find other schemas."""
+    with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
+        value = Avro(registry, subject="c-value", wire_format="apicurio")
+        assert value.serialize("c", "x") == framed(2, 8, b"\2x")
+        assert value.deserialize("c", framed(2, 8, b"\2x")) == "x"
+    with Registry(apicurio.url, apicurio_use_id="globalId") as registry:
+        value = Avro(registry, subject="c-value", wire_format="apicurio")
+        with pytest.raises(errors.ConfigError, match="encoded with ids of contents"):
+            value.serialize("c", "x")
+
+
 def test_the_kind_of_ids_must_be_set(apicurio: MockRegistry) -> None:
     """Without it, the format is refused when it is created, and nothing is looked up."""
     with Registry(apicurio.url) as registry:
@@ -86,6 +98,12 @@ def test_glues_records_are_read_with_the_given_schema() -> None:
     assert value.deserialize("t", glue(b"\0" + b"\x08\x07")) == {"x": 7}
     with pytest.raises(errors.SerializationError, match="compressed"):
         value.deserialize("t", b"\3\5" + bytes(16))
+
+
+def test_nothing_is_encoded_for_glue() -> None:
+    """Its registry would have to know the schema."""
+    with pytest.raises(errors.ConfigError, match='"glue" is for decoding'):
+        Avro(schema=LONG, wire_format="glue").serialize("t", 7)
 
 
 def test_glue_needs_a_schema_and_no_registry(mock_registry: MockRegistry) -> None:

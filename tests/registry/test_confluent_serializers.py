@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
-from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 import ottla
@@ -80,6 +80,53 @@ def test_what_confluents_serializers_write_is_read(
         with kind(kafka.bootstrap, **config) as consumer:
             consumer.assign([(topic, 0)])
             assert [record.value for record in read(consumer, len(expected))] == expected
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_ottla_writes_confluents_deserializers_read(
+    kafka: KafkaCluster,
+    kafka_topic: TopicFactory,
+    apicurio: ApicurioRegistry,
+    peer: SchemaRegistryClient,
+    name: str,
+) -> None:
+    """Objects and columns are written with the latest schema of the subject."""
+    topic = kafka_topic()
+    theirs = FORMATS[name](peer, topic)
+    first, *others = theirs.values
+    # Confluent's serializer registers the schema.
+    theirs.serialize(first)
+    with Registry(apicurio.url) as registry:
+        value = theirs.column_format(registry)
+        column = pa.array(others, pa.field(value.arrow_type(topic)).type)
+        with ottla.Producer(kafka.bootstrap, value_serializer=value) as producer:
+            producer.send(topic, first, partition=0)
+            producer.flush()
+        with ottla.Producer(kafka.bootstrap) as producer:
+            producer.send_batch(topic, pa.table({"value": column}), value=value).result()
+    written = confluent.read_all(kafka.bootstrap, topic, [0])
+    values = [written[0, offset].value() for offset in range(len(theirs.values))]
+    assert [theirs.deserialize(value) for value in values if value is not None] == theirs.values
+
+
+def test_ottla_registers_what_confluents_deserializers_read(
+    kafka: KafkaCluster,
+    kafka_topic: TopicFactory,
+    apicurio: ApicurioRegistry,
+    peer: SchemaRegistryClient,
+) -> None:
+    """A schema is registered if that was asked for, and otherwise must be there."""
+    topic = kafka_topic()
+    context = SerializationContext(topic, MessageField.VALUE)
+    with Registry(apicurio.url) as registry:
+        with pytest.raises(errors.SchemaError, match="does not exist"):
+            Avro(registry, schema=V1).serialize(topic, {"id": 1, "item": "pen", "gone": 1})
+        value = Avro(registry, schema=V1, register=True)
+        with ottla.Producer(kafka.bootstrap, value_serializer=value) as producer:
+            producer.send(topic, {"id": 1, "item": "pen", "gone": 1})
+            producer.flush()
+    written = confluent.read_all(kafka.bootstrap, topic, [0])[0, 0].value()
+    assert AvroDeserializer(peer)(written, context) == {"id": 1, "item": "pen", "gone": 1}
 
 
 def order(**fields: Any) -> str:
