@@ -377,8 +377,8 @@ def test_structs_without_values_need_no_fields() -> None:
         Avro(schema=avro, wire_format="none"),
         Json(schema=json.dumps(json_schema), wire_format="none"),
     ]
-    full = {"list": [{"n": 1}], "map": {"a": {"n": 2}}, "maybe": {"n": 3}}
-    empty = {"list": [], "map": {}, "maybe": None}
+    full: dict[str, Any] = {"list": [{"n": 1}], "map": {"a": {"n": 2}}, "maybe": {"n": 3}}
+    empty: dict[str, Any] = {"list": [], "map": {}, "maybe": None}
     for one in formats:
         for value in (empty, full, {**full, "list": []}, {**empty, "maybe": {"n": 3}}):
             data = one.serialize("t", value)

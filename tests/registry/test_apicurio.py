@@ -112,9 +112,10 @@ def test_each_failure_has_one_clear_error(
         assert unknown.value.context == {"schema_id": "2000000000", "registry_code": 40403}
         with pytest.raises(errors.SchemaError, match=f'subject "{subject}" does not exist'):
             registry.latest(subject)
-        for text, kind in [("{", "AVRO"), ("message {", "PROTOBUF"), ("[", "JSON")]:
+        invalid = [Schema("{"), Schema("message {", "PROTOBUF"), Schema("[", "JSON")]
+        for schema in invalid:
             with pytest.raises(errors.SchemaError, match="refused the request as invalid"):
-                registry.register(subject, Schema(text, kind))
+                registry.register(subject, schema)
         missing = [SchemaReference("R", f"{subject}-none", 1)]
         with pytest.raises(errors.SchemaError, match="refused the request as invalid"):
             registry.register(subject, Schema('"R"', references=missing))

@@ -114,7 +114,7 @@ def json_schema(client: SchemaRegistryClient, topic: str) -> ConfluentFormat:
             "items": {"type": "array", "items": {"$ref": "item.json"}},
             "flag": {"type": "boolean"},
         },
-        "required": ["id", "items"],
+        "required": ["id", "note", "items"],
     }
     schema = Schema(json.dumps(order), "JSON", [SchemaReference("item.json", f"{topic}-item", 1)])
     values = [
