@@ -353,3 +353,36 @@ def test_a_registry_that_is_down_is_an_error_of_the_call(
         mock_registry.clear_faults()
         producer.send(single, {"id": 1, "name": None}).result()
     assert mock_cluster.end_offset(single, 0) == 1
+
+
+def test_structs_without_values_need_no_fields() -> None:
+    """An empty list or map of structs, and a struct that is None, lack none of their fields."""
+    item = {"type": "record", "name": "I", "fields": [{"name": "n", "type": "long"}]}
+    fields: list[dict[str, Any]] = [
+        {"name": "list", "type": {"type": "array", "items": item}},
+        {"name": "map", "type": {"type": "map", "values": "I"}},
+        {"name": "maybe", "type": ["null", "I"]},
+    ]
+    avro = json.dumps({"type": "record", "name": "R", "fields": fields})
+    entry = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    json_schema = {
+        "type": "object",
+        "properties": {
+            "list": {"type": "array", "items": entry},
+            "map": {"type": "object", "additionalProperties": entry},
+            "maybe": {"oneOf": [{"type": "null"}, entry]},
+        },
+    }
+    formats = [
+        Avro(schema=avro, wire_format="none"),
+        Json(schema=json.dumps(json_schema), wire_format="none"),
+    ]
+    full: dict[str, Any] = {"list": [{"n": 1}], "map": {"a": {"n": 2}}, "maybe": {"n": 3}}
+    empty: dict[str, Any] = {"list": [], "map": {}, "maybe": None}
+    for one in formats:
+        for value in (empty, full, {**full, "list": []}, {**empty, "maybe": {"n": 3}}):
+            data = one.serialize("t", value)
+            assert data is not None
+            assert one.deserialize("t", data) == value
+        with pytest.raises(errors.SerializationError, match="n: "):
+            one.serialize("t", {**empty, "list": [{}]})

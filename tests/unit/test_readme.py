@@ -74,9 +74,8 @@ def test_the_versions_of_spark() -> None:
 
 
 def test_what_is_not_implemented_is_not_there() -> None:
-    assert "Not implemented yet: schema registries, asyncio for scans" in README
-    for name in ("schema_registry", "async_scan"):
-        assert not hasattr(ottla, name)
+    assert "Not implemented yet: asyncio for scans" in README
+    assert not hasattr(ottla, "async_scan")
 
 
 def test_what_it_does_is_there() -> None:

@@ -124,14 +124,16 @@ class Avro(ColumnFormat):
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
-            no ids.
+            no ids, or AWS Glue's.
         schema: the reader's schema, as its text, or as its id in the registry. Default: a version
             of the subject.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
-            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
-            bytes), ``"glue"``, or ``"none"``.
+            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+            bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
+            pass the schema that all records were written with, and no registry, as AWS Glue's is
+            not called), or ``"none"``.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -172,7 +174,7 @@ class Protobuf(ColumnFormat):
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
-            no ids.
+            no ids, or AWS Glue's.
         schema: the reader's schema: the text of a ``.proto`` file, a serialized
             ``FileDescriptorSet`` (bytes, from ``protoc --include_imports --descriptor_set_out``), a
             generated class such as ``orders_pb2.Order``, or its id in the registry. Default: a
@@ -183,8 +185,10 @@ class Protobuf(ColumnFormat):
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema, and which message they are:
             ``"confluent"`` (the id and the indexes of the message before the value, or in the
-            headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8 bytes and the
-            message's name), ``"glue"`` (the id and the message's number), or ``"none"``.
+            headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+            bytes and the message's name; the registry needs ``apicurio_use_id``), ``"glue"`` (to
+            decode: the id and the message's number; pass the schema, and no registry, as AWS Glue's
+            is not called), or ``"none"``.
         mode: what happens to records that cannot be decoded, or that are another message.
             ``"failfast"`` raises a ``SerializationError`` after the records before it were
             returned; the position stays before it. ``"permissive"`` returns null, with the reason
@@ -226,7 +230,7 @@ class Json(ColumnFormat):
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
-            no ids.
+            no ids, or AWS Glue's.
         schema: the text of a JSON Schema, its id in the registry, or an Arrow type: a schema, field
             or type of pyarrow, polars or another library with ``__arrow_c_schema__``, or the result
             of ``infer_json``. With an Arrow type, timestamps and dates are text of RFC 3339, and
@@ -234,8 +238,9 @@ class Json(ColumnFormat):
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
-            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
-            bytes), ``"glue"``, or ``"none"``.
+            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+            bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
+            pass the schema, and no registry, as AWS Glue's is not called), or ``"none"``.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.

@@ -114,7 +114,10 @@ def parse_typed_columns(
         raise ConfigError(
             f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
         )
-    return TypedColumns(key, value)
+    typed = TypedColumns(key, value)
+    if registry and all(one.wire_format == "glue" for one in typed.each()):
+        raise ConfigError(f"option {REGISTRY_URL} has no effect with wireFormat=glue")
+    return typed
 
 
 def _with_dead_letters(
@@ -174,7 +177,12 @@ def _parse_column(
     subject = parse_text(values, f"{column}.subject")
     if schema is not None and subject is not None:
         raise ConfigError(f"set either {column}.schema or {column}.subject, not both")
-    if not registry and (wire_format != "none" or not isinstance(schema, str)):
+    if wire_format == "glue" and not isinstance(schema, str):
+        raise ConfigError(
+            f"option {column}.wireFormat=glue needs {column}.schema with the text of the schema "
+            "that the records were written with: the ids of AWS Glue cannot be looked up"
+        )
+    if not registry and (wire_format not in ("glue", "none") or not isinstance(schema, str)):
         raise ConfigError(
             f"option {column}.format needs {REGISTRY_URL}; or {column}.schema with the text of a "
             f"schema, and {column}.wireFormat=none if records carry no ids of schemas"
@@ -190,7 +198,8 @@ def _parse_column(
         wire_format=wire_format,
         mode=parse_choice(values, f"{column}.mode", MODES, MODES[0]),
         flatten=parse_bool(values, f"{column}.flatten", default=False),
-        registry=registry,
+        # AWS Glue's ids are not looked up, and the other column may have a registry.
+        registry=() if wire_format == "glue" else registry,
     )
 
 

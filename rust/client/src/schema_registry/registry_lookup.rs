@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_schema::{RegisteredSchema, SchemaId};
+use ottla_schema::{RegisteredSchema, SchemaId, WireFormat};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{NewSchema, SchemaEntry, SchemaRegistry, is_missing};
+use super::{NewSchema, SchemaEntry, SchemaRegistry, apicurio, is_missing};
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
 use crate::typed::{FoundSchema, SchemaLookup, SubjectSchema, WriterSchema};
@@ -79,6 +79,20 @@ async fn look_up(registry: &SchemaRegistry, wanted: &Wanted) -> Response {
 }
 
 impl SchemaLookup for RegistryLookup {
+    fn check_wire_format(&self, wire_format: WireFormat) -> Result<()> {
+        match wire_format {
+            WireFormat::Apicurio => apicurio::use_id(self.registry.config()).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_written_ids(&self, wire_format: WireFormat) -> Result<()> {
+        match wire_format {
+            WireFormat::Apicurio => apicurio::check_written_ids(self.registry.config()),
+            _ => Ok(()),
+        }
+    }
+
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
         Box::pin(async move {
             if let Some(schema) = self.registry.cached(id) {

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla_schema::{RegisteredSchema, SchemaId};
+use ottla_schema::{RegisteredSchema, SchemaId, WireFormat};
 
 use crate::environment::BoxFuture;
 use crate::error::Result;
@@ -39,6 +39,22 @@ pub struct WriterSchema {
 
 /// Looks up schemas. Lookups may be dropped at any time, and repeated; a repeated one continues.
 pub trait SchemaLookup: Debug + Send + Sync {
+    /// Checks that ids of this format can be looked up.
+    ///
+    /// # Errors
+    /// The configuration does not allow it.
+    fn check_wire_format(&self, _wire_format: WireFormat) -> Result<()> {
+        Ok(())
+    }
+
+    /// Checks that the ids of schemas to write with are those that readers of this format look up.
+    ///
+    /// # Errors
+    /// The configuration says that they are not.
+    fn check_written_ids(&self, _wire_format: WireFormat) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns the schema with an id. An error means that it is not known whether there is one.
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
 

@@ -62,6 +62,14 @@ impl TypedEncoder {
     pub fn new(options: TypedEncoderOptions, lookup: Option<Arc<dyn SchemaLookup>>) -> Result<Self> {
         let is_given = matches!(options.writer, ReaderSchemaSource::Given(_));
         let has_ids = options.wire_format != WireFormat::None;
+        if options.wire_format == WireFormat::Glue {
+            return Err(config(
+                "wire_format=\"glue\" is for decoding: the ids of AWS Glue cannot be looked up; encode with \"confluent\" or \"none\"",
+            ));
+        }
+        if let Some(lookup) = &lookup {
+            lookup.check_written_ids(options.wire_format)?;
+        }
         if matches!(options.writer, ReaderSchemaSource::JsonType(_)) && has_ids {
             return Err(config(
                 "an Arrow type cannot be registered: pass the JSON Schema to write with, or wire_format=\"none\"",

@@ -1,7 +1,8 @@
 //! Structs, lists and maps.
 //!
 //! Invariants: a key that is not a field is an error, so that nothing is lost; a field whose key no value has is
-//! left out of the struct, so that an encoder takes its default or refuses it.
+//! left out of the struct, so that an encoder takes its default or refuses it. A struct without values, as in an
+//! empty list, has all fields.
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub(super) fn structs<'py>(
     for row in rows.iter().flatten() {
         check_keys(fields, row, path)?;
     }
+    let is_empty = rows.iter().flatten().next().is_none();
     let (mut present, mut columns): (Vec<FieldRef>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
     for field in fields {
         let mut is_present = false;
@@ -51,7 +53,7 @@ pub(super) fn structs<'py>(
             is_present |= cell.is_some();
             cells.push(cell.filter(|cell| !cell.is_none()));
         }
-        if !is_present {
+        if !is_present && !is_empty {
             continue;
         }
         let cells = column(py, field.data_type(), &cells, Path(Some((&path, field.name()))))?;
