@@ -5,8 +5,8 @@ bounded part of a topic as Arrow, ``ShareConsumer`` reads as a member of a share
 ``transform`` reads and writes exactly once, and ``Admin`` manages a cluster.
 ``AsyncClient``, ``AsyncProducer``, ``AsyncConsumer``, ``AsyncShareConsumer`` and ``AsyncAdmin`` are
 their counterparts for asyncio.
-``ottla.testing`` runs a cluster in the process, ``ottla.spark`` reads and writes in PySpark, and
-``diagnose`` checks connections.
+``ottla.schema`` decodes Avro, Protobuf and JSON, ``ottla.testing`` runs a cluster in the process,
+``ottla.spark`` reads and writes in PySpark, and ``diagnose`` checks connections.
 
 Importing starts nothing. Objects that were created before a fork raise ``ClosedError`` in the
 child, where new ones work. Invariant: asyncio, the doctor and other parts that not every
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         otel,
         partitioners,
         prometheus,
+        schema,
         serializers,
         spark,
         testing,
@@ -133,6 +134,7 @@ __all__ = [
     "partitions_for_keys",
     "prometheus",
     "scan",
+    "schema",
     "serializers",
     "spark",
     "testing",
@@ -173,6 +175,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "partitioners",
             "prometheus",
             "scanning",
+            "schema",
             "serializers",
             "spark",
             "testing",

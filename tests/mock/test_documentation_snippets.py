@@ -22,8 +22,9 @@ import pytest
 
 import ottla
 from ottla.admin import ConfigResource
-from ottla.testing import MockCluster
+from ottla.testing import MockCluster, MockRegistry
 from tests.security.certificates import Authority
+from tests.support.payments import create_payments
 from tests.support.snippets import LANGUAGES, Snippet, snippets
 
 PYTHON = list(snippets("python"))
@@ -55,6 +56,7 @@ class Expected:
         connects: whether it talks to the cluster; otherwise its clients are made, with all checks
             of their configuration and files, and do not connect: the mock has no TLS or Kerberos.
         share_group: whether the share group of the pages begins at the first record.
+        malformed: whether the topic ``payments`` has a value that cannot be decoded, too.
     """
 
     prints: str = ""
@@ -63,6 +65,7 @@ class Expected:
     nudge: Callable[[MockCluster, int], None] | None = None
     connects: bool = True
     share_group: bool = False
+    malformed: bool = False
 
 
 EXPECTED = {
@@ -104,6 +107,36 @@ EXPECTED = {
     ("docs/guides/produce.md", 2): Expected(r"RecordMetadata\(.*\) None"),
     ("docs/guides/produce.md", 3): Expected("^3 2 2$"),
     **{("docs/guides/providers.md", number): Expected(connects=False) for number in range(1, 9)},
+    ("docs/guides/schemas.md", 0): Expected(r"shape: \(3, 3\)(?s:.*)┆ 1.02 "),
+    ("docs/guides/schemas.md", 1): Expected(
+        r"^\[{'id': 1, 'amount': Decimal\('1.00'\), 'customer': {'name': 'Ada'}}, "
+    ),
+    ("docs/guides/schemas.md", 3): Expected("^0 Ada 1.00\n1 Bob 1.01\n2 Eve 1.02", endless=True),
+    ("docs/guides/schemas.md", 4): Expected("^0 Ada\n1 Bob\n2 Eve", endless=True),
+    ("docs/guides/schemas.md", 5): Expected(
+        r"^\[\(1, {'name': 'Ada'}\), \(2, {'name': 'Bob'}\), \(3, {'name': 'Eve'}\)\]$"
+    ),
+    ("docs/guides/schemas.md", 6): Expected(
+        "^0 {'id': 1} None\n1 None value: the value begins with byte 0x6e .*\n2 {'id': 2} None$",
+        malformed=True,
+    ),
+    ("docs/guides/schemas.md", 7): Expected(
+        "^3\nb'not a payment' {.*'__ottla.errors.offset': b'1'}$", malformed=True
+    ),
+    ("docs/guides/schemas.md", 8): Expected(connects=False),
+    ("docs/guides/schemas.md", 9): Expected(r"^\['payments-value'\] 1 1\n2$"),
+    ("docs/guides/schemas.md", 10): Expected(
+        r"^id: int64 not null(?s:.*)^{'id': 7, 'items': \[{'name': 'pen', 'price': None}\], "
+    ),
+    ("docs/guides/schemas.md", 11): Expected(
+        r"^\[\(7, datetime.datetime\(2026, 11, 25, 11, .*\), Decimal\('9.95'\)\)\]$",
+        values=(b'{"id": 7, "at": "2026-11-25T12:00:00+01:00", "price": 9.95}',),
+    ),
+    ("docs/guides/schemas.md", 12): Expected(
+        r"^id: int64\n(?s:.*)^\[7, 8\]$",
+        values=(b'{"id": 7, "item": "pen"}', b'{"id": 8, "price": 2}'),
+    ),
+    ("docs/guides/schemas.md", 14): Expected('^"long"$'),
     **{("docs/guides/security.md", number): Expected(connects=False) for number in range(9)},
     ("docs/guides/share-groups.md", 0): Expected("^1 b'three'", endless=True, share_group=True),
     ("docs/guides/share-groups.md", 1): Expected(
@@ -150,7 +183,7 @@ def secrets(directory: Path) -> dict[str, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     words = ["KAFKA_KEY_PASSWORD", "KAFKA_PASSWORD", "KAFKA_CLIENT_SECRET"]
-    words += ["KAFKA_TOKEN_ID", "KAFKA_TOKEN_HMAC"]
+    words += ["KAFKA_TOKEN_ID", "KAFKA_TOKEN_HMAC", "REGISTRY_PASSWORD"]
     return {"KAFKA_CA_PEM": authority.certificate, **dict.fromkeys(words, PASSWORD)}
 
 
@@ -227,8 +260,19 @@ def run(
 ) -> tuple[int, str]:
     """Run a snippet to its end, or until it has printed what is expected and Ctrl-C is pressed."""
     prepare(cluster, expected)
-    path = directory / "test_snippet.py"
-    path.write_text(snippet.text_for(cluster.bootstrap, directory), encoding="utf-8")
+    with MockRegistry() as registry:
+        if "payments" in snippet.text:
+            create_payments(cluster, registry, malformed=expected.malformed)
+        path = directory / "test_snippet.py"
+        text = snippet.text_for(cluster.bootstrap, directory, registry.url)
+        path.write_text(text, encoding="utf-8")
+        return run_file(path, snippet, expected, cluster, directory)
+
+
+def run_file(
+    path: Path, snippet: Snippet, expected: Expected, cluster: MockCluster, directory: Path
+) -> tuple[int, str]:
+    """Run the file of a snippet."""
     if re.search(r"^def test_", snippet.text, re.MULTILINE):
         command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", str(path)]
     else:
@@ -273,7 +317,7 @@ def test_nothing_is_left_out() -> None:
     on_the_mock = {snippet.key for snippet in PYTHON if not snippet.uses_spark}
     assert set(EXPECTED) <= on_the_mock
     secured = [s for s in PYTHON if not EXPECTED.get(s.key, Expected()).connects]
-    pages = {"docs/guides/providers.md", "docs/guides/security.md"}
+    pages = {f"docs/guides/{name}.md" for name in ("providers", "schemas", "security")}
     assert {snippet.page for snippet in secured} == pages
     assert len(PYTHON) >= 25
 

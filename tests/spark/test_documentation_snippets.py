@@ -17,15 +17,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import ottla
 from ottla.testing import MockCluster, MockRegistry
+from tests.support.payments import create_payments
 from tests.support.snippets import Snippet, snippets
 
 SNIPPETS = [snippet for snippet in snippets("python") if snippet.uses_spark]
-
-# The values of the topic payments: {"id": 1, "customer": {"name": "Ada"}}.
-PAYMENT = """{"type": "record", "name": "Payment", "fields": [
-    {"name": "id", "type": "long"},
-    {"name": "customer", "type": {"type": "record", "name": "Customer", "fields": [
-        {"name": "name", "type": "string"}]}}]}"""
 
 
 def run(
@@ -61,10 +56,9 @@ def test_the_pages_have_snippets_for_spark() -> None:
 def test_every_snippet_runs_as_printed(spark: SparkSession, tmp_path: Path) -> None:
     queries: list[StreamingQuery] = []
     with MockCluster(brokers=3) as cluster, MockRegistry() as registry:
-        for topic in ("orders", "orders-a", "alerts", "payments"):
+        for topic in ("orders", "orders-a", "alerts"):
             cluster.create_topic(topic, partitions=1)
-        schema_id = registry.register("payments-value", PAYMENT)
-        cluster.append("payments", 0, [b"\0" + schema_id.to_bytes(4, "big") + b"\2\6Ada"])
+        create_payments(cluster, registry)
         cluster.append("orders", 0, [b"one", b"two", b"three"])
         cluster.append("orders-a", 0, [b"four"])
         try:

@@ -17,6 +17,7 @@ from tests.support.subprocesses import run_python
         "assignors.Assignor",
         "config_types.ProducerConfig",
         "partitioners.Partitioner",
+        "schema.Avro",
         "serializers.json",
         "spark.register",
         "spark.udf.partition_for",
