@@ -8,8 +8,8 @@ values are printed as raw bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from ottla.errors import ConfigError
 
@@ -19,7 +19,12 @@ _TOKEN = re.compile(rb"%(.)", re.DOTALL)
 
 
 class Record(NamedTuple):
-    """A record in the order of the columns that ``consume`` reads."""
+    """A record in the order of the columns that ``consume`` reads, and what they were decoded to.
+
+    Attributes:
+        objects: the key and the value that have a schema, as values of JSON.
+        error: why the key or the value cannot be decoded.
+    """
 
     key: bytes | None
     value: bytes | None
@@ -28,6 +33,8 @@ class Record(NamedTuple):
     offset: int
     timestamp: int
     headers: list[tuple[str, bytes | None]] | None
+    objects: Mapping[str, Any] | None = None
+    error: str | None = None
 
 
 Format = Callable[[Record], bytes]

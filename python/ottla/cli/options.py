@@ -17,6 +17,7 @@ from typing import Any
 from ottla import Client
 from ottla._core import config_row_of
 from ottla.cli.profiles import profile
+from ottla.cli.registry_keys import REGISTRY_URL, registry_key
 from ottla.cli.waiting import report_waiting
 from ottla.doctor.tree import Style
 from ottla.errors import ConfigError
@@ -70,7 +71,7 @@ def record_count(text: str) -> int:
 
 
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the configuration of a command.
+    """Return the configuration of a command, without keys of schema registries.
 
     Raises:
         ConfigError: a file cannot be read, a profile is missing, a -X has no ``=``, or there is no
@@ -78,16 +79,16 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """
     given: dict[str, Any] = {}
     if arguments.config is not None:
-        given = read_config(arguments.config)
-    for number, pair in enumerate(arguments.settings, 1):
-        key, separator, value = pair.partition("=")
-        if not separator:
-            # The argument is not shown, since it may be a secret.
-            raise ConfigError(f"-X: expected KEY=VALUE, but argument {number} of -X has no =")
-        put(given, key.strip(), value)
+        file = read_config(arguments.config)
+        given = {key: value for key, value in file.items() if registry_key(key) is None}
+    for key, value in settings_of(arguments):
+        # Where none is used, the client refuses the key.
+        if registry_key(key) is None or not hasattr(arguments, "schema_registry"):
+            put(given, key, value)
     if servers := arguments.bootstrap or arguments.brokers:
         put(given, "bootstrap.servers", servers)
-    config: dict[str, Any] = dict(profile(arguments.profile, has_cluster=_has_cluster(given)))
+    own = profile(arguments.profile, has_cluster=_has_cluster(given))
+    config: dict[str, Any] = {k: value for k, value in own.items() if registry_key(k) is None}
     for key, value in given.items():
         put(config, key, value)
     if not _has_cluster(config):
@@ -96,6 +97,44 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
             "or --profile"
         )
     return config
+
+
+def registry_configuration(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the configuration of the schema registry of a command that has ``--schema-registry``.
+
+    The keys have their full names. A profile that the command line does not name is not used if it
+    names a cluster or a registry.
+
+    Raises:
+        ConfigError: as ``configuration``.
+    """
+    given: dict[str, Any] = {}
+    names_cluster = arguments.bootstrap or arguments.brokers
+    file = {} if arguments.config is None else read_config(arguments.config)
+    for key, value in [*file.items(), *settings_of(arguments)]:
+        if (name := registry_key(key)) is not None:
+            given[name] = value
+        names_cluster = names_cluster or _has_cluster({key: value})
+    if arguments.schema_registry is not None:
+        given[REGISTRY_URL] = arguments.schema_registry
+    has_place = bool(names_cluster) or REGISTRY_URL in given
+    own = profile(arguments.profile, has_cluster=has_place, warns=False)
+    names = {key: registry_key(key) for key in own}
+    return {name: own[key] for key, name in names.items() if name is not None} | given
+
+
+def settings_of(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of -X.
+
+    Raises:
+        ConfigError: one has no ``=``.
+    """
+    for number, pair in enumerate(arguments.settings, 1):
+        key, separator, value = pair.partition("=")
+        if not separator:
+            # The argument is not shown, since it may be a secret.
+            raise ConfigError(f"-X: expected KEY=VALUE, but argument {number} of -X has no =")
+        yield key.strip(), value
 
 
 def _has_cluster(config: Mapping[str, Any]) -> bool:

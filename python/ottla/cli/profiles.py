@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 from ottla._core import config_row_of, config_rows
+from ottla.cli.registry_keys import is_registry_secret
 from ottla.errors import ConfigError
 
 _DEFAULT = "default"
@@ -34,8 +35,11 @@ def path() -> Path:
     return Path(base) / "ottla" / "profiles.ini"
 
 
-def read_profiles() -> dict[str, dict[str, str]]:
+def read_profiles(*, warns: bool = True) -> dict[str, dict[str, str]]:
     """Return the configurations by name; empty if there is no file.
+
+    Args:
+        warns: whether to warn about secrets that others can read.
 
     Raises:
         ConfigError: the file cannot be read.
@@ -61,7 +65,7 @@ def read_profiles() -> dict[str, dict[str, str]]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"profiles in {file}: {error}") from error
     profiles = {name: dict(parser[name]) for name in parser.sections()}
-    if mode & (stat.S_IRGRP | stat.S_IROTH) and _has_secrets(profiles):
+    if warns and mode & (stat.S_IRGRP | stat.S_IROTH) and _has_secrets(profiles):
         print(f"ottla: {file} has secrets and others can read it: chmod 600", file=sys.stderr)
     return profiles
 
@@ -73,16 +77,21 @@ def _line_of(error: configparser.Error) -> int | None:
 
 def _has_secrets(profiles: dict[str, dict[str, str]]) -> bool:
     secrets = {name for name, kind, *_ in config_rows() if kind == "password"}
-    return any(config_row_of(key) in secrets for keys in profiles.values() for key in keys)
+    return any(
+        config_row_of(key) in secrets or is_registry_secret(key, value)
+        for keys in profiles.values()
+        for key, value in keys.items()
+    )
 
 
-def profile(name: str | None, *, has_cluster: bool) -> dict[str, str]:
+def profile(name: str | None, *, has_cluster: bool, warns: bool = True) -> dict[str, str]:
     """Return the configuration of a profile.
 
     Args:
         name: its name; None for the one that ``$OTTLA_PROFILE`` names, or ``default``.
         has_cluster: whether the command line names a cluster: then, a profile that it does not
             name is not used.
+        warns: whether to warn about secrets that others can read.
 
     Raises:
         ConfigError: the file cannot be read, or has no such profile.
@@ -90,7 +99,7 @@ def profile(name: str | None, *, has_cluster: bool) -> dict[str, str]:
     if name is None and has_cluster:
         return {}
     wanted = name or os.environ.get("OTTLA_PROFILE")
-    profiles = read_profiles()
+    profiles = read_profiles(warns=warns)
     if wanted is None:
         return profiles.get(_DEFAULT, {})
     if wanted not in profiles:

@@ -1,8 +1,9 @@
 """``ottla consume``: write a topic's records to standard output, and follow the topic if wanted.
 
-A record's way: ``ranges.py`` or ``group.py`` says which are read, ``filters.py`` which are kept,
-``decoding.py`` what their bytes mean, and ``output.py`` how they are printed. Invariant: without
-``--group`` it joins no group and commits nothing.
+A record's way: ``ranges.py`` or ``group.py`` says which are read, ``schemas.py`` decodes those with
+a schema, ``filters.py`` says which are kept, ``decoding.py`` what their bytes mean otherwise, and
+``output.py`` how they are printed. Invariant: without ``--group`` it joins no group and commits
+nothing.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import Any
 
 from ottla import Client
 from ottla.cli.consume.decoding import DECODERS
-from ottla.cli.consume.filters import Filter, filter_of
 from ottla.cli.consume.group import read_group
 from ottla.cli.consume.output import output_of
 from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
+from ottla.cli.consume.schemas import add_schemas
+from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
-_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
 # Rows that are converted to objects at a time.
 _ROWS = 1_000
 
@@ -57,6 +58,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     _add_filters(parser)
     _add_output(parser)
+    add_schemas(parser)
     parser.set_defaults(run=run)
 
 
@@ -96,18 +98,18 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print records until the end, the count, or Ctrl-C."""
-    output, is_kept = output_of(arguments), filter_of(arguments)
+    output, selection = output_of(arguments), Selection(arguments)
     _check(arguments)
     if 0 in (arguments.count, arguments.last):
         return 0
     if arguments.group is not None:
-        read_group(configuration(arguments), arguments, is_kept, output)
-        return 0
+        read_group(configuration(arguments), arguments, selection, output)
+        return 1 if output.failed else 0
     with connect(arguments) as client:
         with report_waiting(lambda: _waiting_for(client, arguments)):
             ranges = _ranges(client, arguments)
         with report_waiting(lambda: _waiting_for(client, arguments)) as progress:
-            batches = _read(client, ranges, is_kept, progress)
+            batches = _read(client, ranges, selection, progress)
             if arguments.last is not None:
                 batches = iter([_newest(batches, arguments.last)])
             remaining = arguments.count
@@ -117,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
                     remaining -= len(records)
                     if remaining <= 0:
                         break
-    return 0
+    return 1 if output.failed else 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -164,9 +166,11 @@ def _waiting_for(client: Client, arguments: argparse.Namespace) -> str | None:
 
 
 def _read(
-    client: Client, ranges: list[Range], is_kept: Filter, progress: Callable[[], None]
+    client: Client, ranges: list[Range], selection: Selection, progress: Callable[[], None]
 ) -> Iterator[list[Record]]:
-    with client.scan(ranges, columns=_COLUMNS, max_rows=_ROWS, fail_on_data_loss=False) as scan:
+    with client.scan(
+        ranges, columns=COLUMNS, max_rows=_ROWS, fail_on_data_loss=False, **selection.formats
+    ) as scan:
         for batch in scan:
             progress()
-            yield [record for row in batch.rows() if is_kept(record := Record(*row))]
+            yield selection.records(batch.rows())

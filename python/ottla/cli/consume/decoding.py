@@ -53,9 +53,12 @@ def decode(record: Record, part: str, kind: str) -> Any:
         ) from None
 
 
+json_text = json.JSONEncoder(ensure_ascii=False).encode
+"""Returns the JSON of a value, on one line."""
+
+
 def as_text(value: Any) -> bytes | None:
     """Return a decoded key or value as text."""
     if value is None:
         return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text.encode()
+    return (value if isinstance(value, str) else json_text(value)).encode()

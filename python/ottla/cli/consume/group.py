@@ -12,19 +12,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from ottla import Consumer
-from ottla.cli.consume.filters import Filter
 from ottla.cli.consume.output import Output
-from ottla.cli.formats import Record
+from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.options import put
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
 _POLL_SECONDS = 0.25
+_ROWS = 500
 _RESETS = {"beginning": "earliest", "earliest": "earliest", "end": "latest", "latest": "latest"}
 
 
 def read_group(
-    config: Mapping[str, Any], arguments: argparse.Namespace, is_kept: Filter, output: Output
+    config: Mapping[str, Any], arguments: argparse.Namespace, selection: Selection, output: Output
 ) -> None:
     """Print records until the end, the count, or Ctrl-C, and leave the group."""
     with Consumer(_configuration(config, arguments), topics=[arguments.topic]) as consumer:
@@ -41,13 +41,16 @@ def read_group(
             remaining = arguments.count
             while remaining is None or remaining > 0:
                 # No more than are wanted: what was polled is committed.
-                records = consumer.poll(_POLL_SECONDS, max_records=remaining)
-                if not records:
+                rows = _ROWS if remaining is None else min(remaining, _ROWS)
+                batch = consumer.poll_arrow(
+                    _POLL_SECONDS, columns=COLUMNS, max_rows=rows, **selection.formats
+                )
+                if batch is None:
                     if arguments.exit and _is_at_end(consumer):
                         break
                     continue
                 progress()
-                kept = [record for each in records if is_kept(record := _record(each))]
+                kept = selection.records(batch.rows())
                 output(kept)
                 consumer.commit()
                 if remaining is not None:
@@ -74,15 +77,3 @@ def _is_at_end(consumer: Consumer[bytes, bytes]) -> bool:
         return False
     ends = consumer.end_offsets(*assigned)
     return all(consumer.position(*place) >= end for place, end in ends.items())
-
-
-def _record(record: Any) -> Record:
-    return Record(
-        record.key,
-        record.value,
-        record.topic,
-        record.partition,
-        record.offset,
-        record.timestamp,
-        list(record.headers),
-    )

@@ -1,24 +1,47 @@
 """How ``ottla consume`` prints records: as bytes, by a format, or as JSON.
 
-Invariant: a record is flushed as soon as it is printed, so that a reader of the output sees it.
+Invariant: a record is flushed as soon as it is printed, so that a reader of the output sees it. One
+that cannot be decoded by its schema is reported on standard error, and printed only as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
-from ottla.cli.consume.decoding import as_text, decode
+from ottla.cli.consume.decoding import as_text, decode, json_text
 from ottla.cli.formats import Format, Record, compile_format, unescape
 
-Output: TypeAlias = Callable[[Sequence[Record]], None]
+
+class Output:
+    """Prints records.
+
+    Args:
+        format_record: formats a record.
+        prints_failed: whether records that cannot be decoded are printed, too.
+    """
+
+    def __init__(self, format_record: Format, *, prints_failed: bool = False) -> None:
+        self.failed = 0
+        self._format_record = format_record
+        self._prints_failed = prints_failed
+
+    def __call__(self, records: Sequence[Record]) -> None:
+        write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
+        for record in records:
+            if record.error is not None:
+                self.failed += 1
+                where = f"{record.topic}-{record.partition} at offset {record.offset}"
+                print(f"ottla: {where} cannot be decoded: {record.error}", file=sys.stderr)
+            if record.error is None or self._prints_failed:
+                write(self._format_record(record))
+        flush()
 
 
 def output_of(arguments: argparse.Namespace) -> Output:
-    """Return the function that prints records.
+    """Return what prints records.
 
     Raises:
         ConfigError: the format is malformed.
@@ -29,28 +52,17 @@ def output_of(arguments: argparse.Namespace) -> Output:
         if kind is not None
     }
     if arguments.json:
-        return _printing(lambda record: as_json(record, kinds))
+        return Output(lambda record: as_json(record, kinds), prints_failed=True)
     format_record = _format(arguments)
     if not kinds:
-        return _printing(format_record)
+        return Output(format_record)
 
     def print_decoded(record: Record) -> bytes:
         texts = {part: as_text(decode(record, part, kind)) for part, kind in kinds.items()}
         key, value = texts.get("key", record.key), texts.get("value", record.value)
         return format_record(record._replace(key=key, value=value))
 
-    return _printing(print_decoded)
-
-
-def _printing(format_record: Format) -> Output:
-    write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
-
-    def output(records: Sequence[Record]) -> None:
-        for record in records:
-            write(format_record(record))
-        flush()
-
-    return output
+    return Output(print_decoded)
 
 
 def _format(arguments: argparse.Namespace) -> Format:
@@ -72,11 +84,18 @@ def as_json(record: Record, kinds: dict[str, str]) -> bytes:
         kinds: what the key and the value are, if not text.
     """
     fields: dict[str, Any] = record._asdict()
+    objects = fields.pop("objects") or {}
+    if record.error is None:
+        del fields["error"]
     for part in ("key", "value"):
-        data = fields[part]
-        fields[part] = decode(record, part, kinds[part]) if part in kinds else _text(data)
+        if part in objects:
+            fields[part] = objects[part]
+        elif part in kinds:
+            fields[part] = decode(record, part, kinds[part])
+        else:
+            fields[part] = _text(fields[part])
     fields["headers"] = [[name, _text(value)] for name, value in record.headers or []]
-    return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+    return json_text(fields).encode() + b"\n"
 
 
 def _text(value: bytes | None) -> str | None:

@@ -1,0 +1,40 @@
+"""Which records ``ottla consume`` prints: how rows are read, decoded and filtered.
+
+Invariant: filters see what is printed: the text of a key or value with a schema, not its bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ottla.cli.consume.filters import filter_of
+from ottla.cli.consume.schemas import formats_of, record_of
+from ottla.cli.formats import Record
+
+COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
+"""The columns to read, in the order of a ``Record``."""
+
+
+class Selection:
+    """Chooses records by the arguments of the command.
+
+    Args:
+        arguments: the command's arguments.
+
+    Attributes:
+        formats: the formats of keys and values with a schema, for the call that reads them.
+
+    Raises:
+        ConfigError: an argument is wrong.
+    """
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.formats: dict[str, Any] = dict(formats_of(arguments))
+        self._is_kept = filter_of(arguments)
+
+    def records(self, rows: Iterable[Sequence[Any]]) -> list[Record]:
+        """Return the records of rows that no filter drops."""
+        records = (record_of(row, self.formats) for row in rows)
+        return [record for record in records if self._is_kept(record)]
