@@ -110,11 +110,8 @@ def parse_typed_columns(
     registry = registry_config(values)
     key, value = (_parse_column(name, values, subscription, registry) for name in ("key", "value"))
     key, value = _with_dead_letters(values, kafka, key, value)
-    if registry and key is None and value is None:
-        raise ConfigError(
-            f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
-        )
     typed = TypedColumns(key, value)
+    check_any_format(registry, typed)
     if registry and all(one.wire_format == "glue" for one in typed.each()):
         raise ConfigError(f"option {REGISTRY_URL} has no effect with wireFormat=glue")
     return typed
@@ -163,15 +160,9 @@ def _parse_column(
     subscription: Subscription,
     registry: tuple[tuple[str, str], ...],
 ) -> TypedColumn | None:
-    if parse_text(values, f"{column}.format") is None:
-        for suffix in _SUFFIXES:
-            if f"{column}.{suffix}".lower() in values:
-                raise ConfigError(f"option {column}.{suffix} needs {column}.format")
+    format_name = parse_format(values, column, _SUFFIXES)
+    if format_name is None:
         return None
-    format_name = parse_choice(values, f"{column}.format", FORMATS, FORMATS[0])
-    message = parse_text(values, f"{column}.message")
-    if message is not None and format_name != "protobuf":
-        raise ConfigError(f"option {column}.message is for {column}.format=protobuf only")
     schema = parse_schema(values, f"{column}.schema")
     wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, WIRE_FORMATS[0])
     subject = parse_text(values, f"{column}.subject")
@@ -194,13 +185,39 @@ def _parse_column(
         format=format_name,
         schema=schema,
         subject=subject,
-        message=message,
+        message=parse_message(values, column, format_name),
         wire_format=wire_format,
         mode=parse_choice(values, f"{column}.mode", MODES, MODES[0]),
         flatten=parse_bool(values, f"{column}.flatten", default=False),
         # AWS Glue's ids are not looked up, and the other column may have a registry.
         registry=() if wire_format == "glue" else registry,
     )
+
+
+def parse_format(values: Mapping[str, str], column: str, suffixes: tuple[str, ...]) -> str | None:
+    """Parse the format of a column; without one, its other options are errors."""
+    if parse_text(values, f"{column}.format") is not None:
+        return parse_choice(values, f"{column}.format", FORMATS)
+    for suffix in suffixes:
+        if f"{column}.{suffix}".lower() in values:
+            raise ConfigError(f"option {column}.{suffix} needs {column}.format")
+    return None
+
+
+def parse_message(values: Mapping[str, str], column: str, format_name: str) -> str | None:
+    """Parse the full name of a message, which only Protobuf has."""
+    message = parse_text(values, f"{column}.message")
+    if message is not None and format_name != "protobuf":
+        raise ConfigError(f"option {column}.message is for {column}.format=protobuf only")
+    return message
+
+
+def check_any_format(registry: tuple[tuple[str, str], ...], columns: TypedColumns) -> None:
+    """Raise a ConfigError for a registry that no column needs."""
+    if registry and columns == UNTYPED:
+        raise ConfigError(
+            f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
+        )
 
 
 def parse_choice(

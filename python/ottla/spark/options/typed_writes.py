@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import parse_bool, parse_text
 from ottla.spark.options.typed_columns import (
-    FORMATS,
     REGISTRY_URL,
-    UNTYPED,
     WIRE_FORMATS,
     TypedColumn,
     TypedColumns,
+    check_any_format,
     parse_choice,
+    parse_format,
+    parse_message,
     parse_schema,
     registry_config,
 )
@@ -33,25 +34,16 @@ def parse_typed_writes(values: Mapping[str, str]) -> TypedColumns:
     """Parse the options of encoded columns; ``values`` has lower-case names."""
     registry = registry_config(values)
     columns = TypedColumns(*(_parse_column(name, values, registry) for name in ("key", "value")))
-    if registry and columns == UNTYPED:
-        raise ConfigError(
-            f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
-        )
+    check_any_format(registry, columns)
     return columns
 
 
 def _parse_column(
     column: str, values: Mapping[str, str], registry: tuple[tuple[str, str], ...]
 ) -> TypedColumn | None:
-    if parse_text(values, f"{column}.format") is None:
-        for suffix in _SUFFIXES:
-            if f"{column}.{suffix}".lower() in values:
-                raise ConfigError(f"option {column}.{suffix} needs {column}.format")
+    format_name = parse_format(values, column, _SUFFIXES)
+    if format_name is None:
         return None
-    format_name = parse_choice(values, f"{column}.format", FORMATS)
-    message = parse_text(values, f"{column}.message")
-    if message is not None and format_name != "protobuf":
-        raise ConfigError(f"option {column}.message is for {column}.format=protobuf only")
     schema = parse_schema(values, f"{column}.schema")
     wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, "confluent")
     registers = parse_bool(values, f"{column}.register", default=False)
@@ -70,7 +62,7 @@ def _parse_column(
         format=format_name,
         schema=schema,
         subject=parse_text(values, f"{column}.subject"),
-        message=message,
+        message=parse_message(values, column, format_name),
         wire_format=wire_format,
         registers=registers,
         registry=registry,

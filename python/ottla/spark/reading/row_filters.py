@@ -22,6 +22,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from ottla.spark.reading.spark_types import field_of
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
@@ -90,12 +92,10 @@ def row_filters(filters: Iterable[Filter], schema: StructType) -> tuple[RowFilte
 
 def matching_rows(batch: pa.RecordBatch, filters: tuple[RowFilter, ...]) -> pa.RecordBatch:
     """Return the rows that match all filters."""
-    import pyarrow.compute as pc
-
     for one in filters:
         array = batch.column(one.path[0])
         for name in one.path[1:]:
-            array = pc.struct_field(array, [array.type.get_field_index(name)])
+            array = field_of(array, name)
         batch = batch.filter(_mask(array, one))
     return batch
 

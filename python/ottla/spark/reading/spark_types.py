@@ -166,6 +166,13 @@ def cast(array: pa.Array, target: pa.DataType) -> pa.Array:
     return array.cast(target, safe=not is_type.is_timestamp(array.type))
 
 
+def field_of(array: pa.Array, name: str) -> pa.Array:
+    """Return a field of a struct column, null where the struct is."""
+    import pyarrow.compute as pc
+
+    return pc.struct_field(array, [array.type.get_field_index(name)])
+
+
 def _with_child(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.Array:
     # With the same validity and offsets, which refer to the whole child.
     import pyarrow as pa

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from ottla.spark.formats import formats_of
 from ottla.spark.options.typed_columns import TypedColumn
 from ottla.spark.reading.row_filters import RowFilter, matching_rows, row_filters
-from ottla.spark.reading.spark_types import cast, to_arrow_field
+from ottla.spark.reading.spark_types import cast, field_of, to_arrow_field
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,13 +77,6 @@ class TypedRead:
         for (source, is_flattened), field in zip(self.sources, expected, strict=True):
             array = batch.column(source)
             if is_flattened:
-                array = _field_of(array, field.name)
+                array = field_of(array, field.name)
             columns.append(cast(array, field.type))
         return matching_rows(pa.RecordBatch.from_arrays(columns, schema=expected), self.filters)
-
-
-def _field_of(array: pa.Array, name: str) -> pa.Array:
-    """Return a field of a struct column, null where the struct is."""
-    import pyarrow.compute as pc
-
-    return pc.struct_field(array, [array.type.get_field_index(name)])
