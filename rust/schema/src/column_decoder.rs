@@ -45,6 +45,15 @@ impl Header {
             Self::Value => "__value_schema_id",
         }
     }
+
+    /// The column whose schema it names: `key` or `value`.
+    #[must_use]
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Value => "value",
+        }
+    }
 }
 
 /// A decoded column.

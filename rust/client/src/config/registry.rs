@@ -127,12 +127,6 @@ impl RegistryConfig {
             _ => Ok(()),
         }
     }
-
-    /// Whether a registry is configured.
-    #[must_use]
-    pub fn is_set(&self) -> bool {
-        !self.url.0.is_empty()
-    }
 }
 
 /// The error for an unknown key.

@@ -13,6 +13,7 @@ use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
 
+use super::batch_columns::column_of;
 use super::dead_letters::{DeadLetter, DeadLetters, RecordId};
 
 /// Dead letters to write, by where to write them.
@@ -82,12 +83,9 @@ fn record_id(columns: &[Column], source: &DecodedBatch, row: usize) -> Option<Re
         row < end
     };
     let span = source.spans.iter().find(holds)?;
-    let offset = column(columns, &source.batch, Column::Offset)?.as_primitive_opt::<Int64Type>()?.value(row);
+    let offset =
+        column_of(columns, &source.batch, Column::Offset)?.as_primitive_opt::<Int64Type>()?.value(row);
     Some((Arc::clone(&span.topic), span.partition, offset))
-}
-
-fn column<'a>(columns: &[Column], batch: &'a RecordBatch, wanted: Column) -> Option<&'a ArrayRef> {
-    batch.columns().get(columns.iter().position(|column| *column == wanted)?)
 }
 
 fn bytes_of(array: Option<&ArrayRef>, row: usize) -> Option<Bytes> {
@@ -102,8 +100,8 @@ fn dead_letter(
     (topic, partition, offset): RecordId,
     reason: String,
 ) -> DeadLetter {
-    let bytes = |wanted| bytes_of(column(columns, batch, wanted), row);
-    let timestamps = column(columns, batch, Column::Timestamp);
+    let bytes = |wanted| bytes_of(column_of(columns, batch, wanted), row);
+    let timestamps = column_of(columns, batch, Column::Timestamp);
     let timestamps = timestamps.and_then(|array| array.as_primitive_opt::<TimestampMicrosecondType>());
     DeadLetter {
         topic,
@@ -112,7 +110,7 @@ fn dead_letter(
         timestamp: timestamps.map_or(-1, |timestamps| timestamps.value(row).div_euclid(1_000)),
         key: bytes(Column::Key),
         value: bytes(Column::Value),
-        headers: headers(column(columns, batch, Column::Headers), row).unwrap_or_default(),
+        headers: headers(column_of(columns, batch, Column::Headers), row).unwrap_or_default(),
         reason,
     }
 }

@@ -13,6 +13,7 @@
 //! Invariants: a row is decoded, null, written to a topic, or an error with topic, partition and offset. No row is passed over:
 //! after an error the batch is kept, and the next call returns the error again.
 
+mod batch_columns;
 mod dead_letters;
 mod dead_rows;
 mod schema_lookup;

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla_schema::{RegisteredSchema, SchemaId, WireFormat};
+use ottla_schema::{Header, RegisteredSchema, SchemaId, WireFormat};
 
 use crate::environment::BoxFuture;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
 /// The result of looking up an id.
 #[derive(Debug, Clone)]
@@ -68,4 +68,19 @@ pub trait SchemaLookup: Debug + Send + Sync {
         schema: &'a RegisteredSchema,
         registers: bool,
     ) -> BoxFuture<'a, Result<WriterSchema>>;
+}
+
+/// Returns the schema with an id that a program names. It is an error if there is none.
+pub(super) async fn named_schema(lookup: &dyn SchemaLookup, id: SchemaId) -> Result<Arc<RegisteredSchema>> {
+    match lookup.schema(id).await? {
+        FoundSchema::Schema(schema) => Ok(schema),
+        FoundSchema::Missing(reason) => {
+            Err(Error::new(Kind::Schema, format!("schema {id}: {reason}")).schema(None, Some(id), None))
+        }
+    }
+}
+
+/// The subject of keys or values: the given one, or that of the topic.
+pub(super) fn subject_of(given: Option<&str>, topic: &str, header: Header) -> String {
+    given.map_or_else(|| format!("{topic}-{}", header.column()), str::to_owned)
 }

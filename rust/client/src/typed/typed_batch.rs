@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, ListArray, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
 use ottla_schema::{ArrowRows, RowError};
 
+use super::batch_columns::{headers, offset};
 use super::dead_rows::{DeadRows, UnwrittenLetters};
 use super::typed_column::{DecodeMode, TypedColumn};
 use crate::error::{Error, Kind, Result};
@@ -252,22 +252,6 @@ fn split_spans(
         }
     }
     (before, after)
-}
-
-fn column_of(columns: &[Column], batch: &RecordBatch, wanted: Column) -> Option<ArrayRef> {
-    let at = columns.iter().position(|column| *column == wanted)?;
-    batch.columns().get(at).cloned()
-}
-
-fn offset(columns: &[Column], batch: &RecordBatch, row: usize) -> i64 {
-    let offsets = column_of(columns, batch, Column::Offset);
-    let offsets = offsets.as_ref().and_then(|offsets| offsets.as_primitive_opt::<Int64Type>());
-    offsets.filter(|offsets| row < offsets.len()).map_or(-1, |offsets| offsets.value(row))
-}
-
-fn headers<'a>(columns: &[Column], batch: &'a RecordBatch) -> Option<&'a ListArray> {
-    let at = columns.iter().position(|column| *column == Column::Headers)?;
-    batch.columns().get(at)?.as_list_opt()
 }
 
 fn bytes<'a>(columns: &[Column], batch: &'a RecordBatch, typed: &TypedColumn) -> Result<&'a BinaryArray> {

@@ -13,7 +13,7 @@ use ottla_schema::{
 use parking_lot::Mutex;
 
 use super::dead_letters::DeadLetters;
-use super::schema_lookup::{FoundSchema, SchemaLookup};
+use super::schema_lookup::{FoundSchema, SchemaLookup, named_schema, subject_of};
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
 
@@ -117,10 +117,7 @@ impl TypedColumn {
 
     /// `key` or `value`.
     pub(crate) fn name(&self) -> &'static str {
-        match self.options.header {
-            Header::Key => "key",
-            Header::Value => "value",
-        }
+        self.options.header.column()
     }
 
     /// Whether decoding needs the records' headers.
@@ -152,7 +149,7 @@ impl TypedColumn {
             ReaderSchemaSource::JsonType(field) => (self.decoder(ReaderSource::JsonType(field))?, None),
             ReaderSchemaSource::Given(schema) => (self.decoder(ReaderSource::Schema(schema))?, None),
             ReaderSchemaSource::Id(id) => {
-                let schema = self.schema_of_id(*id).await?;
+                let schema = named_schema(&**self.registry()?, *id).await?;
                 (self.decoder(ReaderSource::Schema(&schema))?, None)
             }
             ReaderSchemaSource::Version(version) => {
@@ -187,15 +184,6 @@ impl TypedColumn {
         lookup.ok_or_else(|| Error::new(Kind::Config, "typed columns need a schema registry"))
     }
 
-    async fn schema_of_id(&self, id: SchemaId) -> Result<Arc<RegisteredSchema>> {
-        match self.registry()?.schema(id).await? {
-            FoundSchema::Schema(schema) => Ok(schema),
-            FoundSchema::Missing(reason) => {
-                Err(Error::new(Kind::Schema, format!("schema {id}: {reason}")).schema(None, Some(id), None))
-            }
-        }
-    }
-
     /// Returns the topic, too, if the subject is the topic's.
     async fn schema_of_version(
         &self,
@@ -203,8 +191,7 @@ impl TypedColumn {
         topic: &Arc<str>,
     ) -> Result<(Arc<RegisteredSchema>, Option<Arc<str>>)> {
         let of_topic = self.options.subject.is_none().then(|| Arc::clone(topic));
-        let subject = self.options.subject.clone();
-        let subject = subject.unwrap_or_else(|| format!("{topic}-{}", self.name()));
+        let subject = subject_of(self.options.subject.as_deref(), topic, self.options.header);
         let found = self.registry()?.version(&subject, version).await;
         let found = found.map_err(|error| match &of_topic {
             Some(topic) => error.topic(topic),

@@ -13,7 +13,7 @@ use ottla_schema::{
 };
 use parking_lot::Mutex;
 
-use super::schema_lookup::{FoundSchema, SchemaLookup, WriterSchema};
+use super::schema_lookup::{SchemaLookup, WriterSchema, named_schema, subject_of};
 use super::typed_column::ReaderSchemaSource;
 use crate::error::{Error, Kind, Result};
 
@@ -42,8 +42,8 @@ pub struct TypedEncoderOptions {
 pub struct TypedEncoder {
     options: TypedEncoderOptions,
     lookup: Option<Arc<dyn SchemaLookup>>,
-    /// By topic; by none if the schema does not depend on it.
-    writers: Mutex<HashMap<Option<Arc<str>>, Arc<TopicEncoder>>>,
+    /// By topic; by an empty name if the schema does not depend on it.
+    writers: Mutex<HashMap<Arc<str>, Arc<TopicEncoder>>>,
 }
 
 fn config(message: &str) -> Error {
@@ -99,8 +99,7 @@ impl TypedEncoder {
     /// Returns the encoder of a topic, if its schema was looked up.
     #[must_use]
     pub fn resolved(&self, topic: &str) -> Option<Arc<TopicEncoder>> {
-        let key = self.is_of_topic().then(|| Arc::from(topic));
-        self.writers.lock().get(&key).cloned()
+        self.writers.lock().get(self.key(topic)).cloned()
     }
 
     /// Returns the encoder of a topic, whose schema is looked up or registered once.
@@ -112,8 +111,13 @@ impl TypedEncoder {
             return Ok(known);
         }
         let encoder = Arc::new(self.look_up(topic).await?);
-        let key = self.is_of_topic().then(|| Arc::from(topic));
+        let key = Arc::from(self.key(topic));
         Ok(Arc::clone(self.writers.lock().entry(key).or_insert(encoder)))
+    }
+
+    /// The key of a topic's encoder.
+    fn key<'a>(&self, topic: &'a str) -> &'a str {
+        if self.is_of_topic() { topic } else { "" }
     }
 
     /// Whether the subject is that of the topic.
@@ -138,13 +142,10 @@ impl TypedEncoder {
                 let subject = self.subject(topic);
                 Source::Schema(lookup.writer_schema(&subject, schema, self.options.registers).await?)
             }
-            ReaderSchemaSource::Id(id) => match self.lookup()?.schema(*id).await? {
-                FoundSchema::Schema(schema) => Source::Schema(WriterSchema { id: Some(*id), schema }),
-                FoundSchema::Missing(reason) => {
-                    let error = Error::new(Kind::Schema, format!("schema {id}: {reason}"));
-                    return Err(error.schema(None, Some(*id), None));
-                }
-            },
+            ReaderSchemaSource::Id(id) => {
+                let schema = named_schema(&**self.lookup()?, *id).await?;
+                Source::Schema(WriterSchema { id: Some(*id), schema })
+            }
             ReaderSchemaSource::Version(version) => {
                 let found = self.lookup()?.version(&self.subject(topic), *version).await?;
                 Source::Schema(WriterSchema { id: Some(found.id), schema: found.schema })
@@ -158,11 +159,7 @@ impl TypedEncoder {
     }
 
     fn subject(&self, topic: &str) -> String {
-        let name = match self.options.header {
-            Header::Key => "key",
-            Header::Value => "value",
-        };
-        self.options.subject.clone().unwrap_or_else(|| format!("{topic}-{name}"))
+        subject_of(self.options.subject.as_deref(), topic, self.options.header)
     }
 }
 

@@ -6,12 +6,11 @@
 use ottla_schema::Header;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{FieldBytes, field_bytes};
-use crate::runtime::wait_for;
-use crate::typed::ColumnFormat;
+use crate::typed::{ColumnFormat, encode_object};
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -155,12 +154,8 @@ impl Serializer {
     ) -> PyResult<PyResult<Bound<'py, PyAny>>> {
         let py = value.py();
         let header = if self.field == "key" { Header::Key } else { Header::Value };
-        let encoder = format.get().encoder(py, header)?;
-        if encoder.resolved(context.topic).is_none() {
-            wait_for(py, encoder.resolve(context.topic))?;
-        }
-        let encoded = format.get().encode(py, header, context.topic, value);
-        Ok(encoded.map(|bytes| PyBytes::new(py, &bytes).into_any()))
+        let encoder = format.get().topic_encoder(py, header, context.topic)?;
+        Ok(encode_object(&encoder, header, context.topic, value).map(Bound::into_any))
     }
 
     fn error(&self, py: Python<'_>, context: FieldContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {

@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::Field;
 use ottla_arrow::Column;
 use ottla_client::typed::{
-    DecodeMode, TypedColumn, TypedColumnOptions, TypedColumns, TypedEncoder, TypedEncoderOptions,
+    DecodeMode, TopicEncoder, TypedColumn, TypedColumnOptions, TypedColumns, TypedEncoder,
+    TypedEncoderOptions,
 };
 use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
@@ -17,7 +18,7 @@ use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
 use super::decode_mode::{DeadLettersCore, decode_mode};
-use super::encoding::{BatchEncoders, encode_object};
+use super::encoding::{BatchEncoders, encode_object, topic_encoder};
 use super::registry_arg::lookup;
 use super::schema_arg;
 use crate::convert::{arrow_value, errors};
@@ -124,15 +125,14 @@ impl ColumnFormat {
         Err(errors::config(py, message))
     }
 
-    /// Encodes an object that is not None.
-    pub(crate) fn encode(
+    /// Returns the encoder of a topic's keys or values.
+    pub(crate) fn topic_encoder(
         &self,
         py: Python<'_>,
         header: Header,
         topic: &str,
-        value: &Bound<'_, PyAny>,
-    ) -> PyResult<Vec<u8>> {
-        encode_object(py, &*self.encoder(py, header)?, topic, value)
+    ) -> PyResult<Arc<TopicEncoder>> {
+        topic_encoder(py, &*self.encoder(py, header)?, topic)
     }
 
     /// Returns the encoder of keys or of values.
@@ -261,7 +261,8 @@ impl ColumnFormat {
             return Ok(None);
         }
         let header = if key { Header::Key } else { Header::Value };
-        Ok(Some(PyBytes::new(py, &self.encode(py, header, topic, value)?)))
+        let encoder = self.topic_encoder(py, header, topic)?;
+        encode_object(&encoder, header, topic, value).map(Some)
     }
 
     /// Decode one value, to plain Python objects: structs and maps are dicts.

@@ -12,6 +12,7 @@ use ottla_client::typed::{TopicEncoder, TypedEncoder};
 use ottla_client::{Error, Kind, Result};
 use ottla_schema::Header;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::convert::{arrow_builder, errors};
 use crate::runtime::wait_for;
@@ -22,29 +23,30 @@ pub(crate) struct BatchEncoders {
     pub(crate) value: Option<Arc<TypedEncoder>>,
 }
 
-/// Encodes an object that is not None.
-pub(super) fn encode_object(
+/// Returns the encoder of a topic, which is looked up before the first value.
+pub(super) fn topic_encoder(
     py: Python<'_>,
     encoder: &TypedEncoder,
     topic: &str,
-    value: &Bound<'_, PyAny>,
-) -> PyResult<Vec<u8>> {
-    let name = name(encoder.header());
-    let encoder = match encoder.resolved(topic) {
-        Some(encoder) => encoder,
-        None => wait_for(py, encoder.resolve(topic))?,
-    };
-    let array = arrow_builder::array(py, encoder.data_type(), value)?;
-    let encoded = encode(&encoder, &array, name, topic, 0);
-    let encoded = encoded.map_err(|error| errors::raise(py, &error.as_kind(Kind::Serialization)))?;
-    Ok(encoded.as_binary::<i32>().value(0).to_vec())
+) -> PyResult<Arc<TopicEncoder>> {
+    match encoder.resolved(topic) {
+        Some(encoder) => Ok(encoder),
+        None => wait_for(py, encoder.resolve(topic)),
+    }
 }
 
-fn name(header: Header) -> &'static str {
-    match header {
-        Header::Key => "key",
-        Header::Value => "value",
-    }
+/// Encodes an object that is not None.
+pub(crate) fn encode_object<'py>(
+    encoder: &TopicEncoder,
+    header: Header,
+    topic: &str,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = value.py();
+    let array = arrow_builder::array(py, encoder.data_type(), value)?;
+    let encoded = encode(encoder, &array, header.column(), topic, 0);
+    let encoded = encoded.map_err(|error| errors::raise(py, &error.as_kind(Kind::Serialization)))?;
+    Ok(PyBytes::new(py, encoded.as_binary::<i32>().value(0)))
 }
 
 /// Encodes a column; `first` is the number of its first row in the call.

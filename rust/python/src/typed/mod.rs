@@ -12,6 +12,6 @@ mod schema_arg;
 pub(crate) use arrow_type::ArrowType;
 pub(crate) use column_format::{ColumnFormat, batch_encoders, typed_columns};
 pub(crate) use decode_mode::DeadLettersCore;
-pub(crate) use encoding::BatchEncoders;
+pub(crate) use encoding::{BatchEncoders, encode_object};
 pub(crate) use formats::{Avro, Json, Protobuf};
 pub(crate) use json_inference::infer_json;
