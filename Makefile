@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars network kerberos wheel build lint fmt audit requirements bench fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos wheel build lint fmt audit requirements bench fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars network kerberos ## the slow tests, before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio network kerberos ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS)
 
 pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k scan'
@@ -85,6 +85,9 @@ jars: ## real brokers and Spark's own connector
 
 older-jars:
 	@tools/jars.sh kafka-3.9
+
+apicurio:
+	@tools/jars.sh apicurio
 
 network:
 	@tools/network.sh

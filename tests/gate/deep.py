@@ -53,7 +53,8 @@ class Result:
 
 def sections(seeds: int) -> list[Section]:
     """Return all sections, in the order in which they run."""
-    directories = ["mock", "mistakes", "cluster", "compat", "security", "fault", "network", "spark"]
+    directories = ["mock", "mistakes", "cluster", "registry", "compat", "security"]
+    directories += ["fault", "network", "spark"]
     return [
         # Optimized, as users run it, and with many more random schedules.
         Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),

@@ -136,7 +136,10 @@ EXPECTED = {
         r"^id: int64\n(?s:.*)^\[7, 8\]$",
         values=(b'{"id": 7, "item": "pen"}', b'{"id": 8, "price": 2}'),
     ),
-    ("docs/guides/schemas.md", 14): Expected('^"long"$'),
+    ("docs/guides/schemas.md", 13): Expected(
+        r"^\[{'id': 1, 'reason': 'broken'}, {'id': 2, 'reason': None}, {'id': 3, 'reason': None}\]$"
+    ),
+    ("docs/guides/schemas.md", 15): Expected('^"long"$'),
     **{("docs/guides/security.md", number): Expected(connects=False) for number in range(9)},
     ("docs/guides/share-groups.md", 0): Expected("^1 b'three'", endless=True, share_group=True),
     ("docs/guides/share-groups.md", 1): Expected(

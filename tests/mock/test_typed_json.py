@@ -279,7 +279,7 @@ def test_a_malformed_value_is_an_error_with_its_place(
     ("options", "error", "expected"),
     [
         ({"schema": None}, errors.ConfigError, "need a schema registry"),
-        ({"schema": TYPE, "wire_format": "glue"}, errors.ConfigError, "need a schema registry"),
+        ({"schema": TYPE, "wire_format": "apicurio"}, errors.ConfigError, "need a schema registry"),
         ({"schema": TYPE, "version": 1}, errors.ConfigError, "either schema or version"),
         ({"schema": b"{}"}, TypeError, "schema is of type bytes: expected the text of a schema"),
         ({"fields": []}, errors.ConfigError, "fields: there are none"),

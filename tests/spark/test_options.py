@@ -344,3 +344,18 @@ def test_every_option_is_documented() -> None:
         *WRITE_OPTION_NAMES,
     } - general
     assert options - named == set()
+
+
+def test_glues_wire_format_needs_the_text_of_a_schema_and_no_registry() -> None:
+    glue = {**BASE, "value.format": "avro", "value.wireFormat": "glue"}
+    assert "value.schema with the text" in error_of(glue)
+    given = {**glue, "value.schema": '"long"'}
+    value = parse_batch_options(given).common.typed.value
+    assert value is not None
+    assert (value.wire_format, value.schema, value.registry) == ("glue", '"long"', ())
+    registry = {"schema.registry.url": "http://registry:8081"}
+    assert "no effect with wireFormat=glue" in error_of({**given, **registry})
+    keys = parse_batch_options({**given, **registry, "key.format": "avro"}).common.typed
+    assert keys.key is not None
+    assert keys.value == value
+    assert keys.key.registry == (("schema.registry.url", "http://registry:8081"),)

@@ -279,6 +279,77 @@ def test_keys_and_values_and_read_arrow(orders: Orders) -> None:
     assert sorted(row.id for row in arrow.collect()) == [0, 1, 2]
 
 
+def test_a_write_encodes_columns(orders: Orders, tmp_path: Path) -> None:
+    """What was read is written with another schema and read again, by a batch and by a stream."""
+    text = """{"type": "record", "name": "Copy", "fields": [
+        {"name": "item", "type": ["null", "string"]}, {"name": "id", "type": "long"},
+        {"name": "lines", "type": {"type": "array", "items": {"type": "record", "name": "L",
+            "fields": [{"name": "sku", "type": "string"}]}}}]}"""
+    orders.cluster.create_topic("copies", partitions=1)
+    options = {
+        "kafka.bootstrap.servers": orders.cluster.bootstrap,
+        "schema.registry.url": orders.registry.url,
+        "topic": "copies",
+        "value.format": "avro",
+        "value.schema": text,
+        "value.register": "true",
+    }
+    columns = "named_struct('id', value.id, 'item', value.item, 'lines', transform(value.lines, "
+    columns += "x -> named_struct('sku', x.sku))) AS value"
+    orders.read().selectExpr(columns).write.format("ottla").mode("append").options(**options).save()
+    copies = orders.read(subscribe="copies").select("value.*")
+    assert copies.columns == ["item", "id", "lines"]
+    rows = sorted((row.id, row.item, [line.sku for line in row.lines]) for row in copies.collect())
+    assert rows[4] == (4, "item 4", ["s0"])
+    assert len(rows) == 10
+    stream = orders.spark.readStream.format("ottla")
+    stream_options = orders.options(startingOffsets="earliest")
+    query = (
+        stream.options(**stream_options)
+        .load()
+        .selectExpr(columns)
+        .writeStream.format("ottla")
+        .options(**options, checkpointLocation=str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert orders.read(subscribe="copies").count() == 20
+    assert orders.registry.subjects() == ["copies-value", "orders-value"]
+
+
+@pytest.mark.parametrize(
+    ("more", "fragment"),
+    [
+        ({}, "register it first"),
+        ({"value.format": "xml"}, "value.format must be one of avro, protobuf, json"),
+        ({"value.register": "true", "value.schema": "latest"}, "value.register needs value.schema"),
+        (
+            {"value.schema": '"string"', "value.register": "true"},
+            "cannot be encoded with this Avro",
+        ),
+        ({"key.format": "avro"}, "there is no column 'key'"),
+    ],
+)
+def test_a_write_that_cannot_be_encoded_names_the_cause(
+    orders: Orders, more: dict[str, str], fragment: str
+) -> None:
+    """A wrong option, a schema that is not registered, or columns that do not fit."""
+    options = {
+        "kafka.bootstrap.servers": orders.cluster.bootstrap,
+        "schema.registry.url": orders.registry.url,
+        "topic": "orders",
+        "value.format": "avro",
+        "value.schema": ADDED,
+        **more,
+    }
+    writer = orders.read().select("value").write.format("ottla").mode("append")
+    with pytest.raises(PySparkException) as failed:
+        writer.options(**options).save()
+    assert fragment in str(failed.value)
+    assert orders.cluster.end_offset("orders", 0) == 10
+
+
 def test_a_stream_has_typed_columns(
     orders: Orders, tmp_path: Path, memory_sink: Callable[[DataFrame, Path], list[Any]]
 ) -> None:

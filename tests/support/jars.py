@@ -18,7 +18,7 @@ class MissingPrerequisiteError(RuntimeError):
 
 
 def jar_directory(name: str) -> Path:
-    """Return a directory of tools/jars.sh: brokers, oracle, spark, kafka-3.9 or kafka-2.8."""
+    """Return a directory of tools/jars.sh, which lists their names."""
     base = Path(os.environ.get("OTTLA_JARS", REPOSITORY / ".ottla-build" / "jars"))
     if not (base / f"{name}.stamp").is_file():
         raise MissingPrerequisiteError(

@@ -74,10 +74,8 @@ def test_the_versions_of_spark() -> None:
 
 
 def test_what_is_not_implemented_is_not_there() -> None:
-    assert "Not implemented yet: encoding with a schema, asyncio for scans" in README
+    assert "Not implemented yet: asyncio for scans" in README
     assert not hasattr(ottla, "async_scan")
-    for column_format in (ottla.schema.Avro, ottla.schema.Protobuf, ottla.schema.Json):
-        assert not hasattr(column_format, "serialize")
 
 
 def test_what_it_does_is_there() -> None:
@@ -94,6 +92,4 @@ def test_what_it_does_is_there() -> None:
         assert hasattr(share_consumer, "poll_arrow")
     assert [kind.name for kind in ottla.AcknowledgeType] == ["ACCEPT", "RELEASE", "REJECT", "RENEW"]
     assert hasattr(ottla.Producer, "transaction")
-    for name in ("Avro", "Protobuf", "Json", "Registry", "AsyncRegistry", "DeadLetters"):
-        assert hasattr(ottla.schema, name)
     assert hasattr(ottla.testing, "MockCluster")

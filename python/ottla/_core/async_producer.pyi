@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 from ottla._core.aliases import DeliveryCallback, Headers, OffsetsOrRecord, SerializerLike
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Partition
+from ottla._core.column_format import ColumnFormat
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import AsyncBatchDelivery, RecordMetadata
@@ -128,6 +129,8 @@ class AsyncProducer:
         headers: Sequence[Headers | None] | None = None,
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> Future[AsyncBatchDelivery]:
         """Add many records to their batches; the future completes when all are there.
 
@@ -142,6 +145,10 @@ class AsyncProducer:
             headers: the headers of each record of a list.
             timestamps: the timestamp of each record of a list.
             partitions: the partition of each record of a list.
+            key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
+                Default: the producer's serializer, if it is such a format.
+            value: the same for values. A table without a column ``value`` is then itself the
+                values.
 
         Returns:
             A future of an ``AsyncBatchDelivery``.

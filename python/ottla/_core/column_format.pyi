@@ -62,6 +62,36 @@ class ColumnFormat:
             SchemaError: there is no schema to read with, or it cannot be used.
             KafkaError: the errors of the schema registry.
         """
+    def serialize(
+        self,
+        topic: str,
+        value: Any,
+        headers: Any = None,
+        *,
+        key: bool = False,
+    ) -> bytes | None:
+        """Encode one value, with the id of its schema.
+
+        To encode many, pass the format to a producer as a serializer, or to ``send_batch``.
+
+        Args:
+            topic: the topic, whose subject has the schema by default.
+            value: the value: a dict for a struct, and otherwise what ``deserialize`` returns. A
+                value of a union may be given as itself, or as ``{"member1": value}``. None is a
+                tombstone.
+            headers: the record's headers. Default: none. They have no effect.
+            key: whether it is a key.
+
+        Returns:
+            The bytes, or None.
+
+        Raises:
+            SerializationError: the value does not fit the schema.
+            SchemaError: the schema is invalid, is not registered, or was refused.
+            TypeError: a field is of another type.
+            ValueError: a field does not fit its type.
+            KafkaError: the errors of the schema registry.
+        """
     def deserialize(
         self, topic: str, data: bytes, headers: Sequence[tuple[str, bytes | None]] = ...
     ) -> Any:
@@ -88,19 +118,22 @@ class Avro(ColumnFormat):
     """Keys or values in Avro.
 
     Each record is read with the schema that it was written with, and converted to the reader's
-    schema by Avro's rules of schema resolution. Records become structs, enums strings, and unions
-    of several types structs with a field for each, ``member0``, ``member1`` …, as in Spark.
+    schema by Avro's rules of schema resolution; values are encoded with that schema. Records
+    become structs, enums strings, and unions of several types structs with a field for each,
+    ``member0``, ``member1`` …, as in Spark.
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
-            no ids.
+            no ids, or AWS Glue's.
         schema: the reader's schema, as its text, or as its id in the registry. Default: a version
             of the subject.
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
-            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
-            bytes), ``"glue"``, or ``"none"``.
+            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+            bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
+            pass the schema that all records were written with, and no registry, as AWS Glue's is
+            not called), or ``"none"``.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -110,6 +143,8 @@ class Avro(ColumnFormat):
             ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
             The other fields are passed over, which is faster: their values are not checked, and
             they may be missing. Default: all.
+        register: when values are encoded, whether to register ``schema`` in the subject.
+            Otherwise it must be registered.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -125,6 +160,7 @@ class Avro(ColumnFormat):
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
+        register: bool = False,
     ) -> Avro: ...
 
 @final
@@ -138,7 +174,7 @@ class Protobuf(ColumnFormat):
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
-            no ids.
+            no ids, or AWS Glue's.
         schema: the reader's schema: the text of a ``.proto`` file, a serialized
             ``FileDescriptorSet`` (bytes, from ``protoc --include_imports --descriptor_set_out``), a
             generated class such as ``orders_pb2.Order``, or its id in the registry. Default: a
@@ -149,8 +185,10 @@ class Protobuf(ColumnFormat):
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema, and which message they are:
             ``"confluent"`` (the id and the indexes of the message before the value, or in the
-            headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8 bytes and the
-            message's name), ``"glue"`` (the id and the message's number), or ``"none"``.
+            headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+            bytes and the message's name; the registry needs ``apicurio_use_id``), ``"glue"`` (to
+            decode: the id and the message's number; pass the schema, and no registry, as AWS Glue's
+            is not called), or ``"none"``.
         mode: what happens to records that cannot be decoded, or that are another message.
             ``"failfast"`` raises a ``SerializationError`` after the records before it were
             returned; the position stays before it. ``"permissive"`` returns null, with the reason
@@ -160,6 +198,8 @@ class Protobuf(ColumnFormat):
             through repeated fields and the values of maps. Columns keep the order of the schema.
             The other fields are passed over, which is faster: their values are not checked, and
             they may be missing, or recursive. Default: all.
+        register: when values are encoded, whether to register ``schema`` in the subject.
+            Otherwise it must be registered.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -176,6 +216,7 @@ class Protobuf(ColumnFormat):
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
+        register: bool = False,
     ) -> Protobuf: ...
 
 @final
@@ -189,7 +230,7 @@ class Json(ColumnFormat):
 
     Args:
         registry: the schema registry. It may be left out if the schema is given and records carry
-            no ids.
+            no ids, or AWS Glue's.
         schema: the text of a JSON Schema, its id in the registry, or an Arrow type: a schema, field
             or type of pyarrow, polars or another library with ``__arrow_c_schema__``, or the result
             of ``infer_json``. With an Arrow type, timestamps and dates are text of RFC 3339, and
@@ -197,8 +238,9 @@ class Json(ColumnFormat):
         version: the version of the subject. Default: the latest one when the first record is read.
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
-            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
-            bytes), ``"glue"``, or ``"none"``.
+            or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+            bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
+            pass the schema, and no registry, as AWS Glue's is not called), or ``"none"``.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -208,6 +250,8 @@ class Json(ColumnFormat):
             ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
             over, which is faster: they must be JSON, but may be of any type, or missing. Default:
             all.
+        register: when values are encoded, whether to register ``schema`` in the subject.
+            Otherwise it must be registered.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -222,6 +266,7 @@ class Json(ColumnFormat):
         wire_format: _WireFormat = "confluent",
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
+        register: bool = False,
     ) -> Json: ...
 
 @final

@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 from ottla._core.aliases import DeliveryCallback, Headers, OffsetsOrRecord, SerializerLike
 from ottla._core.client import Client
 from ottla._core.cluster import Partition
+from ottla._core.column_format import ColumnFormat
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import BatchDelivery, Delivery
@@ -112,6 +113,8 @@ class Producer:
         headers: Sequence[Headers | None] | None = None,
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
     ) -> BatchDelivery:
         """Add many records to their batches.
 
@@ -126,12 +129,17 @@ class Producer:
             headers: the headers of each record of a list.
             timestamps: the timestamp of each record of a list.
             partitions: the partition of each record of a list.
+            key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
+                Default: the producer's serializer, if it is such a format.
+            value: the same for values. A table without a column ``value`` is then itself the
+                values.
 
         Returns:
             A future of all records. It reports records that are too large as failed.
 
         Raises:
             TypeError: a value or a key has a wrong type; nothing is sent.
+            SerializationError: a row cannot be encoded; nothing is sent.
             UnknownTopicError: the topic did not appear within ``max.block.ms``.
             TimeoutError: the buffer stayed full for ``max.block.ms``.
             KafkaError: if the call ends before its last record, ``delivery`` holds the

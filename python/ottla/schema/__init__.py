@@ -35,7 +35,12 @@ JSON, with a JSON Schema, an Arrow type, or a type inferred from the first recor
     value = ottla.schema.Json(schema=inferred, wire_format="none")
     frame = polars.DataFrame(ottla.scan("orders", "kafka:9092", value=value)).unnest("value")
 
-Not implemented yet: encoding.
+A format encodes, too: as a serializer of a producer, and in ``send_batch`` of typed Arrow columns:
+
+    order = ottla.schema.Avro(registry, schema=text, register=True)
+    with ottla.Producer("kafka:9092", value_serializer=order) as producer:
+        producer.send("orders", {"id": 1, "customer": {"name": "Ada"}})
+        producer.send_batch("orders", polars.DataFrame({"id": [2], "customer": [{"name": "Bo"}]}))
 """
 
 from ottla._core import (

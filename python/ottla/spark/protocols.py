@@ -149,7 +149,7 @@ class Client(Protocol):
 
 
 class Formats(TypedDict, total=False):
-    """The decoders of a scan, as its arguments."""
+    """The formats of a scan or of a batch, as arguments."""
 
     key: ColumnFormat
     value: ColumnFormat
@@ -191,8 +191,15 @@ class BatchDelivery(Protocol):
 class Producer(Protocol):
     """A producer on a client's connections."""
 
-    def send_batch(self, topic: str, values: Any) -> BatchDelivery:
-        """Append the rows of an Arrow batch to their partitions' batches."""
+    def send_batch(
+        self,
+        topic: str,
+        values: Any,
+        *,
+        key: ColumnFormat | None = None,
+        value: ColumnFormat | None = None,
+    ) -> BatchDelivery:
+        """Append the rows of an Arrow batch to their partitions' batches, encoded by formats."""
 
     def flush(self) -> None:
         """Send all buffered records, and wait until each is acknowledged or failed."""

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum SchemaId {
     /// Confluent's and Karapace's id.
     Id(u32),
-    /// Apicurio's global id of 64 bits.
+    /// An id of Apicurio's serializers: a content's, or a version's global id.
     Id64(u64),
     /// A GUID: Confluent 8 in headers, AWS Glue's schema version id.
     Guid([u8; 16]),

@@ -1,11 +1,12 @@
 //! Where a record carries the id of its schema: before the payload, or in a header.
 //!
 //! Formats: Confluent's (magic byte 0 and four bytes; magic byte 1 and a GUID since Confluent 8, which looks at
-//! the headers `__key_schema_id` and `__value_schema_id` first), Apicurio's (magic byte 0 and eight bytes),
+//! the headers `__key_schema_id` and `__value_schema_id` first), Apicurio's (magic byte 0 and four or eight bytes),
 //! AWS Glue's (3, a compression byte, a GUID), and none.
 //!
 //! Invariants: a header wins over bytes before the payload, which then belong to the payload. What is written is read
-//! back as the same id.
+//! back as the same id. Apicurio's ids are below 2^32, so that those of eight bytes begin with four zeros, and those of
+//! four bytes, which count from 1, do not.
 
 use crate::schema_id::SchemaId;
 
@@ -20,7 +21,7 @@ pub enum WireFormat {
     /// As Confluent's serializers write it: Confluent, Karapace, Redpanda, Apicurio's compatible mode.
     #[default]
     Confluent,
-    /// Apicurio's serializers with ids of eight bytes.
+    /// Apicurio's serializers, with ids of four bytes (the default of version 3) or of eight.
     Apicurio,
     /// AWS Glue's serializers, without compression.
     Glue,
@@ -94,8 +95,14 @@ impl WireFormat {
             (Self::Confluent, None) => confluent_id(value)?,
             (Self::Apicurio, _) => {
                 let rest = after_magic(value, MAGIC_ID, "0", "Apicurio's serializers")?;
-                let (id, rest) = take(rest, value)?;
-                (SchemaId::Id64(u64::from_be_bytes(id)), rest)
+                let (short, after) = take::<4>(rest, value)?;
+                match u32::from_be_bytes(short) {
+                    0 => {
+                        let (id, rest) = take(rest, value)?;
+                        (SchemaId::Id64(u64::from_be_bytes(id)), rest)
+                    }
+                    id => (SchemaId::Id64(id.into()), after),
+                }
             }
             (Self::Glue, _) => {
                 let rest = after_magic(value, GLUE_VERSION, "3", "AWS Glue's serializers")?;
@@ -127,8 +134,10 @@ impl WireFormat {
             (Self::Confluent, Some(SchemaId::Id(id))) => [&[MAGIC_ID][..], &id.to_be_bytes()].concat(),
             (Self::Confluent, Some(SchemaId::Guid(guid))) => [&[MAGIC_GUID][..], &guid].concat(),
             (Self::Confluent, _) => return wrong_id("Confluent's format", "an id of 32 bits or a GUID"),
-            (Self::Apicurio, Some(SchemaId::Id64(id))) => [&[MAGIC_ID][..], &id.to_be_bytes()].concat(),
-            (Self::Apicurio, _) => return wrong_id("Apicurio's format", "an id of 64 bits"),
+            (Self::Apicurio, Some(SchemaId::Id64(id))) if u32::try_from(id).is_ok() => {
+                [&[MAGIC_ID][..], &id.to_be_bytes()].concat()
+            }
+            (Self::Apicurio, _) => return wrong_id("Apicurio's format", "an id below 2^32 in eight bytes"),
             (Self::Glue, Some(SchemaId::Guid(guid))) => [&[GLUE_VERSION, UNCOMPRESSED][..], &guid].concat(),
             (Self::Glue, _) => return wrong_id("AWS Glue's format", "a GUID"),
         };
@@ -217,6 +226,12 @@ mod tests {
     fn apicurio_and_glue_have_their_own_ids() {
         let framed = WireFormat::Apicurio.split(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 5], None).unwrap();
         assert_eq!((framed.id, framed.payload), (Some(SchemaId::Id64(256)), &[5_u8][..]));
+        let framed = WireFormat::Apicurio.split(&[0, 0, 0, 1, 0, 5, 0, 0, 0, 0], None).unwrap();
+        assert_eq!((framed.id, framed.payload), (Some(SchemaId::Id64(256)), &[5_u8, 0, 0, 0, 0][..]));
+        for length in 1..9 {
+            let error = WireFormat::Apicurio.split(&[0; 9][..length], None).unwrap_err();
+            assert_eq!(error, FramingError::Short { length });
+        }
         let value = [&[3_u8, 0][..], &GUID, b"x"].concat();
         let framed = WireFormat::Glue.split(&value, None).unwrap();
         assert_eq!((framed.id, framed.payload), (Some(SchemaId::Guid(GUID)), &b"x"[..]));
@@ -242,7 +257,7 @@ mod tests {
         for (format, id) in [
             (WireFormat::Confluent, SchemaId::Id(u32::MAX)),
             (WireFormat::Confluent, SchemaId::Guid(GUID)),
-            (WireFormat::Apicurio, SchemaId::Id64(1 << 40)),
+            (WireFormat::Apicurio, SchemaId::Id64(u32::MAX.into())),
             (WireFormat::Glue, SchemaId::Guid(GUID)),
         ] {
             let value = [&format.prefix(Some(id), &[]).unwrap()[..], b"x"].concat();
@@ -265,6 +280,7 @@ mod tests {
         assert_eq!(error, "Confluent's format has an id of 32 bits or a GUID in a prefix, and not 7");
         assert!(WireFormat::Confluent.prefix(None, &[]).unwrap_err().to_string().ends_with("and not none"));
         assert!(WireFormat::Apicurio.prefix(Some(SchemaId::Id(7)), &[]).is_err());
+        assert!(WireFormat::Apicurio.prefix(Some(SchemaId::Id64(1 << 32)), &[]).is_err());
         assert!(WireFormat::Glue.prefix(Some(id), &[]).is_err());
         for format in [WireFormat::Apicurio, WireFormat::Glue, WireFormat::None] {
             assert!(format.header(SchemaId::Guid(GUID), &[]).is_err());

@@ -64,6 +64,7 @@ class TypedColumn:
         mode: one of ``MODES``.
         flatten: whether the fields become columns.
         fields: the fields to decode; None for all.
+        registers: whether a write registers the schema.
         registry: the registry's configuration, sorted.
         dead_letters: where rows that cannot be decoded are written; None with other modes.
     """
@@ -77,6 +78,7 @@ class TypedColumn:
     mode: str = "failfast"
     flatten: bool = False
     fields: tuple[str, ...] | None = None
+    registers: bool = False
     registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     dead_letters: DeadLetterOptions | None = None
 
@@ -112,7 +114,10 @@ def parse_typed_columns(
         raise ConfigError(
             f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
         )
-    return TypedColumns(key, value)
+    typed = TypedColumns(key, value)
+    if registry and all(one.wire_format == "glue" for one in typed.each()):
+        raise ConfigError(f"option {REGISTRY_URL} has no effect with wireFormat=glue")
+    return typed
 
 
 def _with_dead_letters(
@@ -163,16 +168,21 @@ def _parse_column(
             if f"{column}.{suffix}".lower() in values:
                 raise ConfigError(f"option {column}.{suffix} needs {column}.format")
         return None
-    format_name = _choice(values, f"{column}.format", FORMATS, FORMATS[0])
+    format_name = parse_choice(values, f"{column}.format", FORMATS, FORMATS[0])
     message = parse_text(values, f"{column}.message")
     if message is not None and format_name != "protobuf":
         raise ConfigError(f"option {column}.message is for {column}.format=protobuf only")
-    schema = _parse_schema(values, f"{column}.schema")
-    wire_format = _choice(values, f"{column}.wireFormat", WIRE_FORMATS, WIRE_FORMATS[0])
+    schema = parse_schema(values, f"{column}.schema")
+    wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, WIRE_FORMATS[0])
     subject = parse_text(values, f"{column}.subject")
     if schema is not None and subject is not None:
         raise ConfigError(f"set either {column}.schema or {column}.subject, not both")
-    if not registry and (wire_format != "none" or not isinstance(schema, str)):
+    if wire_format == "glue" and not isinstance(schema, str):
+        raise ConfigError(
+            f"option {column}.wireFormat=glue needs {column}.schema with the text of the schema "
+            "that the records were written with: the ids of AWS Glue cannot be looked up"
+        )
+    if not registry and (wire_format not in ("glue", "none") or not isinstance(schema, str)):
         raise ConfigError(
             f"option {column}.format needs {REGISTRY_URL}; or {column}.schema with the text of a "
             f"schema, and {column}.wireFormat=none if records carry no ids of schemas"
@@ -186,13 +196,17 @@ def _parse_column(
         subject=subject,
         message=message,
         wire_format=wire_format,
-        mode=_choice(values, f"{column}.mode", MODES, MODES[0]),
+        mode=parse_choice(values, f"{column}.mode", MODES, MODES[0]),
         flatten=parse_bool(values, f"{column}.flatten", default=False),
-        registry=registry,
+        # AWS Glue's ids are not looked up, and the other column may have a registry.
+        registry=() if wire_format == "glue" else registry,
     )
 
 
-def _choice(values: Mapping[str, str], name: str, choices: tuple[str, ...], default: str) -> str:
+def parse_choice(
+    values: Mapping[str, str], name: str, choices: tuple[str, ...], default: str = ""
+) -> str:
+    """Parse one of some values, in any case."""
     text = values.get(name.lower(), default)
     value = text.strip().lower()
     if value not in choices:
@@ -200,7 +214,8 @@ def _choice(values: Mapping[str, str], name: str, choices: tuple[str, ...], defa
     return value
 
 
-def _parse_schema(values: Mapping[str, str], name: str) -> str | int | None:
+def parse_schema(values: Mapping[str, str], name: str) -> str | int | None:
+    """Parse a schema: its text or its id, or None for the latest."""
     text = parse_text(values, name)
     if text is None or text.lower() == _LATEST:
         return None

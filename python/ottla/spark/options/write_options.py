@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import (
     BOOTSTRAP_SERVERS,
+    KAFKA_PREFIX,
     QUERY_OPTION_NAMES,
     canonical_key,
     check_option_names,
@@ -24,6 +25,8 @@ from ottla.spark.options.option_values import (
     parse_bool,
     parse_text,
 )
+from ottla.spark.options.typed_columns import REGISTRY_PREFIX, UNTYPED, TypedColumns
+from ottla.spark.options.typed_writes import TYPED_WRITE_OPTION_NAMES, parse_typed_writes
 
 WRITE_OPTION_NAMES = (
     BOOTSTRAP_SERVERS,
@@ -35,6 +38,7 @@ WRITE_OPTION_NAMES = (
     "exactlyOnceTopic",
     # No effect: headers are written if the frame has the column, as by Spark's sink.
     "includeHeaders",
+    *TYPED_WRITE_OPTION_NAMES,
     *QUERY_OPTION_NAMES,
 )
 
@@ -50,8 +54,8 @@ _SUGGESTIONS = {
 _DEFAULTS = {"batch.size": "500000", "linger.ms": "100"}
 
 _UNSUPPORTED = {
-    "key.serializer": "keys are written as they are, as bytes or text",
-    "value.serializer": "values are written as they are, as bytes or text",
+    "key.serializer": "keys are bytes or text, or encoded with the option key.format",
+    "value.serializer": "values are bytes or text, or encoded with the option value.format",
     "interceptor.classes": "records are written unchanged",
     "transactional.id": "exactlyOnce=true gives each task one; otherwise a write is at-least-once",
 }
@@ -86,12 +90,13 @@ class WriteOptions:
     include_timestamp: bool = False
     report_path: str | None = None
     exactly_once: ExactlyOnceOptions | None = None
+    typed: TypedColumns = UNTYPED
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
     """Parse the options of a write; a ConfigError names the option at fault."""
     values = normalize_options(options)
-    check_option_names(values, WRITE_OPTION_NAMES, _SUGGESTIONS)
+    check_option_names(values, WRITE_OPTION_NAMES, _SUGGESTIONS, (KAFKA_PREFIX, REGISTRY_PREFIX))
     parse_bool(values, "includeHeaders", default=False)
     exactly_once = _parse_exactly_once(values)
     kafka = _with_defaults(kafka_config(values, _UNSUPPORTED), _DEFAULTS)
@@ -104,6 +109,7 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
         topic=parse_text(values, "topic"),
         include_timestamp=parse_bool(values, "includeTimestamp", default=False),
         report_path=parse_text(values, "reportPath"),
+        typed=parse_typed_writes(values),
     )
 
 

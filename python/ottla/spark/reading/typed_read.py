@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
 
+from ottla.spark.formats import formats_of
 from ottla.spark.options.typed_columns import TypedColumn
-from ottla.spark.reading.formats import format_for
 from ottla.spark.reading.row_filters import RowFilter, matching_rows, row_filters
 from ottla.spark.reading.spark_types import cast, to_arrow_field
 
@@ -67,13 +67,7 @@ class TypedRead:
 
     def formats(self) -> Formats:
         """Return this process's decoders, as arguments of a scan."""
-        formats: Formats = {}
-        for typed in self.typed:
-            if typed.column == "key":
-                formats["key"] = format_for(typed)
-            else:
-                formats["value"] = format_for(typed)
-        return formats
+        return formats_of(self.typed)
 
     def to_spark(self, batch: pa.RecordBatch, expected: pa.Schema) -> pa.RecordBatch:
         """Return a batch of the scan with exactly the expected schema."""

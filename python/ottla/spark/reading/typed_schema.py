@@ -22,9 +22,9 @@ from pyspark.sql.types import (
 )
 
 from ottla.errors import ConfigError
+from ottla.spark.formats import PinnedSchema, decoded_type, pin, pinned_schema
 from ottla.spark.options.read_options import CommonOptions
 from ottla.spark.options.typed_columns import TypedColumn
-from ottla.spark.reading.formats import PinnedSchema, decoded_type, pin, pinned_schema
 from ottla.spark.reading.schema import check_column, plain_columns
 from ottla.spark.reading.spark_types import to_spark_type
 from ottla.spark.reading.typed_read import ERROR_COLUMN, TypedRead

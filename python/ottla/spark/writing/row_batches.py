@@ -30,14 +30,24 @@ if TYPE_CHECKING:
 _ROWS_PER_BATCH = 10_000
 
 
-def rows_to_batches(rows: Iterator[Row], schema: StructType) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in batches, without columns of types that no part of a record has."""
+def rows_to_batches(
+    rows: Iterator[Row], schema: StructType, typed: frozenset[str] = frozenset()
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches, without columns of types that no part of a record has.
+
+    The columns named ``typed`` may have any type.
+    """
     import pyarrow as pa
 
     columns = [
         (index, column.name, arrow_type)
         for index, column in enumerate(schema.fields)
-        if (arrow_type := _arrow_type(column.dataType)) is not None
+        if (
+            arrow_type := _nested_type(column.dataType)
+            if column.name in typed
+            else _arrow_type(column.dataType)
+        )
+        is not None
     ]
     batch_schema = pa.schema([(name, arrow_type) for _, name, arrow_type in columns])
     while chunk := list(islice(rows, _ROWS_PER_BATCH)):
@@ -72,6 +82,12 @@ def _arrow_type(data_type: DataType) -> pa.DataType | None:
             return None
 
 
+def _nested_type(data_type: DataType) -> pa.DataType:
+    from ottla.spark.reading.spark_types import to_arrow_type
+
+    return to_arrow_type(data_type)
+
+
 def _to_utc(value: datetime | None, arrow_type: pa.DataType) -> datetime | None:
     # Spark passes timestamps in the worker's time zone, as naive datetimes.
     if value is None or arrow_type.tz is None:
@@ -82,5 +98,5 @@ def _to_utc(value: datetime | None, arrow_type: pa.DataType) -> datetime | None:
 def _to_python_value(value: object) -> object:
     # Headers are a list of Rows, which Arrow does not support.
     if isinstance(value, Row):
-        return value.asDict()
+        return {name: _to_python_value(item) for name, item in value.asDict().items()}
     return [_to_python_value(item) for item in value] if isinstance(value, list) else value

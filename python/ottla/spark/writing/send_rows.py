@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ottla.spark.formats import formats_of
 from ottla.spark.options.write_options import WriteOptions
 from ottla.spark.protocols import BatchDelivery, Producer, TopicPartition
 from ottla.spark.writing.write_report import PartitionWritten, sum_by_partition
@@ -24,9 +25,10 @@ def send_rows(
     """Send all rows, and return the records by topic and partition."""
     written: list[dict[TopicPartition, PartitionWritten]] = []
     pending: deque[tuple[str, BatchDelivery]] = deque()
+    formats = formats_of(options.typed.each())
     for batch in batches:
         for topic, rows in split_by_topic(batch, options):
-            pending.append((topic, producer.send_batch(topic, rows)))
+            pending.append((topic, producer.send_batch(topic, rows, **formats)))
         # A failure ends the task early, and completed deliveries are released.
         while pending and pending[0][1].done():
             written.append(_wait_written(*pending.popleft()))

@@ -40,8 +40,11 @@ def check_write_schema(schema: StructType, options: WriteOptions) -> None:
         _check_type("topic", columns["topic"], (StringType,), "string")
     if "value" not in columns:
         raise ConfigError(f"required column 'value' not found; there are: {', '.join(columns)}")
+    typed = {one.column for one in options.typed.each()}
+    if "key" in typed and "key" not in columns:
+        raise ConfigError("option key.format: there is no column 'key'")
     for name in ("key", "value"):
-        if name in columns:
+        if name in columns and name not in typed:
             _check_type(name, columns[name], (StringType, BinaryType), "string or binary")
     if "headers" in columns and not _is_header_array(columns["headers"]):
         raise _unsupported_type(
@@ -58,7 +61,7 @@ def check_write_schema(schema: StructType, options: WriteOptions) -> None:
 
 def fingerprint_of(schema: StructType, options: WriteOptions) -> str:
     """Return a text that changes with the columns of a write, and with what becomes of them."""
-    parts = (schema.json(), str(options.topic), str(options.include_timestamp))
+    parts = (schema.json(), str(options.topic), str(options.include_timestamp), str(options.typed))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

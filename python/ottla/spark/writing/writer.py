@@ -173,7 +173,8 @@ class RowStreamWriter(_StreamWriterBase, DataSourceStreamWriter):
 
     def write(self, iterator: Iterator[Row]) -> WriterCommitMessage:
         """Write the rows of one task."""
-        return self.write_task(rows_to_batches(iterator, self._schema))
+        typed = frozenset(column.column for column in self._options.typed.each())
+        return self.write_task(rows_to_batches(iterator, self._schema, typed))
 
 
 if hasattr(datasource, "DataSourceStreamArrowWriter"):

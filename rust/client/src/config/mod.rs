@@ -6,6 +6,8 @@
 //! type; nothing is ignored silently; two names of one row may not have different values.
 
 mod acks;
+#[cfg(feature = "arrow")]
+mod apicurio;
 mod cluster;
 mod consumer;
 mod group;
@@ -21,6 +23,8 @@ mod table;
 mod value;
 
 pub use acks::Acks;
+#[cfg(feature = "arrow")]
+pub use apicurio::ApicurioUseId;
 pub use cluster::{DnsLookup, MetadataRecovery};
 pub use consumer::{AutoOffsetReset, IsolationLevel, ShareAcknowledgementMode, ShareAcquireMode};
 pub use group::{AssignmentStrategy, GroupProtocol};

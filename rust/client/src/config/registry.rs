@@ -7,6 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::apicurio::ApicurioUseId;
 use super::nearest::nearest;
 use super::rows::{INT, config_table, ms};
 use super::value::ConfigType;
@@ -33,6 +34,7 @@ config_table! {
     cache_max_bytes: usize = 67_108_864, "schema.registry.cache.max.bytes", (0, i64::MAX), "Bytes of schemas to keep in memory.";
     latest_cache_ttl: Duration = ms(60_000), "schema.registry.latest.cache.ttl.ms", (0, INT), "Time for which the latest schema of a subject is not looked up again. Schemas by id do not expire.";
     response_max: usize = 16_777_216, "schema.registry.response.max.bytes", (1_000, INT), "Largest response that is accepted.";
+    apicurio_use_id: Option<ApicurioUseId> = None, "schema.registry.apicurio.use.id", (0, 0), "With the wire format apicurio, which ids the records have: what apicurio.registry.use-id is set to for Apicurio's serializers. Their default is contentId in version 3 and globalId in version 2. There is no default here: an id of the other kind is mostly that of another schema.";
 }
 
 /// Keys of Confluent's clients that name the source of the credentials, and the sources that this client has:
@@ -181,6 +183,7 @@ mod tests {
             ),
             ("cache.capacityy", "x", "did you mean schema.registry.cache.capacity?"),
             ("linger.ms", "5", "unknown configuration key \"linger.ms\" of a schema registry"),
+            ("apicurio.use.id", "guid", "expected contentId or globalId"),
             ("cache.capacity", "none", "schema.registry.cache.capacity=\"none\": expected a whole number"),
             ("basic.auth.credentials.source", "SASL_INHERIT", "set basic.auth.user.info"),
         ];

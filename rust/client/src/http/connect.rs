@@ -2,6 +2,8 @@
 //!
 //! Invariant: errors of TLS name the origin's server and its keys, not the broker's.
 
+use std::net::IpAddr;
+
 use tokio::time::Instant;
 
 use super::{Origin, Server, failed};
@@ -27,9 +29,14 @@ pub(super) async fn connect(
         return Err(failed("the name has no address"));
     }
     let delay = attempt_delay(addresses.len(), Some(deadline));
+    // The caller names the host: an address need not be named twice.
+    let is_address = origin.host.parse::<IpAddr>().is_ok();
     let connected = first_success(addresses, delay, |address| async move {
         let connected = network.connect(address, OPTIONS).await;
-        connected.map_err(|error| failed(format_args!("{address}: {error}")))
+        connected.map_err(|error| match is_address {
+            true => failed(error),
+            false => failed(format_args!("{address}: {error}")),
+        })
     });
     let stream = connected.await.map_err(|failures| summed_up(&failures))?;
     match &origin.tls {

@@ -19,6 +19,11 @@ use crate::security::Tls;
 const KEY: &str = "schema.registry.url";
 pub(super) const REGISTRY: Server = Server { name: "the schema registry", key_prefix: "schema.registry." };
 
+/// Within the path of Apicurio's compatible API, before its version.
+const COMPATIBLE: &str = "/apis/ccompat/";
+/// The path of Apicurio's own API, after what both have in common.
+const APICURIO: &str = "/apis/registry/v3";
+
 /// An address, with its connection.
 #[derive(Debug)]
 pub(super) struct Address {
@@ -26,6 +31,8 @@ pub(super) struct Address {
     pub(super) url: String,
     /// The path of the URL, without a slash at its end.
     pub(super) path: String,
+    /// The path of Apicurio's own API, if the URL is that of Apicurio's compatible one.
+    pub(super) apicurio_path: Option<String>,
     pub(super) authorization: Option<Secret>,
     pub(super) http: HttpClient,
 }
@@ -86,6 +93,7 @@ impl Address {
             return Err(malformed(": it may not have a query"));
         }
         let path = uri.path().trim_end_matches('/').to_owned();
+        let apicurio_path = path.rsplit_once(COMPATIBLE).map(|(base, _)| format!("{base}{APICURIO}"));
         let url = format!("{}://{host}{path}", uri.scheme_str().unwrap_or_default());
         let authorization = match (user_info, configured) {
             (None, configured) => configured.cloned(),
@@ -107,7 +115,7 @@ impl Address {
             tracing::warn!(target: "ottla.config", "{url} receives the credentials unencrypted: use https");
         }
         let http = HttpClient::new(origin, config.response_max).with_keep_alive();
-        Ok(Self { url, path, authorization, http })
+        Ok(Self { url, path, apicurio_path, authorization, http })
     }
 }
 
@@ -157,6 +165,7 @@ mod tests {
         let address = &addresses[0];
         assert_eq!(address.url, "http://localhost:8081/apis/ccompat/v7");
         assert_eq!(address.path, "/apis/ccompat/v7");
+        assert_eq!(address.apicurio_path.as_deref(), Some("/apis/registry/v3"));
         // me:hunter2@
         assert_eq!(address.authorization.as_ref().unwrap().expose(), "Basic bWU6aHVudGVyMkA=");
         assert!(!format!("{address:?}").contains("hunter2"));

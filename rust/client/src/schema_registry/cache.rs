@@ -87,6 +87,18 @@ impl<K: Hash + Eq + Clone + Sized, V: Clone> Cache<K, V> {
         self.entries.insert(key.clone(), Entry { result, expires, size, used: self.uses });
     }
 
+    /// Forgets the values and failures of some keys.
+    pub(super) fn forget(&mut self, is_meant: impl Fn(&K) -> bool) {
+        let bytes = &mut self.bytes;
+        self.entries.retain(|key, entry| {
+            let is_kept = !is_meant(key);
+            if !is_kept {
+                *bytes = bytes.saturating_sub(entry.size);
+            }
+            is_kept
+        });
+    }
+
     fn remove(&mut self, key: &K) {
         if let Some(entry) = self.entries.remove(key) {
             self.bytes = self.bytes.saturating_sub(entry.size);
@@ -139,6 +151,8 @@ mod tests {
         assert!(cache.get(&1, now).is_some());
         cache.insert(&1, "other", 10, None);
         assert_eq!(cache.bytes, 2 * OVERHEAD + 60);
+        cache.forget(|key| *key == 2);
+        assert_eq!((cache.entries.len(), cache.bytes), (1, OVERHEAD + 10));
         cache.insert(&3, "three", 10_000, None);
         assert_eq!((cache.entries.len(), cache.bytes), (1, OVERHEAD + 10_000));
         assert!(cache.get(&3, now).is_some());

@@ -9,11 +9,21 @@ use ottla_schema::SchemaId;
 use crate::http::encode::segment;
 use crate::printable::printable;
 
+/// The API that a call belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Api {
+    /// Confluent's.
+    Confluent,
+    /// Apicurio's own, version 3.
+    Apicurio,
+}
+
 /// A call of the API.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) method: Method,
-    /// The path and the query, after the path of the address.
+    pub(super) api: Api,
+    /// The path and the query, after the path of the API.
     pub(super) path: String,
     pub(super) body: Option<Bytes>,
     /// What it does, for errors and logs.
@@ -26,7 +36,8 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn get(path: String, what: String) -> Self {
-        Self { method: Method::GET, path, body: None, what, subject: None, id: None, is_write: false }
+        let api = Api::Confluent;
+        Self { method: Method::GET, api, path, body: None, what, subject: None, id: None, is_write: false }
     }
 
     pub(super) fn post(path: String, body: Bytes, what: String) -> Self {
@@ -47,6 +58,11 @@ impl Call {
 
     pub(super) fn id(self, id: SchemaId) -> Self {
         Self { id: Some(id), ..self }
+    }
+
+    /// The same path in Apicurio's own API.
+    pub(super) fn apicurio(self) -> Self {
+        Self { api: Api::Apicurio, ..self }
     }
 
     pub(super) fn write(self) -> Self {

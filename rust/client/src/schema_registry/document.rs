@@ -79,6 +79,14 @@ pub(super) fn schema(body: &Value) -> Result<Document, String> {
     })
 }
 
+/// Reads the id of the first content that Apicurio found, if any.
+pub(super) fn content_id(body: &Value) -> Result<Option<u64>, String> {
+    let versions = body.get("versions").and_then(Value::as_array).ok_or("it has no list \"versions\"")?;
+    let Some(version) = versions.first() else { return Ok(None) };
+    let id = version.get("contentId").and_then(Value::as_u64);
+    id.map(Some).ok_or_else(|| "a version has no \"contentId\"".to_owned())
+}
+
 /// Reads the response to a registration of `schema`.
 pub(super) fn registered(schema: &NewSchema) -> impl Fn(&Value) -> Result<Document, String> {
     |body| {
@@ -161,6 +169,10 @@ mod tests {
         for case in cases {
             assert!(schema(&case).is_err(), "{case}");
         }
+        for case in [json!([]), json!({"versions": [{"contentId": "1"}]}), json!({"versions": [1]})] {
+            assert!(content_id(&case).is_err(), "{case}");
+        }
+        assert_eq!(content_id(&json!({"versions": []})), Ok(None));
         assert!(names(&json!({})).is_err() && names(&json!([1])).is_err());
         assert!(compatibility(&json!({"is_compatible": "yes"})).is_err());
     }

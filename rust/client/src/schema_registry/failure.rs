@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::Duration;
 
 use super::address::Address;
-use super::call::Call;
+use super::call::{Api, Call};
 use crate::error::{Error, Kind};
 use crate::http::{HttpError, HttpResponse};
 use crate::printable::printable;
@@ -17,7 +17,7 @@ use crate::printable::printable;
 /// Confluent's codes.
 const UNKNOWN_SUBJECT: i64 = 40401;
 const UNKNOWN_VERSION: i64 = 40402;
-const UNKNOWN_SCHEMA: i64 = 40403;
+pub(super) const UNKNOWN_SCHEMA: i64 = 40403;
 
 /// Whether the registry says that it does not have a schema.
 pub(super) fn is_missing(error: &Error) -> bool {
@@ -94,6 +94,15 @@ pub(super) fn malformed(why: &str, address: &Address, call: &Call) -> Error {
     Error::new(Kind::Schema, message).schema(call.subject.as_deref(), call.id, None)
 }
 
+/// The error for an address without Apicurio's own API.
+pub(super) fn not_apicurio(address: &Address, call: &Call) -> Error {
+    let message = format!(
+        "{}: {} is not an address of Apicurio, which has the path /apis/ccompat/v7: global ids (schema.registry.apicurio.use.id=globalId) exist in Apicurio alone",
+        call.what, address.url
+    );
+    Error::new(Kind::Config, message).schema(call.subject.as_deref(), call.id, None)
+}
+
 fn not_a_registry(response: &HttpResponse, address: &Address, call: &Call) -> Error {
     let is_html = response.content_type.contains("html") || response.body.trim_ascii().starts_with(b"<");
     let found = if is_html { "HTML" } else { "something other than JSON" };
@@ -107,7 +116,8 @@ fn not_a_registry(response: &HttpResponse, address: &Address, call: &Call) -> Er
 fn details(document: Option<&Value>, status: u16) -> Details {
     let field = |name: &str| document.and_then(|document| document.get(name));
     let code = field("error_code").and_then(Value::as_i64);
-    let message = field("message").and_then(Value::as_str).map(printable);
+    // Apicurio's own API has a title.
+    let message = field("message").or_else(|| field("title")).and_then(Value::as_str).map(printable);
     let text = match (code, message) {
         (Some(code), Some(message)) => format!(" (error {code}: \"{message}\")"),
         (Some(code), None) => format!(" (error {code})"),
@@ -174,6 +184,9 @@ fn not_found(details: &Details, is_json: bool, address: &Address, call: &Call) -
     let (url, text) = (&address.url, &details.text);
     let subject = || printable(call.subject.as_deref().unwrap_or_default());
     match (details.code, call.id) {
+        (Some(UNKNOWN_SCHEMA), Some(SchemaId::Id64(_))) => format!(
+            "it does not exist in {url}{text}: it was deleted, the data was written with another registry, or schema.registry.apicurio.use.id is wrong"
+        ),
         (Some(UNKNOWN_SCHEMA), Some(_)) => format!(
             "it does not exist in {url}{text}: it was deleted, or the data was written with another registry"
         ),
@@ -189,9 +202,13 @@ fn not_found(details: &Details, is_json: bool, address: &Address, call: &Call) -
         (Some(UNKNOWN_VERSION), _) => {
             format!("subject \"{}\" in {url} does not have this version{text}", subject())
         }
-        (_, Some(SchemaId::Guid(_))) if is_json => format!(
+        // Apicurio, which has no GUIDs, returns nothing.
+        (_, Some(SchemaId::Guid(_))) if is_json || address.apicurio_path.is_some() => format!(
             "{url} does not look up schemas by GUID, or does not have this one{text}: GUIDs need Confluent Platform 8"
         ),
+        _ if call.api == Api::Apicurio => {
+            format!("{url} does not look up global ids{text}: they need Apicurio Registry 3")
+        }
         _ => format!(
             "{url} does not have the path {}{text}: check the path in schema.registry.url (Apicurio's is /apis/ccompat/v7)",
             call.path

@@ -45,6 +45,11 @@ impl<K: Hash + Eq + Clone + Sized, V: Clone> LookupCache<K, V> {
         self.cache.lock().get(key, now)?.ok()
     }
 
+    /// Forgets the values and failures of some keys.
+    pub(super) fn forget(&self, is_meant: impl Fn(&K) -> bool) {
+        self.cache.lock().forget(is_meant);
+    }
+
     /// The cached value or failure of a key, or the result of `fetch`, which runs until the deadline.
     pub(super) async fn get_or_fetch(
         &self,

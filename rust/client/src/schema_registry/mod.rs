@@ -4,13 +4,14 @@
 //! - `cache` is the state of the caches without I/O or clock; `lookup_cache` makes one look-up per key of it.
 //! - `transport` sends a `call` to one address after the other, with backoff; `address` is a parsed URL.
 //! - `failure` explains responses; `document` reads and writes JSON.
-//! - `references` resolves the schemas that a schema refers to.
+//! - `apicurio` looks up the ids of Apicurio's serializers. `references` resolves the schemas that a schema refers to.
 //! - [`RegistryLookup`] looks up schemas for typed columns, in tasks.
 //!
 //! Invariants: a schema by id is looked up once and never expires; while the registry is down, cached schemas
 //! remain available; every call has a deadline; no error, log line or `Debug` output contains credentials.
 
 mod address;
+mod apicurio;
 mod cache;
 mod call;
 mod document;
@@ -158,18 +159,21 @@ impl SchemaRegistry {
     /// # Errors
     /// As [`schema`](Self::schema).
     pub async fn entry(&self, id: SchemaId, timeout: Duration) -> Result<Arc<SchemaEntry>> {
+        let (key, deadline) = (Key::Id(id), deadline(timeout));
         let path = match id {
             SchemaId::Id(id) => format!("/schemas/ids/{id}"),
             SchemaId::Guid(_) => format!("/schemas/guids/{id}"),
-            SchemaId::Id64(_) => {
-                let message = format!(
-                    "schema id {id} has 8 bytes: look-ups by Apicurio's global ids are not supported; let the serializers write ids of 4 bytes (apicurio.registry.id-handler)"
-                );
-                return Err(Error::new(Kind::Schema, message).schema(None, Some(id), None));
+            SchemaId::Id64(id) => {
+                self.check_open()?;
+                let fetch = async {
+                    let document = apicurio::find(self, id, deadline).await?;
+                    self.resolved(document, None, deadline).await
+                };
+                return self.schemas.get_or_fetch(&key, deadline, fetch).await;
             }
         };
         let call = Call::get(path, format!("looking up schema {id}")).id(id);
-        self.find(Key::Id(id), call, None, deadline(timeout)).await
+        self.find(key, call, None, deadline).await
     }
 
     /// Returns the latest schema of a subject. It is cached for `schema.registry.latest.cache.ttl.ms`.
@@ -243,7 +247,13 @@ impl SchemaRegistry {
             document.subject = Some(subject.into());
             self.resolved(document, None, deadline).await
         };
-        self.schemas.get_or_fetch(&key, deadline, registered).await
+        let entry = self.schemas.get_or_fetch(&key, deadline, registered).await?;
+        // What was missing may be there now, and another version be the latest.
+        self.schemas.forget(|key| match key {
+            Key::Latest(of) | Key::Version(of, _) | Key::Lookup(of, _) => **of == *subject,
+            Key::Id(_) | Key::Registered(..) => false,
+        });
+        Ok(entry)
     }
 
     /// Returns the names of all subjects.

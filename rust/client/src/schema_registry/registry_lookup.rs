@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_schema::SchemaId;
+use ottla_schema::{RegisteredSchema, SchemaId, WireFormat};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::{SchemaEntry, SchemaRegistry, is_missing};
+use super::{NewSchema, SchemaEntry, SchemaRegistry, apicurio, is_missing};
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
-use crate::typed::{FoundSchema, SchemaLookup, SubjectSchema};
+use crate::typed::{FoundSchema, SchemaLookup, SubjectSchema, WriterSchema};
 
 /// What a task looks up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,6 +79,20 @@ async fn look_up(registry: &SchemaRegistry, wanted: &Wanted) -> Response {
 }
 
 impl SchemaLookup for RegistryLookup {
+    fn check_wire_format(&self, wire_format: WireFormat) -> Result<()> {
+        match wire_format {
+            WireFormat::Apicurio => apicurio::use_id(self.registry.config()).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_written_ids(&self, wire_format: WireFormat) -> Result<()> {
+        match wire_format {
+            WireFormat::Apicurio => apicurio::check_written_ids(self.registry.config()),
+            _ => Ok(()),
+        }
+    }
+
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>> {
         Box::pin(async move {
             if let Some(schema) = self.registry.cached(id) {
@@ -105,6 +119,43 @@ impl SchemaLookup for RegistryLookup {
                 return Err(Error::new(Kind::Schema, message));
             };
             Ok(SubjectSchema { version: number, id: SchemaId::Id(id), schema: Arc::clone(&entry.schema) })
+        })
+    }
+
+    fn writer_schema<'a>(
+        &'a self,
+        subject: &'a str,
+        schema: &'a RegisteredSchema,
+        registers: bool,
+    ) -> BoxFuture<'a, Result<WriterSchema>> {
+        Box::pin(async move {
+            let new = NewSchema {
+                schema_type: schema.schema_type,
+                text: Arc::clone(&schema.text),
+                references: Vec::new(),
+            };
+            let timeout = self.registry.config().default_api_timeout;
+            let entry = match registers {
+                true => self.registry.register(subject, &new, timeout).await?,
+                false => {
+                    self.registry.lookup(subject, &new, timeout).await.map_err(|error| {
+                        match is_missing(&error) {
+                            true => {
+                                let message =
+                                    format!("{}; or let it be registered (register=True)", error.message());
+                                error.with_message(message)
+                            }
+                            false => error,
+                        }
+                    })?
+                }
+            };
+            let id = entry.id.map(SchemaId::Id).ok_or_else(|| {
+                let message =
+                    format!("the schema registry returned no id for a schema of subject \"{subject}\"");
+                Error::new(Kind::Schema, message)
+            })?;
+            Ok(WriterSchema { id: Some(id), schema: Arc::clone(&entry.schema) })
         })
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Duration, Instant, sleep, timeout_at};
 
 use super::address::Address;
-use super::call::Call;
+use super::call::{Api, Call};
 use super::failure::{self, Failure};
 use super::left;
 use crate::config::RegistryConfig;
@@ -140,7 +140,14 @@ impl Transport {
 
     /// Sends the request to one address.
     async fn attempt(&self, address: &Address, call: &Call, deadline: Instant) -> Result<Value, Failure> {
-        let path = format!("{}{}", address.path, call.path);
+        let api = match call.api {
+            Api::Confluent => &address.path,
+            Api::Apicurio => match &address.apicurio_path {
+                Some(path) => path,
+                None => return Err(Failure::Final(failure::not_apicurio(address, call))),
+            },
+        };
+        let path = format!("{api}{}", call.path);
         let request = HttpRequest {
             method: call.method.clone(),
             path: &path,

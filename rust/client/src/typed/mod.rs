@@ -5,6 +5,7 @@
 //! - [`TypedColumns`]: those of a batch; `typed_batch` replaces its columns.
 //! - [`DeadLetters`]: rows that cannot be decoded, written to a topic.
 //! - [`TypedRecords`]: the same for records that are taken one by one.
+//! - [`TypedEncoder`]: the way back, from columns to the bytes of records.
 //!
 //! A batch is decoded in two steps: the schemas of its writers are looked up, which may wait, and then its rows
 //! are decoded, which does not.
@@ -17,12 +18,14 @@ mod dead_rows;
 mod schema_lookup;
 mod typed_batch;
 mod typed_column;
+mod typed_encoder;
 mod typed_records;
 
 pub use dead_letters::{DEAD_LETTER_HEADERS, DeadLetter, DeadLetterSink, DeadLetterTopic, DeadLetters};
 pub(crate) use dead_rows::UnwrittenLetters;
-pub use schema_lookup::{FoundSchema, SchemaLookup, SubjectSchema};
+pub use schema_lookup::{FoundSchema, SchemaLookup, SubjectSchema, WriterSchema};
 pub use typed_batch::{ERROR_COLUMN, TypedColumns};
 pub(crate) use typed_batch::{TypedOutcome, bytes_columns};
 pub use typed_column::{DecodeMode, ReaderSchemaSource, TypedColumn, TypedColumnOptions};
+pub use typed_encoder::{TopicEncoder, TypedEncoder, TypedEncoderOptions};
 pub use typed_records::{TypedField, TypedRecords};

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla_schema::{RegisteredSchema, SchemaId};
+use ottla_schema::{RegisteredSchema, SchemaId, WireFormat};
 
 use crate::environment::BoxFuture;
 use crate::error::Result;
@@ -28,11 +28,44 @@ pub struct SubjectSchema {
     pub schema: Arc<RegisteredSchema>,
 }
 
+/// A schema to write with.
+#[derive(Debug, Clone)]
+pub struct WriterSchema {
+    /// The id that records carry; `None` if they carry none.
+    pub id: Option<SchemaId>,
+    /// The schema, with its references.
+    pub schema: Arc<RegisteredSchema>,
+}
+
 /// Looks up schemas. Lookups may be dropped at any time, and repeated; a repeated one continues.
 pub trait SchemaLookup: Debug + Send + Sync {
+    /// Checks that ids of this format can be looked up.
+    ///
+    /// # Errors
+    /// The configuration does not allow it.
+    fn check_wire_format(&self, _wire_format: WireFormat) -> Result<()> {
+        Ok(())
+    }
+
+    /// Checks that the ids of schemas to write with are those that readers of this format look up.
+    ///
+    /// # Errors
+    /// The configuration says that they are not.
+    fn check_written_ids(&self, _wire_format: WireFormat) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns the schema with an id. An error means that it is not known whether there is one.
     fn schema(&self, id: SchemaId) -> BoxFuture<'_, Result<FoundSchema>>;
 
     /// Returns a version of a subject, by default the latest. It is an error if there is none.
     fn version<'a>(&'a self, subject: &'a str, version: Option<i32>) -> BoxFuture<'a, Result<SubjectSchema>>;
+
+    /// Returns a schema as it is registered in a subject. If it is not, it is registered first, or an error.
+    fn writer_schema<'a>(
+        &'a self,
+        subject: &'a str,
+        schema: &'a RegisteredSchema,
+        registers: bool,
+    ) -> BoxFuture<'a, Result<WriterSchema>>;
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
     ColumnDecoder, DecodedColumn, EncodedRows, Header, ReaderOptions, ReaderSource, RegisteredSchema,
-    SchemaError, SchemaId, WireFormat,
+    SchemaError, SchemaId, SchemaType, WireFormat,
 };
 use parking_lot::Mutex;
 
@@ -80,14 +80,23 @@ fn unusable(error: &SchemaError) -> Error {
 }
 
 impl TypedColumn {
-    /// Creates a column. `lookup` may be missing if the reader's schema is given and records carry no id.
+    /// Creates a column. `lookup` may be missing if the reader's schema is given and records carry no id. With
+    /// AWS Glue's ids, which cannot be looked up, the given schema is that of all writers, too.
     ///
     /// # Errors
-    /// [`Kind::Config`] without a lookup that is needed.
+    /// [`Kind::Config`] without a lookup that is needed, or with one that cannot look up the ids.
     pub fn new(options: TypedColumnOptions, lookup: Option<Arc<dyn SchemaLookup>>) -> Result<Self> {
         let is_given =
             matches!(options.reader, ReaderSchemaSource::Given(_) | ReaderSchemaSource::JsonType(_));
-        if lookup.is_none() && (options.wire_format != WireFormat::None || !is_given) {
+        if options.wire_format == WireFormat::Glue && (lookup.is_some() || !is_given) {
+            let message = "wire_format=\"glue\": the ids of AWS Glue cannot be looked up: pass the schema that the records were written with (schema=), and no registry";
+            return Err(Error::new(Kind::Config, message));
+        }
+        let needs_lookup = !matches!(options.wire_format, WireFormat::None | WireFormat::Glue);
+        if let Some(lookup) = &lookup {
+            lookup.check_wire_format(options.wire_format)?;
+        }
+        if lookup.is_none() && (needs_lookup || !is_given) {
             let message = "typed columns need a schema registry, or a schema and records without ids of schemas (wire_format=\"none\")";
             return Err(Error::new(Kind::Config, message));
         }
@@ -225,7 +234,10 @@ impl TypedColumn {
     /// Looks up the schemas of writers.
     pub(crate) async fn look_up(&self, ids: impl IntoIterator<Item = SchemaId>) -> Result<()> {
         for id in ids {
-            let Some(lookup) = &self.lookup else { return Ok(()) };
+            let Some(lookup) = &self.lookup else {
+                self.add_given(id);
+                continue;
+            };
             let schema = lookup.schema(id).await?;
             let mut reader = self.reader.lock();
             let Some(Reader { decoder, .. }) = reader.as_mut() else { return Ok(()) };
@@ -235,6 +247,17 @@ impl TypedColumn {
             }
         }
         Ok(())
+    }
+
+    /// Makes the given schema that of a writer, too.
+    fn add_given(&self, id: SchemaId) {
+        let mut reader = self.reader.lock();
+        let Some(Reader { decoder, .. }) = reader.as_mut() else { return };
+        match &self.options.reader {
+            ReaderSchemaSource::Given(schema) => decoder.add(id, schema),
+            // Writers' schemas of JSON are not read.
+            _ => decoder.add(id, &RegisteredSchema::new(SchemaType::Json, "{}")),
+        }
     }
 
     /// Decodes rows whose schemas were loaded.

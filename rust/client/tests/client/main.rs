@@ -69,6 +69,7 @@ mod scan_remade;
 mod scan_replicas;
 mod schedules;
 mod schema_registry;
+mod schema_registry_apicurio;
 mod schema_registry_errors;
 mod schema_registry_failures;
 mod security_kerberos;

@@ -119,6 +119,19 @@ async fn a_failing_look_up_is_not_repeated_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_registration_ends_the_memory_of_what_was_missing() {
+    let mock = registry().await;
+    let client = registry_client(&mock, &[]);
+    assert!(client.lookup("s", &avro(AVRO), CALL_TIMEOUT).await.is_err());
+    assert!(client.latest("s", CALL_TIMEOUT).await.is_err());
+    client.register("s", &avro(AVRO), CALL_TIMEOUT).await.unwrap();
+    assert_eq!(client.lookup("s", &avro(AVRO), CALL_TIMEOUT).await.unwrap().version, Some(1));
+    assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(1));
+    client.register("s", &avro("\"string\""), CALL_TIMEOUT).await.unwrap();
+    assert_eq!(client.latest("s", CALL_TIMEOUT).await.unwrap().version, Some(2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_registration_without_a_response_may_be_done_and_repeating_it_is_safe() {
     let mock = registry().await;
     let client = registry_client(&mock, &[]);

@@ -14,7 +14,7 @@ use ottla_client::consumer::{ArrowLayout, Consumer, Range, Scan, ScanOptions};
 use ottla_client::environment::BoxFuture;
 use ottla_client::typed::{
     DecodeMode, ERROR_COLUMN, FoundSchema, ReaderSchemaSource, SchemaLookup, SubjectSchema, TypedColumn,
-    TypedColumnOptions, TypedColumns,
+    TypedColumnOptions, TypedColumns, WriterSchema,
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_mock::MockCluster;
@@ -72,6 +72,17 @@ impl SchemaLookup for Registry {
             let schema = self.find(id).await?.ok_or_else(missing)?;
             Ok(SubjectSchema { version: 1, id: SchemaId::Id(id), schema })
         })
+    }
+
+    fn writer_schema<'a>(
+        &'a self,
+        _: &'a str,
+        schema: &'a RegisteredSchema,
+        _: bool,
+    ) -> BoxFuture<'a, Result<WriterSchema>> {
+        Box::pin(
+            async move { Ok(WriterSchema { id: Some(SchemaId::Id(1)), schema: Arc::new(schema.clone()) }) },
+        )
     }
 }
 
@@ -316,6 +327,42 @@ async fn a_given_type_of_json_needs_no_registry_and_fields_are_selected() {
     let error = unknown.resolve(&"t".into()).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Schema);
     assert!(error.to_string().contains("there is no field \"d\" in b; it has c"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_of_aws_glue_are_read_with_the_given_schema_and_no_registry() {
+    let cluster = cluster(1).await;
+    let framed = |guid: u8, payload: &[u8]| [&[3, 0][..], &[guid; 16], payload].concat();
+    let options = |reader| TypedColumnOptions {
+        header: Header::Value,
+        reader,
+        part: ReaderOptions::default(),
+        subject: None,
+        wire_format: WireFormat::Glue,
+        mode: DecodeMode::FailFast,
+    };
+    let long = ReaderSchemaSource::JsonType(Arc::new(Field::new("", DataType::Int64, true)));
+    append(&cluster, &[framed(1, &[14]), framed(2, &[16]), framed(1, b"7"), framed(3, b"8")]);
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    for (offset, reader) in [(0, ReaderSchemaSource::Given(avro("\"long\""))), (2, long)] {
+        let typed = Arc::new(TypedColumn::new(options(reader), None).unwrap());
+        let layout = ArrowLayout {
+            columns: vec![Column::Value],
+            typed: TypedColumns { key: None, value: Some(typed) },
+            max_rows: 2,
+            ..ArrowLayout::default()
+        };
+        consumer.seek(&tp(0), offset, None).unwrap();
+        let batch = poll(&consumer, &layout).await.unwrap().unwrap();
+        assert_eq!(batch.column(0).as_primitive::<Int64Type>().values().to_vec(), [7, 8]);
+    }
+    let given = ReaderSchemaSource::Given(avro("\"long\""));
+    let with_registry = TypedColumn::new(options(given), Some(registry())).unwrap_err();
+    let without_schema = TypedColumn::new(options(ReaderSchemaSource::Version(None)), None).unwrap_err();
+    for error in [with_registry, without_schema] {
+        assert_eq!(error.kind(), Kind::Config);
+        assert!(error.to_string().contains("the ids of AWS Glue cannot be looked up"), "{error}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

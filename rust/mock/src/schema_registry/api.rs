@@ -96,6 +96,30 @@ pub(super) fn handle(state: &mut RegistryState, request: &ApiRequest<'_>) -> Out
     }
 }
 
+/// Handles a request to Apicurio's own API.
+pub(super) fn handle_apicurio(state: &RegistryState, request: &ApiRequest<'_>) -> Outcome {
+    let global_id = request.query.split('&').find_map(|pair| pair.strip_prefix("globalId="));
+    match (request.method, request.path, global_id) {
+        ("GET", "/search/versions", Some(id)) => {
+            let found: Vec<Value> = state.by_global_id(id).iter().map(version).collect();
+            Ok(json!({"count": found.len(), "versions": found}))
+        }
+        _ => Err(RegistryFailure::new(404, 404, "HTTP 404 Not Found")),
+    }
+}
+
+/// A version in Apicurio's own API.
+fn version(schema: &StoredSchema) -> Value {
+    json!({
+        "artifactId": schema.subject,
+        "artifactType": schema.schema_type,
+        "version": schema.version.to_string(),
+        "globalId": schema.global_id,
+        "contentId": schema.id,
+        "state": "ENABLED",
+    })
+}
+
 fn which(version: &str) -> Result<Which, RegistryFailure> {
     match version {
         "latest" | "-1" => Ok(Which::Latest),

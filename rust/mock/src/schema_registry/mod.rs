@@ -1,4 +1,5 @@
-//! A schema registry in the process, with Confluent's API, over HTTP on loopback TCP or in memory.
+//! A schema registry in the process, with Confluent's API, over HTTP on loopback TCP or in memory. At Apicurio's
+//! path, `/apis/ccompat/v7`, it also has the look-up of global ids in Apicurio's own API.
 //!
 //! - [`MockRegistry`] starts, stops and inspects it; [`MockRegistryConfig`] is its configuration.
 //! - `state` is subjects, versions and schemas without I/O. `api` is the routes, functions from request and

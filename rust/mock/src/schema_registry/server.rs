@@ -27,6 +27,9 @@ const MAX_CONNECTIONS: usize = 1_000;
 const MAX_BODY: usize = 16 * 1024 * 1024;
 /// The pause after a failed accept: an immediate retry would spin.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(10);
+/// The paths of Apicurio's compatible API and of its own.
+const COMPATIBLE: &str = "/apis/ccompat/v7";
+const APICURIO: &str = "/apis/registry/v3";
 const JSON: &str = "application/vnd.schemaregistry.v1+json";
 
 /// A server that accepts connections.
@@ -103,8 +106,13 @@ async fn serve(stream: Box<dyn Stream>, shared: Arc<Shared>) {
 async fn respond(request: Request<Incoming>, shared: &Shared) -> io::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let whole = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    let Some(path) = whole.strip_prefix(shared.config.path.as_str()) else {
-        return response(404, "text/html", "<html><h1>404 Not Found</h1></html>".into());
+    let base = shared.config.path.as_str();
+    let apicurio =
+        base.strip_suffix(COMPATIBLE).and_then(|base| whole.strip_prefix(base)?.strip_prefix(APICURIO));
+    let (is_apicurio, path) = match (whole.strip_prefix(base), apicurio) {
+        (Some(path), _) => (false, path),
+        (None, Some(path)) => (true, path),
+        (None, None) => return response(404, "text/html", "<html><h1>404 Not Found</h1></html>".into()),
     };
     let method = head.method.as_str();
     shared.record(method, path);
@@ -119,7 +127,11 @@ async fn respond(request: Request<Incoming>, shared: &Shared) -> io::Result<Resp
     let closed = || Err(io::Error::from(io::ErrorKind::ConnectionAborted));
     let handled = || {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let outcome = api::handle(&mut shared.state.lock(), &ApiRequest { method, path, query, body: &body });
+        let request = ApiRequest { method, path, query, body: &body };
+        let outcome = match is_apicurio {
+            true => api::handle_apicurio(&shared.state.lock(), &request),
+            false => api::handle(&mut shared.state.lock(), &request),
+        };
         match outcome {
             Ok(document) => response(200, JSON, document.to_string().into()),
             Err(refused) => failure(refused.status, refused.code, &refused.message),

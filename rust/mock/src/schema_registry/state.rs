@@ -1,7 +1,7 @@
 //! Subjects, versions and schemas. No I/O.
 //!
 //! Invariants: the same schema has one id and one GUID in all subjects; ids count from 1 and are never used
-//! again, nor are versions; a version that was deleted softly remains available by id and as a reference.
+//! again, nor are versions; global ids, of versions in all subjects, count from 1, too; a version that was deleted softly remains available by id and as a reference.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub struct StoredSchema {
     pub version: i32,
     /// The id.
     pub id: i32,
+    /// Apicurio's global id of the version.
+    pub global_id: i32,
     /// The GUID.
     pub guid: String,
     /// `AVRO`, `PROTOBUF` or `JSON`.
@@ -84,6 +86,7 @@ pub(super) struct Schema {
 #[derive(Debug, Clone)]
 struct Version {
     number: i32,
+    global_id: i32,
     schema: Arc<Schema>,
     is_deleted: bool,
 }
@@ -93,6 +96,8 @@ struct Version {
 pub(super) struct RegistryState {
     schemas: Vec<Arc<Schema>>,
     subjects: BTreeMap<String, Vec<Version>>,
+    /// The last global id.
+    global_id: i32,
     /// Subjects that refuse changes.
     strict: HashSet<String>,
 }
@@ -129,7 +134,8 @@ impl RegistryState {
         let schema = known.unwrap_or_else(|| self.add(schema_type, text, references));
         let versions = self.subjects.entry(subject.to_owned()).or_default();
         let number = versions.last().map_or(1, |last| last.number + 1);
-        let version = Version { number, schema, is_deleted: false };
+        self.global_id = self.global_id.saturating_add(1);
+        let version = Version { number, global_id: self.global_id, schema, is_deleted: false };
         let stored = stored(subject, &version);
         versions.push(version);
         Ok(stored)
@@ -215,6 +221,15 @@ impl RegistryState {
         found.cloned().ok_or_else(RegistryFailure::no_schema)
     }
 
+    pub(super) fn by_global_id(&self, id: &str) -> Option<StoredSchema> {
+        let mut all = self
+            .subjects
+            .iter()
+            .flat_map(|(subject, versions)| versions.iter().map(move |version| (subject.as_str(), version)));
+        let (subject, version) = all.find(|(_, version)| version.global_id.to_string() == id)?;
+        Some(stored(subject, version))
+    }
+
     pub(super) fn subjects(&self) -> Vec<String> {
         let alive = self.subjects.iter().filter(|(_, versions)| versions.iter().any(|it| !it.is_deleted));
         alive.map(|(subject, _)| subject.clone()).collect()
@@ -296,11 +311,12 @@ impl RegistryState {
     }
 }
 
-fn stored(subject: &str, Version { number, schema, .. }: &Version) -> StoredSchema {
+fn stored(subject: &str, Version { number, global_id, schema, .. }: &Version) -> StoredSchema {
     StoredSchema {
         subject: subject.to_owned(),
         version: *number,
         id: schema.id,
+        global_id: *global_id,
         guid: schema.guid.clone(),
         schema_type: schema.schema_type.clone(),
         text: schema.text.clone(),

@@ -1,5 +1,6 @@
 //! Conversions between Python's values and the core's, and the core's errors as Python exceptions.
 
+pub(crate) mod arrow_builder;
 pub(crate) mod arrow_value;
 pub(crate) mod datetime;
 pub(crate) mod errors;

@@ -3,7 +3,7 @@
 //! Invariant: the keys and values of a pair have the same number of rows.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, StructArray};
 use ottla_arrow::{ColumnsError, RecordColumns};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ pub(crate) fn speaks_arrow(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Reads keys and values, or tables, as aligned chunks.
-pub(crate) fn pairs(py: Python<'_>, args: &BatchArgs<'_, '_>) -> PyResult<Vec<Pair>> {
+pub(crate) fn pairs(py: Python<'_>, args: &BatchArgs<'_, '_>, are_typed: bool) -> PyResult<Vec<Pair>> {
     if args.headers.is_some() || args.timestamps.is_some() || args.partitions.is_some() {
         let message = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
         return Err(errors::config(py, message));
@@ -29,7 +29,7 @@ pub(crate) fn pairs(py: Python<'_>, args: &BatchArgs<'_, '_>) -> PyResult<Vec<Pa
     let keys = args.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
     match keys {
         None => Ok(values.into_iter().map(|values| (None, values)).collect()),
-        Some(keys) => aligned(py, &keys, &values),
+        Some(keys) => aligned(py, &keys, &values, are_typed),
     }
 }
 
@@ -57,8 +57,10 @@ pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Arra
 }
 
 /// Slices keys and values, whose chunks may differ, into chunks of the same length.
-fn aligned(py: Python<'_>, keys: &[ArrayRef], values: &[ArrayRef]) -> PyResult<Vec<Pair>> {
-    if values.iter().any(|values| values.as_struct_opt().is_some()) {
+fn aligned(py: Python<'_>, keys: &[ArrayRef], values: &[ArrayRef], are_typed: bool) -> PyResult<Vec<Pair>> {
+    // With a format, a struct may be the value itself.
+    let is_table = |values: &StructArray| !are_typed || values.column_by_name("value").is_some();
+    if values.iter().filter_map(|values| values.as_struct_opt()).any(is_table) {
         return Err(errors::config(py, "keys: the table has its own column for keys; pass one or the other"));
     }
     let length = |chunks: &[ArrayRef]| chunks.iter().map(|chunk| chunk.len()).sum::<usize>();

@@ -75,8 +75,7 @@ impl AsyncProducerHandle {
         args: &BatchArgs<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let rows = Rows::new(py, args, hooks)?;
-        let highest = rows.highest_partition();
-        let mut rows = rows.owned()?;
+        let rows = rows.owned()?;
         let (core, topic) = (Arc::clone(&self.core), Arc::<str>::from(args.topic));
         let row_sender = AsyncRowSender {
             topic: Arc::clone(&topic),
@@ -85,6 +84,8 @@ impl AsyncProducerHandle {
         };
         let custom = hooks.partitioner.clone();
         let work = async move {
+            let mut rows = rows.encoded(&topic).await?;
+            let highest = rows.highest_partition();
             let deadline = core.max_block_deadline();
             let writer = match core.topic_writer_for(&topic, highest, deadline).await {
                 Ok(writer) => writer,

@@ -25,6 +25,7 @@ use crate::producer::producer_handle::leave;
 use crate::producer::sync::CLOSE_TIMEOUT;
 use crate::producer::transactional_id;
 use crate::runtime::{ProcessLocal, runtime, seconds};
+use crate::typed::ColumnFormat;
 
 /// A Kafka producer for asyncio; it mirrors ``Producer``.
 ///
@@ -198,6 +199,10 @@ impl AsyncProducer {
     ///     headers: the headers of each record of a list.
     ///     timestamps: the timestamp of each record of a list.
     ///     partitions: the partition of each record of a list.
+    ///     key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
+    ///         Default: the producer's serializer, if it is such a format.
+    ///     value: the same for values. A table without a column ``value`` is then itself the
+    ///         values.
     ///
     /// Returns:
     ///     A future of an ``AsyncBatchDelivery``.
@@ -205,7 +210,7 @@ impl AsyncProducer {
     /// Raises:
     ///     KafkaError: the call ended before its last record, as with
     ///         ``Producer.send_batch``.
-    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
+    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key=None, value=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch<'py>(
         &self,
@@ -216,8 +221,10 @@ impl AsyncProducer {
         headers: Option<&Bound<'py, PyAny>>,
         timestamps: Option<&Bound<'py, PyAny>>,
         partitions: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, ColumnFormat>>,
+        value: Option<&Bound<'py, ColumnFormat>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions };
+        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions, key, value };
         self.handle.get()?.send_batch(py, &self.hooks, &args)
     }
 

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+use crate::typed::ColumnFormat;
+
 /// The arguments of `send_batch`, unchecked.
 pub(crate) struct BatchArgs<'a, 'py> {
     pub(crate) topic: &'a str,
@@ -10,4 +12,8 @@ pub(crate) struct BatchArgs<'a, 'py> {
     pub(crate) headers: Option<&'a Bound<'py, PyAny>>,
     pub(crate) timestamps: Option<&'a Bound<'py, PyAny>>,
     pub(crate) partitions: Option<&'a Bound<'py, PyAny>>,
+    /// The format of the keys of Arrow columns.
+    pub(crate) key: Option<&'a Bound<'py, ColumnFormat>>,
+    /// The format of the values.
+    pub(crate) value: Option<&'a Bound<'py, ColumnFormat>>,
 }

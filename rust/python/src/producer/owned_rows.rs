@@ -1,13 +1,17 @@
 //! Rows of a `send_batch` that were read and serialized: they can be sent without the GIL.
 
 use ottla_arrow::RecordColumns;
+use ottla_client::{Error, Kind, Result};
 
 use crate::convert::record::OwnedRecord;
 use crate::producer::arrow_rows::{Pair, all_columns};
+use crate::typed::BatchEncoders;
 
 /// Rows that can be sent without the GIL.
 pub(crate) enum OwnedRows {
     Arrow(Vec<Pair>),
+    /// Columns that are not encoded yet.
+    Typed(Vec<Pair>, BatchEncoders),
     Lists(Vec<OwnedRecord>),
     /// Rows whose interceptors are notified of each.
     Intercepted(Vec<OwnedRecord>),
@@ -18,14 +22,24 @@ impl OwnedRows {
     pub(crate) fn into_intercepted(self) -> Vec<OwnedRecord> {
         match self {
             Self::Intercepted(rows) => rows,
-            Self::Arrow(_) | Self::Lists(_) => Vec::new(),
+            Self::Arrow(_) | Self::Typed(..) | Self::Lists(_) => Vec::new(),
         }
+    }
+
+    /// The rows with encoded keys and values.
+    pub(crate) async fn encoded(self, topic: &str) -> Result<Self> {
+        let Self::Typed(pairs, encoders) = self else { return Ok(self) };
+        let pairs = encoders.encode(topic, pairs).await?;
+        all_columns(&pairs).map_err(|error| Error::new(Kind::Config, error.to_string()))?;
+        Ok(Self::Arrow(pairs))
     }
 
     /// The highest partition that a row names.
     pub(crate) fn highest_partition(&self) -> Option<i32> {
         match self {
             Self::Lists(rows) | Self::Intercepted(rows) => rows.iter().filter_map(|row| row.partition).max(),
+            // Known once they are encoded.
+            Self::Typed(..) => None,
             Self::Arrow(pairs) => {
                 let all = all_columns(pairs).unwrap_or_default();
                 all.iter().filter_map(RecordColumns::highest_partition).max()

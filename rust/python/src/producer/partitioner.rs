@@ -143,6 +143,8 @@ impl CustomPartitioner {
             OwnedRows::Lists(rows) | OwnedRows::Intercepted(rows) => {
                 rows.iter_mut().try_for_each(|row| self.assign_partition(py, topic, row, count))
             }
+            // They are chosen by the bytes of keys, once these are encoded.
+            OwnedRows::Typed(..) => Ok(()),
             OwnedRows::Arrow(pairs) => pairs.iter_mut().try_for_each(|pair| {
                 *pair = self.assign_column_partitions(py, topic, pair, count)?;
                 Ok(())

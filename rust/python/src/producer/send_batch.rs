@@ -28,6 +28,7 @@ use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::row_results::{RowResults, error_at_row};
 use crate::producer::serializers::Serializers;
 use crate::runtime::wait;
+use crate::typed::batch_encoders;
 
 /// All rows, checked and ready to be sent.
 pub(crate) enum Rows<'a, 'py> {
@@ -44,9 +45,20 @@ impl<'a, 'py> Rows<'a, 'py> {
                 let message = "interceptors take Python records, not Arrow columns: pass lists, or use a producer without interceptors";
                 return Err(errors::config(py, message));
             }
-            let pairs = pairs(py, args)?;
+            let (key, value) = hooks.serializers.formats();
+            let key = args.key.map(|key| key.get()).or(key);
+            let value = args.value.map(|value| value.get()).or(value);
+            let encoders = batch_encoders(py, key, value)?;
+            let pairs = pairs(py, args, !encoders.are_none())?;
+            if !encoders.are_none() {
+                return Ok(Self::ProcessLocal(OwnedRows::Typed(pairs, encoders)));
+            }
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
             return Ok(Self::ProcessLocal(OwnedRows::Arrow(pairs)));
+        }
+        if args.key.is_some() || args.value.is_some() {
+            let message = "key and value are formats of Arrow columns: for lists, pass them to the producer as serializers";
+            return Err(errors::config(py, message));
         }
         let highest = check_lists(py, args, hooks)?;
         let Hooks { interceptors, serializers, partitioner } = hooks;
@@ -115,6 +127,9 @@ impl<'a, 'py> Rows<'a, 'py> {
             Self::ProcessLocal(OwnedRows::Intercepted(rows)) => {
                 intercepted_rows::send(py, handle, topic, writer, rows, results)
             }
+            Self::ProcessLocal(OwnedRows::Typed(..)) => {
+                Err(errors::config(py, "columns were sent before they were encoded"))
+            }
             Self::ProcessLocal(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
                 all.iter().try_for_each(|columns| send_columns(py, core, writer, columns, results))
@@ -168,6 +183,9 @@ impl OwnedRows {
                     append_rows(core, writer, &rows, part, results, reservation)
                 })
                 .await?;
+            }
+            Self::Typed(..) => {
+                return Err(Error::new(Kind::Internal, "columns were sent before they were encoded"));
             }
             Self::Arrow(pairs) => {
                 let all = all_columns(&pairs).map_err(|error| Error::new(Kind::Config, error.to_string()))?;

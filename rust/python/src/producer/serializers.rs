@@ -3,20 +3,31 @@
 //! Invariant: whatever a serializer raises or returns, the caller gets bytes that are sent, or a
 //! `SerializationError` that names the topic, the field, and in a batch the record's index.
 
+use ottla_schema::Header;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{FieldBytes, field_bytes};
+use crate::runtime::wait_for;
+use crate::typed::ColumnFormat;
 
 static ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 struct Serializer {
     field: &'static str,
-    call: Py<PyAny>,
-    /// Takes the topic, the value and the headers.
-    is_object: bool,
+    call: Call,
+}
+
+/// How a serializer is called.
+enum Call {
+    /// A function of the value.
+    Function(Py<PyAny>),
+    /// A method of the topic, the value and the headers.
+    Method(Py<PyAny>),
+    /// A format, which needs no call.
+    Format(Py<ColumnFormat>),
 }
 
 /// The serializers of a producer.
@@ -62,6 +73,17 @@ impl Serializers {
         field("value", self.value.as_ref(), context, value)
     }
 
+    /// The formats among the serializers, which also encode Arrow columns.
+    pub(crate) fn formats(&self) -> (Option<&ColumnFormat>, Option<&ColumnFormat>) {
+        fn format(serializer: Option<&Serializer>) -> Option<&ColumnFormat> {
+            match serializer {
+                Some(Serializer { call: Call::Format(format), .. }) => Some(format.get()),
+                _ => None,
+            }
+        }
+        (format(self.key.as_ref()), format(self.value.as_ref()))
+    }
+
     pub(crate) fn are_none(&self) -> bool {
         self.key.is_none() && self.value.is_none()
     }
@@ -89,6 +111,9 @@ fn field(
 
 impl Serializer {
     fn new(field: &'static str, serializer: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(format) = serializer.cast::<ColumnFormat>() {
+            return Ok(Self { field, call: Call::Format(format.clone().unbind()) });
+        }
         let is_object = serializer.hasattr("serialize")?;
         let call = if is_object { serializer.getattr("serialize")? } else { serializer.clone() };
         if !call.is_callable() {
@@ -98,7 +123,8 @@ impl Serializer {
             );
             return Err(errors::config(serializer.py(), message));
         }
-        Ok(Self { field, call: call.unbind(), is_object })
+        let call = if is_object { Call::Method(call.unbind()) } else { Call::Function(call.unbind()) };
+        Ok(Self { field, call })
     }
 
     fn serialize(
@@ -107,15 +133,34 @@ impl Serializer {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<Option<FieldBytes>> {
         let py = value.py();
-        let call = self.call.bind(py);
-        let returned = match (self.is_object, context.headers) {
-            (false, _) => call.call1((value,)),
-            (true, Some(headers)) if !headers.is_none() => call.call1((context.topic, value, headers)),
-            (true, _) => call.call1((context.topic, value, PyTuple::empty(py))),
+        let returned = match (&self.call, context.headers) {
+            (Call::Format(format), _) => self.encode(format.bind(py), context, value)?,
+            (Call::Function(call), _) => call.bind(py).call1((value,)),
+            (Call::Method(call), Some(headers)) if !headers.is_none() => {
+                call.bind(py).call1((context.topic, value, headers))
+            }
+            (Call::Method(call), _) => call.bind(py).call1((context.topic, value, PyTuple::empty(py))),
         };
         returned
             .and_then(|returned| field_bytes("what the serializer returned", &returned))
             .map_err(|cause| self.error(py, context, cause).unwrap_or_else(|failure| failure))
+    }
+
+    /// Encodes a value with a format. The errors of the registry are raised as they are, unlike those of the value.
+    fn encode<'py>(
+        &self,
+        format: &Bound<'py, ColumnFormat>,
+        context: FieldContext<'_, '_>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<PyResult<Bound<'py, PyAny>>> {
+        let py = value.py();
+        let header = if self.field == "key" { Header::Key } else { Header::Value };
+        let encoder = format.get().encoder(py, header)?;
+        if encoder.resolved(context.topic).is_none() {
+            wait_for(py, encoder.resolve(context.topic))?;
+        }
+        let encoded = format.get().encode(py, header, context.topic, value);
+        Ok(encoded.map(|bytes| PyBytes::new(py, &bytes).into_any()))
     }
 
     fn error(&self, py: Python<'_>, context: FieldContext<'_, '_>, cause: PyErr) -> PyResult<PyErr> {

@@ -25,6 +25,7 @@ use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::send_batch::Rows;
 use crate::producer::transactional_id;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
+use crate::typed::ColumnFormat;
 
 /// How long `close` waits for unsent records by default.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -170,18 +171,23 @@ impl Producer {
     ///     headers: the headers of each record of a list.
     ///     timestamps: the timestamp of each record of a list.
     ///     partitions: the partition of each record of a list.
+    ///     key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
+    ///         Default: the producer's serializer, if it is such a format.
+    ///     value: the same for values. A table without a column ``value`` is then itself the
+    ///         values.
     ///
     /// Returns:
     ///     A future of all records. It reports records that are too large as failed.
     ///
     /// Raises:
     ///     TypeError: a value or a key has a wrong type; nothing is sent.
+    ///     SerializationError: a row cannot be encoded; nothing is sent.
     ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
     ///     TimeoutError: the buffer stayed full for ``max.block.ms``.
     ///     KafkaError: if the call ends before its last record, ``delivery`` holds the
     ///         accepted records, and ``context["index"]`` is the index of the first record to
     ///         send again.
-    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None))]
+    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key=None, value=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch(
         &self,
@@ -192,10 +198,15 @@ impl Producer {
         headers: Option<&Bound<'_, PyAny>>,
         timestamps: Option<&Bound<'_, PyAny>>,
         partitions: Option<&Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, ColumnFormat>>,
+        value: Option<&Bound<'_, ColumnFormat>>,
     ) -> PyResult<BatchDelivery> {
         let handle = self.handle.get()?;
-        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions };
-        let rows = Rows::new(py, &args, &self.hooks)?;
+        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions, key, value };
+        let rows = match Rows::new(py, &args, &self.hooks)? {
+            Rows::ProcessLocal(rows) => Rows::ProcessLocal(wait_for(py, rows.encoded(topic))?),
+            lists @ Rows::Lists(..) => lists,
+        };
         let highest = rows.highest_partition();
         let writer = || handle.topic_writer(py, topic, highest, || handle.core.max_block_deadline());
         let Rows::ProcessLocal(mut rows) = rows else {

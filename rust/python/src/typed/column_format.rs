@@ -7,13 +7,17 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::Field;
 use ottla_arrow::Column;
-use ottla_client::typed::{DecodeMode, TypedColumn, TypedColumnOptions, TypedColumns};
+use ottla_client::typed::{
+    DecodeMode, TypedColumn, TypedColumnOptions, TypedColumns, TypedEncoder, TypedEncoderOptions,
+};
 use ottla_client::{Error, Kind};
 use ottla_schema::{EncodedRows, Header, Projection, ReaderOptions, SchemaType, WireFormat};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use super::arrow_type::ArrowType;
 use super::decode_mode::{DeadLettersCore, decode_mode};
+use super::encoding::{BatchEncoders, encode_object};
 use super::registry_arg::lookup;
 use super::schema_arg;
 use crate::convert::{arrow_value, errors};
@@ -28,6 +32,10 @@ pub(crate) struct ColumnFormat {
     options: TypedColumnOptions,
     /// The decoders of keys and of values.
     columns: [OnceLock<Arc<TypedColumn>>; 2],
+    /// Whether the schema is registered before it is written with.
+    registers: bool,
+    /// The encoders of keys and of values.
+    encoders: [OnceLock<Arc<TypedEncoder>>; 2],
 }
 
 /// The arguments of a format.
@@ -42,6 +50,7 @@ pub(super) struct FormatArgs<'a, 'py> {
     pub(super) wire_format: &'a str,
     pub(super) mode: Option<&'a Bound<'py, PyAny>>,
     pub(super) fields: Option<Vec<String>>,
+    pub(super) register: bool,
 }
 
 /// The names of wire formats.
@@ -91,9 +100,14 @@ impl ColumnFormat {
             _dead_letters: dead_letters,
             options,
             columns: [OnceLock::new(), OnceLock::new()],
+            registers: args.register,
+            encoders: [OnceLock::new(), OnceLock::new()],
         };
         // Refuses missing arguments now, and not with the first record.
         format.column(py, Header::Value)?;
+        if args.register {
+            format.encoder(py, Header::Value)?;
+        }
         Ok(format)
     }
 
@@ -108,6 +122,42 @@ impl ColumnFormat {
         };
         let message = format!("a deserializer with this mode {why}: use poll_arrow, or mode=\"failfast\"");
         Err(errors::config(py, message))
+    }
+
+    /// Encodes an object that is not None.
+    pub(crate) fn encode(
+        &self,
+        py: Python<'_>,
+        header: Header,
+        topic: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<u8>> {
+        encode_object(py, &*self.encoder(py, header)?, topic, value)
+    }
+
+    /// Returns the encoder of keys or of values.
+    pub(crate) fn encoder(&self, py: Python<'_>, header: Header) -> PyResult<Arc<TypedEncoder>> {
+        let registry = self.registry.as_ref().map(|registry| lookup(registry.bind(py))).transpose()?;
+        let [keys, values] = &self.encoders;
+        let encoder = if header == Header::Key { keys } else { values };
+        if let Some(encoder) = encoder.get() {
+            return Ok(Arc::clone(encoder));
+        }
+        if self.options.part.projection.is_some() {
+            let message =
+                "a format with fields decodes only these fields, and encodes nothing: leave fields out";
+            return Err(errors::config(py, message));
+        }
+        let options = TypedEncoderOptions {
+            header,
+            writer: self.options.reader.clone(),
+            message: self.options.part.message.clone(),
+            subject: self.options.subject.clone(),
+            wire_format: self.options.wire_format,
+            registers: self.registers,
+        };
+        let created = TypedEncoder::new(options, registry).map_err(|error| errors::raise(py, &error))?;
+        Ok(Arc::clone(encoder.get_or_init(|| Arc::new(created))))
     }
 
     /// Returns the decoder of keys or of values.
@@ -176,6 +226,44 @@ impl ColumnFormat {
         Ok(ArrowType::new(Field::new(name, data_type, true)))
     }
 
+    /// Encode one value, with the id of its schema.
+    ///
+    /// To encode many, pass the format to a producer as a serializer, or to ``send_batch``.
+    ///
+    /// Args:
+    ///     topic: the topic, whose subject has the schema by default.
+    ///     value: the value: a dict for a struct, and otherwise what ``deserialize`` returns. A
+    ///         value of a union may be given as itself, or as ``{"member1": value}``. None is a
+    ///         tombstone.
+    ///     headers: the record's headers. Default: none. They have no effect.
+    ///     key: whether it is a key.
+    ///
+    /// Returns:
+    ///     The bytes, or None.
+    ///
+    /// Raises:
+    ///     SerializationError: the value does not fit the schema.
+    ///     SchemaError: the schema is invalid, is not registered, or was refused.
+    ///     TypeError: a field is of another type.
+    ///     ValueError: a field does not fit its type.
+    ///     KafkaError: the errors of the schema registry.
+    #[pyo3(signature = (topic, value, headers=None, *, key=false))]
+    fn serialize<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        value: &Bound<'py, PyAny>,
+        headers: Option<&Bound<'py, PyAny>>,
+        key: bool,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let _ = headers;
+        if value.is_none() {
+            return Ok(None);
+        }
+        let header = if key { Header::Key } else { Header::Value };
+        Ok(Some(PyBytes::new(py, &self.encode(py, header, topic, value)?)))
+    }
+
     /// Decode one value, to plain Python objects: structs and maps are dicts.
     ///
     /// To decode many, pass the format to a consumer or a scan, which decode them together.
@@ -235,4 +323,15 @@ pub(crate) fn typed_columns(
         format.map(|format| format.get().column(py, header)).transpose()
     };
     Ok(TypedColumns { key: typed(key, Header::Key)?, value: typed(value, Header::Value)? })
+}
+
+/// Converts the arguments `key` and `value` of a call that encodes columns.
+pub(crate) fn batch_encoders(
+    py: Python<'_>,
+    key: Option<&ColumnFormat>,
+    value: Option<&ColumnFormat>,
+) -> PyResult<BatchEncoders> {
+    let encoder =
+        |format: Option<&ColumnFormat>, header| format.map(|format| format.encoder(py, header)).transpose();
+    Ok(BatchEncoders { key: encoder(key, Header::Key)?, value: encoder(value, Header::Value)? })
 }

@@ -8,19 +8,22 @@ use super::column_format::{ColumnFormat, FormatArgs};
 /// Keys or values in Avro.
 ///
 /// Each record is read with the schema that it was written with, and converted to the reader's
-/// schema by Avro's rules of schema resolution. Records become structs, enums strings, and unions
-/// of several types structs with a field for each, ``member0``, ``member1`` …, as in Spark.
+/// schema by Avro's rules of schema resolution; values are encoded with that schema. Records
+/// become structs, enums strings, and unions of several types structs with a field for each,
+/// ``member0``, ``member1`` …, as in Spark.
 ///
 /// Args:
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
-///         no ids.
+///         no ids, or AWS Glue's.
 ///     schema: the reader's schema, as its text, or as its id in the registry. Default: a version
 ///         of the subject.
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
-///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
-///         bytes), ``"glue"``, or ``"none"``.
+///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+///         bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
+///         pass the schema that all records were written with, and no registry, as AWS Glue's is
+///         not called), or ``"none"``.
 ///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
 ///         ``SerializationError`` after the records before it were returned; the position stays
 ///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -30,6 +33,8 @@ use super::column_format::{ColumnFormat, FormatArgs};
 ///         ``member1`` …; a name with dots is in backquotes. Columns keep the order of the schema.
 ///         The other fields are passed over, which is faster: their values are not checked, and
 ///         they may be missing. Default: all.
+///     register: when values are encoded, whether to register ``schema`` in the subject.
+///         Otherwise it must be registered.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -40,7 +45,7 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -50,6 +55,7 @@ impl Avro {
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
+        register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Avro, None);
         let args = FormatArgs {
@@ -62,6 +68,7 @@ impl Avro {
             wire_format,
             mode,
             fields,
+            register,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -76,7 +83,7 @@ impl Avro {
 ///
 /// Args:
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
-///         no ids.
+///         no ids, or AWS Glue's.
 ///     schema: the reader's schema: the text of a ``.proto`` file, a serialized
 ///         ``FileDescriptorSet`` (bytes, from ``protoc --include_imports --descriptor_set_out``), a
 ///         generated class such as ``orders_pb2.Order``, or its id in the registry. Default: a
@@ -87,8 +94,10 @@ impl Avro {
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
 ///     wire_format: where records carry the id of their schema, and which message they are:
 ///         ``"confluent"`` (the id and the indexes of the message before the value, or in the
-///         headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8 bytes and the
-///         message's name), ``"glue"`` (the id and the message's number), or ``"none"``.
+///         headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+///         bytes and the message's name; the registry needs ``apicurio_use_id``), ``"glue"`` (to
+///         decode: the id and the message's number; pass the schema, and no registry, as AWS Glue's
+///         is not called), or ``"none"``.
 ///     mode: what happens to records that cannot be decoded, or that are another message.
 ///         ``"failfast"`` raises a ``SerializationError`` after the records before it were
 ///         returned; the position stays before it. ``"permissive"`` returns null, with the reason
@@ -98,6 +107,8 @@ impl Avro {
 ///         through repeated fields and the values of maps. Columns keep the order of the schema.
 ///         The other fields are passed over, which is faster: their values are not checked, and
 ///         they may be missing, or recursive. Default: all.
+///     register: when values are encoded, whether to register ``schema`` in the subject.
+///         Otherwise it must be registered.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -109,7 +120,7 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -120,6 +131,7 @@ impl Protobuf {
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
+        register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let schema_type = SchemaType::Protobuf;
         let args = FormatArgs {
@@ -132,6 +144,7 @@ impl Protobuf {
             wire_format,
             mode,
             fields,
+            register,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -146,7 +159,7 @@ impl Protobuf {
 ///
 /// Args:
 ///     registry: the schema registry. It may be left out if the schema is given and records carry
-///         no ids.
+///         no ids, or AWS Glue's.
 ///     schema: the text of a JSON Schema, its id in the registry, or an Arrow type: a schema, field
 ///         or type of pyarrow, polars or another library with ``__arrow_c_schema__``, or the result
 ///         of ``infer_json``. With an Arrow type, timestamps and dates are text of RFC 3339, and
@@ -154,8 +167,9 @@ impl Protobuf {
 ///     version: the version of the subject. Default: the latest one when the first record is read.
 ///     subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
 ///     wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
-///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (8
-///         bytes), ``"glue"``, or ``"none"``.
+///         or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
+///         bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
+///         pass the schema, and no registry, as AWS Glue's is not called), or ``"none"``.
 ///     mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
 ///         ``SerializationError`` after the records before it were returned; the position stays
 ///         before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -165,6 +179,8 @@ impl Protobuf {
 ///         ``"`http.method`"``. Columns keep the order of the schema. The other keys are passed
 ///         over, which is faster: they must be JSON, but may be of any type, or missing. Default:
 ///         all.
+///     register: when values are encoded, whether to register ``schema`` in the subject.
+///         Otherwise it must be registered.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -175,7 +191,7 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -185,6 +201,7 @@ impl Json {
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Vec<String>>,
+        register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Json, None);
         let args = FormatArgs {
@@ -197,6 +214,7 @@ impl Json {
             wire_format,
             mode,
             fields,
+            register,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }

@@ -3,13 +3,15 @@
 mod arrow_type;
 mod column_format;
 mod decode_mode;
+mod encoding;
 mod formats;
 mod json_inference;
 mod registry_arg;
 mod schema_arg;
 
 pub(crate) use arrow_type::ArrowType;
-pub(crate) use column_format::{ColumnFormat, typed_columns};
+pub(crate) use column_format::{ColumnFormat, batch_encoders, typed_columns};
 pub(crate) use decode_mode::DeadLettersCore;
+pub(crate) use encoding::BatchEncoders;
 pub(crate) use formats::{Avro, Json, Protobuf};
 pub(crate) use json_inference::infer_json;

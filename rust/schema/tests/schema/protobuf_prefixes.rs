@@ -44,7 +44,7 @@ fn apicurios_ref_names_the_message() {
         let message = len(1, name);
         [varint(message.len() as u64), message].concat()
     };
-    let id = SchemaId::Id64(1 << 40);
+    let id = SchemaId::Id64(1 << 30);
     let apicurio =
         |message: &str, prefixes: &[Vec<u8>]| decoded(message, WireFormat::Apicurio, &id, prefixes);
     let a = apicurio("p.A", &[named("A"), named("B"), named("p.A"), named("X"), named(""), vec![], vec![0]]);

@@ -1,6 +1,6 @@
-"""The decoders of typed columns, one per process and kept between tasks.
+"""The formats of typed columns, one per process and kept between tasks.
 
-Called on the driver, where the reader's schema is pinned, and in tasks. Invariant: a decoder is
+Called on the driver, where the reader's schema is pinned, and in tasks. Invariant: a format is
 used only in the process that created it; a query reads with the schema that was pinned when it was
 planned, whatever is registered later.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ottla.schema import ColumnFormat, DeadLetters, Registry
+    from ottla.spark.protocols import Formats
 
 _MAX_FORMATS = 64
 
@@ -64,7 +66,7 @@ def pin(typed: TypedColumn, schema_id: int | None) -> TypedColumn:
 
 
 def format_for(typed: TypedColumn) -> ColumnFormat:
-    """Return this process's decoder of a column."""
+    """Return this process's format of a column."""
     key = (os.getpid(), typed)
     with _lock:
         known = _formats.get(key)
@@ -76,6 +78,17 @@ def format_for(typed: TypedColumn) -> ColumnFormat:
         while len(_formats) > _MAX_FORMATS:
             _formats.popitem(last=False)
     return made
+
+
+def formats_of(columns: Iterable[TypedColumn]) -> Formats:
+    """Return this process's formats of columns, as arguments of a scan or of ``send_batch``."""
+    formats: Formats = {}
+    for typed in columns:
+        if typed.column == "key":
+            formats["key"] = format_for(typed)
+        else:
+            formats["value"] = format_for(typed)
+    return formats
 
 
 def decoded_type(typed: TypedColumn) -> pa.DataType:
@@ -98,6 +111,7 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
         "wire_format": typed.wire_format,
         "mode": _mode(typed),
         "fields": None if typed.fields is None else list(typed.fields),
+        "register": typed.registers,
     }
     match typed.format:
         case "avro":

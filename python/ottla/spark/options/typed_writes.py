@@ -1,0 +1,77 @@
+"""The options with which a write encodes typed columns: ``value.format`` and its siblings.
+
+Called by ``write_options`` each time Spark creates a writer, so parsing does no I/O. Invariant: an
+option without effect is an error; a schema is registered only if ``register`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ottla.errors import ConfigError
+from ottla.spark.options.option_values import parse_bool, parse_text
+from ottla.spark.options.typed_columns import (
+    FORMATS,
+    REGISTRY_URL,
+    UNTYPED,
+    WIRE_FORMATS,
+    TypedColumn,
+    TypedColumns,
+    parse_choice,
+    parse_schema,
+    registry_config,
+)
+
+_SUFFIXES = ("format", "schema", "subject", "message", "wireFormat", "register")
+TYPED_WRITE_OPTION_NAMES = (
+    REGISTRY_URL,
+    *(f"{column}.{suffix}" for column in ("key", "value") for suffix in _SUFFIXES),
+)
+
+
+def parse_typed_writes(values: Mapping[str, str]) -> TypedColumns:
+    """Parse the options of encoded columns; ``values`` has lower-case names."""
+    registry = registry_config(values)
+    columns = TypedColumns(*(_parse_column(name, values, registry) for name in ("key", "value")))
+    if registry and columns == UNTYPED:
+        raise ConfigError(
+            f"option {REGISTRY_URL} needs value.format or key.format: {', '.join(FORMATS)}"
+        )
+    return columns
+
+
+def _parse_column(
+    column: str, values: Mapping[str, str], registry: tuple[tuple[str, str], ...]
+) -> TypedColumn | None:
+    if parse_text(values, f"{column}.format") is None:
+        for suffix in _SUFFIXES:
+            if f"{column}.{suffix}".lower() in values:
+                raise ConfigError(f"option {column}.{suffix} needs {column}.format")
+        return None
+    format_name = parse_choice(values, f"{column}.format", FORMATS)
+    message = parse_text(values, f"{column}.message")
+    if message is not None and format_name != "protobuf":
+        raise ConfigError(f"option {column}.message is for {column}.format=protobuf only")
+    schema = parse_schema(values, f"{column}.schema")
+    wire_format = parse_choice(values, f"{column}.wireFormat", WIRE_FORMATS, "confluent")
+    registers = parse_bool(values, f"{column}.register", default=False)
+    if registers and (not isinstance(schema, str) or wire_format == "none"):
+        raise ConfigError(
+            f"option {column}.register needs {column}.schema with the text of a schema, and a wire "
+            "format with ids"
+        )
+    if not registry and (wire_format != "none" or not isinstance(schema, str)):
+        raise ConfigError(
+            f"option {column}.format needs {REGISTRY_URL}; or {column}.schema with the text of a "
+            f"schema, and {column}.wireFormat=none to write no ids of schemas"
+        )
+    return TypedColumn(
+        column=column,
+        format=format_name,
+        schema=schema,
+        subject=parse_text(values, f"{column}.subject"),
+        message=message,
+        wire_format=wire_format,
+        registers=registers,
+        registry=registry,
+    )

@@ -1,0 +1,265 @@
+//! How keys or values are encoded: the schema that they are written with, by topic, and the encoders of it.
+//!
+//! Invariants: a schema is registered only if that was asked for; what is encoded carries the id under which the
+//! registry has exactly this schema. After a failed look-up, the next call looks it up again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field};
+use ottla_schema::{
+    ColumnEncoder, EncodedColumn, Header, ReaderSource, SchemaError, SchemaId, WireFormat, column_type,
+};
+use parking_lot::Mutex;
+
+use super::schema_lookup::{FoundSchema, SchemaLookup, WriterSchema};
+use super::typed_column::ReaderSchemaSource;
+use crate::error::{Error, Kind, Result};
+
+/// Encoders for columns of different types are kept up to this number.
+const MAX_ENCODERS: usize = 64;
+
+/// The options of an encoder.
+#[derive(Debug, Clone)]
+pub struct TypedEncoderOptions {
+    /// Whether these are keys or values.
+    pub header: Header,
+    /// The schema to write with.
+    pub writer: ReaderSchemaSource,
+    /// With Protobuf, the full name of the message.
+    pub message: Option<Arc<str>>,
+    /// The subject. Default: the topic's name, followed by `-key` or `-value`.
+    pub subject: Option<String>,
+    /// Where records carry the id of their schema.
+    pub wire_format: WireFormat,
+    /// Whether to register a given schema; otherwise it must be registered.
+    pub registers: bool,
+}
+
+/// Encodes keys or values of records.
+#[derive(Debug)]
+pub struct TypedEncoder {
+    options: TypedEncoderOptions,
+    lookup: Option<Arc<dyn SchemaLookup>>,
+    /// By topic; by none if the schema does not depend on it.
+    writers: Mutex<HashMap<Option<Arc<str>>, Arc<TopicEncoder>>>,
+}
+
+fn config(message: &str) -> Error {
+    Error::new(Kind::Config, message)
+}
+
+fn unusable(error: &SchemaError) -> Error {
+    Error::new(Kind::Schema, error.to_string())
+}
+
+impl TypedEncoder {
+    /// Creates an encoder. `lookup` may be missing if the schema is given and records carry no id.
+    ///
+    /// # Errors
+    /// [`Kind::Config`]: the lookup is missing, or the options contradict each other.
+    pub fn new(options: TypedEncoderOptions, lookup: Option<Arc<dyn SchemaLookup>>) -> Result<Self> {
+        let is_given = matches!(options.writer, ReaderSchemaSource::Given(_));
+        let has_ids = options.wire_format != WireFormat::None;
+        if options.wire_format == WireFormat::Glue {
+            return Err(config(
+                "wire_format=\"glue\" is for decoding: the ids of AWS Glue cannot be looked up; encode with \"confluent\" or \"none\"",
+            ));
+        }
+        if let Some(lookup) = &lookup {
+            lookup.check_written_ids(options.wire_format)?;
+        }
+        if matches!(options.writer, ReaderSchemaSource::JsonType(_)) && has_ids {
+            return Err(config(
+                "an Arrow type cannot be registered: pass the JSON Schema to write with, or wire_format=\"none\"",
+            ));
+        }
+        if options.registers && !(is_given && has_ids) {
+            return Err(config(
+                "register=True needs the schema to register, and a wire format with ids of schemas",
+            ));
+        }
+        let needs_lookup =
+            has_ids || !(is_given || matches!(options.writer, ReaderSchemaSource::JsonType(_)));
+        if lookup.is_none() && needs_lookup {
+            return Err(config(
+                "encoding needs a schema registry, or a schema and records without ids of schemas (wire_format=\"none\")",
+            ));
+        }
+        Ok(Self { options, lookup, writers: Mutex::default() })
+    }
+
+    /// Whether these are keys or values.
+    #[must_use]
+    pub fn header(&self) -> Header {
+        self.options.header
+    }
+
+    /// Returns the encoder of a topic, if its schema was looked up.
+    #[must_use]
+    pub fn resolved(&self, topic: &str) -> Option<Arc<TopicEncoder>> {
+        let key = self.is_of_topic().then(|| Arc::from(topic));
+        self.writers.lock().get(&key).cloned()
+    }
+
+    /// Returns the encoder of a topic, whose schema is looked up or registered once.
+    ///
+    /// # Errors
+    /// [`Kind::Schema`]: the schema is invalid, is not registered, or was refused; and those of the lookup.
+    pub async fn resolve(&self, topic: &str) -> Result<Arc<TopicEncoder>> {
+        if let Some(known) = self.resolved(topic) {
+            return Ok(known);
+        }
+        let encoder = Arc::new(self.look_up(topic).await?);
+        let key = self.is_of_topic().then(|| Arc::from(topic));
+        Ok(Arc::clone(self.writers.lock().entry(key).or_insert(encoder)))
+    }
+
+    /// Whether the subject is that of the topic.
+    fn is_of_topic(&self) -> bool {
+        let has_subject = match self.options.writer {
+            ReaderSchemaSource::Id(_) | ReaderSchemaSource::JsonType(_) => false,
+            ReaderSchemaSource::Version(_) => true,
+            ReaderSchemaSource::Given(_) => self.options.wire_format != WireFormat::None,
+        };
+        has_subject && self.options.subject.is_none()
+    }
+
+    async fn look_up(&self, topic: &str) -> Result<TopicEncoder> {
+        let TypedEncoderOptions { writer, wire_format, message, .. } = &self.options;
+        let source = match writer {
+            ReaderSchemaSource::JsonType(field) => Source::JsonType(Arc::clone(field)),
+            ReaderSchemaSource::Given(schema) if *wire_format == WireFormat::None => {
+                Source::Schema(WriterSchema { id: None, schema: Arc::new(schema.clone()) })
+            }
+            ReaderSchemaSource::Given(schema) => {
+                let lookup = self.lookup()?;
+                let subject = self.subject(topic);
+                Source::Schema(lookup.writer_schema(&subject, schema, self.options.registers).await?)
+            }
+            ReaderSchemaSource::Id(id) => match self.lookup()?.schema(*id).await? {
+                FoundSchema::Schema(schema) => Source::Schema(WriterSchema { id: Some(*id), schema }),
+                FoundSchema::Missing(reason) => {
+                    let error = Error::new(Kind::Schema, format!("schema {id}: {reason}"));
+                    return Err(error.schema(None, Some(*id), None));
+                }
+            },
+            ReaderSchemaSource::Version(version) => {
+                let found = self.lookup()?.version(&self.subject(topic), *version).await?;
+                Source::Schema(WriterSchema { id: Some(found.id), schema: found.schema })
+            }
+        };
+        TopicEncoder::new(source, *wire_format, message.clone())
+    }
+
+    fn lookup(&self) -> Result<&Arc<dyn SchemaLookup>> {
+        self.lookup.as_ref().ok_or_else(|| config("encoding needs a schema registry"))
+    }
+
+    fn subject(&self, topic: &str) -> String {
+        let name = match self.options.header {
+            Header::Key => "key",
+            Header::Value => "value",
+        };
+        self.options.subject.clone().unwrap_or_else(|| format!("{topic}-{name}"))
+    }
+}
+
+/// What is written with.
+#[derive(Debug)]
+enum Source {
+    Schema(WriterSchema),
+    JsonType(Arc<Field>),
+}
+
+/// Encodes keys or values of records of a topic. Without I/O.
+#[derive(Debug)]
+pub struct TopicEncoder {
+    source: Source,
+    wire_format: WireFormat,
+    message: Option<Arc<str>>,
+    data_type: DataType,
+    /// By the type of the column.
+    encoders: Mutex<HashMap<DataType, Arc<FramedEncoder>>>,
+}
+
+/// An encoder, and the bytes before each payload.
+#[derive(Debug)]
+struct FramedEncoder {
+    encoder: ColumnEncoder,
+    prefix: Vec<u8>,
+}
+
+impl TopicEncoder {
+    fn new(source: Source, wire_format: WireFormat, message: Option<Arc<str>>) -> Result<Self> {
+        let data_type = column_type(source.reader_source(), message.as_deref());
+        let data_type = data_type.map_err(|error| unusable(&error))?;
+        Ok(Self { source, wire_format, message, data_type, encoders: Mutex::default() })
+    }
+
+    /// The type of the columns that are encoded without a conversion.
+    #[must_use]
+    pub fn data_type(&self) -> &DataType {
+        &self.data_type
+    }
+
+    /// The id of the schema; `None` if records carry none.
+    #[must_use]
+    pub fn schema_id(&self) -> Option<SchemaId> {
+        self.source.id()
+    }
+
+    /// Encodes a column. Its type may be another one than [`data_type`](Self::data_type) if its values are not
+    /// changed by the conversion.
+    ///
+    /// # Errors
+    /// [`Kind::Schema`]: columns of this type cannot be encoded, or the payloads do not fit into one array.
+    pub fn encode(&self, array: &ArrayRef) -> Result<EncodedColumn> {
+        let FramedEncoder { encoder, prefix } = &*self.encoder(array.data_type())?;
+        encoder.encode(array, prefix).map_err(|error| Error::new(Kind::Schema, error.to_string()))
+    }
+
+    fn encoder(&self, data_type: &DataType) -> Result<Arc<FramedEncoder>> {
+        if let Some(known) = self.encoders.lock().get(data_type) {
+            return Ok(Arc::clone(known));
+        }
+        let source = self.source.reader_source();
+        let encoder = ColumnEncoder::with_message(source, self.message.as_deref(), data_type);
+        let encoder = encoder.map_err(|error| unusable(&error))?;
+        let message = encoder.message_prefix(self.wire_format);
+        let prefix = self.wire_format.prefix(self.source.id_for(self.wire_format), &message);
+        let prefix = prefix.map_err(|error| Error::new(Kind::Config, error.to_string()))?;
+        let made = Arc::new(FramedEncoder { encoder, prefix });
+        let mut encoders = self.encoders.lock();
+        if encoders.len() >= MAX_ENCODERS {
+            encoders.clear();
+        }
+        encoders.insert(data_type.clone(), Arc::clone(&made));
+        Ok(made)
+    }
+}
+
+impl Source {
+    fn reader_source(&self) -> ReaderSource<'_> {
+        match self {
+            Self::Schema(writer) => ReaderSource::Schema(&writer.schema),
+            Self::JsonType(field) => ReaderSource::JsonType(field),
+        }
+    }
+
+    fn id(&self) -> Option<SchemaId> {
+        match self {
+            Self::Schema(writer) => writer.id,
+            Self::JsonType(_) => None,
+        }
+    }
+
+    /// The id as a wire format writes it: Apicurio's serializers write the ids of 32 bits with 64.
+    fn id_for(&self, wire_format: WireFormat) -> Option<SchemaId> {
+        match (self.id(), wire_format) {
+            (Some(SchemaId::Id(id)), WireFormat::Apicurio) => Some(SchemaId::Id64(id.into())),
+            (id, _) => id,
+        }
+    }
+}

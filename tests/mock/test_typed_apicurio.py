@@ -1,0 +1,117 @@
+"""Records of Apicurio's and AWS Glue's serializers: their ids, and the schemas to read with."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ottla import errors
+from ottla.schema import Avro, Json, Protobuf, Registry
+from ottla.testing import MockRegistry
+
+LONG, TEXT = '"long"', '"string"'
+PROTO = """syntax = "proto3"; package p;
+message Other { int32 y = 1; }
+message Order { int32 x = 1; }"""
+
+
+@pytest.fixture
+def apicurio() -> Iterator[MockRegistry]:
+    """A registry at Apicurio's path: content 1 has global ids 1 and 2, and content 2 has 3."""
+    with MockRegistry(path="/apis/ccompat/v7") as registry:
+        registry.register("a-value", LONG)
+        registry.register("b-value", LONG)
+        registry.register("c-value", TEXT)
+        yield registry
+
+
+def framed(schema_id: int, size: int, payload: bytes) -> bytes:
+    """Return a value as Apicurio's serializers write it."""
+    return b"\0" + schema_id.to_bytes(size, "big") + payload
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_ids_of_both_sizes_and_kinds_are_looked_up(apicurio: MockRegistry, size: int) -> None:
+    """The same bytes are a content's id or a global id, as the configuration says."""
+    with Registry(apicurio.url, apicurio_use_id="globalId") as registry:
+        value = Avro(registry, schema=LONG, wire_format="apicurio")
+        assert [value.deserialize("a", framed(n, size, b"\x0e")) for n in (1, 2)] == [7, 7]
+        with pytest.raises(errors.SerializationError, match="no version with this global id"):
+            value.deserialize("a", framed(9, size, b"\x0e"))
+        text = Avro(registry, schema=TEXT, wire_format="apicurio")
+        assert text.deserialize("a", framed(3, size, b"\2x")) == "x"
+    with Registry(apicurio.url, {"apicurio.use.id": "contentId"}) as registry:
+        text = Avro(registry, schema=TEXT, wire_format="apicurio")
+        assert text.deserialize("a", framed(2, size, b"\2x")) == "x"
+        with pytest.raises(errors.SerializationError, match=r"apicurio\.use\.id is wrong"):
+            text.deserialize("a", framed(3, size, b"\2x"))
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_messages_have_a_name_after_the_id(apicurio: MockRegistry, size: int) -> None:
+    """Protobuf's serializer of Apicurio writes the message's name, with either id."""
+    content_id = apicurio.register("p-value", PROTO, "PROTOBUF")
+    with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
+        value = Protobuf(registry, message="p.Order", wire_format="apicurio")
+        payload = b"\x07\x0a\x05Order" + b"\x08\x07"
+        assert value.deserialize("p", framed(content_id, size, payload)) == {"x": 7}
+
+
+def test_values_are_written_with_ids_of_contents(apicurio: MockRegistry) -> None:
+    """That is what Confluent's API returns; readers of global ids would find other schemas."""
+    with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
+        value = Avro(registry, subject="c-value", wire_format="apicurio")
+        assert value.serialize("c", "x") == framed(2, 8, b"\2x")
+        assert value.deserialize("c", framed(2, 8, b"\2x")) == "x"
+    with Registry(apicurio.url, apicurio_use_id="globalId") as registry:
+        value = Avro(registry, subject="c-value", wire_format="apicurio")
+        with pytest.raises(errors.ConfigError, match="encoded with ids of contents"):
+            value.serialize("c", "x")
+
+
+def test_the_kind_of_ids_must_be_set(apicurio: MockRegistry) -> None:
+    """Without it, the format is refused when it is created, and nothing is looked up."""
+    with Registry(apicurio.url) as registry:
+        with pytest.raises(errors.ConfigError, match=r"apicurio\.use\.id must be set"):
+            Avro(registry, wire_format="apicurio")
+        assert apicurio.requests() == []
+    with pytest.raises(errors.ConfigError, match="expected contentId or globalId"):
+        Registry(apicurio.url, apicurio_use_id="guid")
+
+
+def glue(payload: bytes) -> bytes:
+    """Return a value as AWS Glue's serializers write it, with a schema version of its own."""
+    return b"\3\0" + uuid.uuid4().bytes + payload
+
+
+def test_glues_records_are_read_with_the_given_schema() -> None:
+    """Their ids cannot be looked up, and the given schema is the writers', too."""
+    assert Avro(schema=LONG, wire_format="glue").deserialize("t", glue(b"\x0e")) == 7
+    schema = json.dumps({"type": "object", "properties": {"id": {"type": "integer"}}})
+    assert Json(schema=schema, wire_format="glue").deserialize("t", glue(b'{"id": 7}')) == {"id": 7}
+    value = Protobuf(schema=PROTO, message="p.Order", wire_format="glue")
+    # Order is the first of the messages by their names.
+    assert value.deserialize("t", glue(b"\0" + b"\x08\x07")) == {"x": 7}
+    with pytest.raises(errors.SerializationError, match="compressed"):
+        value.deserialize("t", b"\3\5" + bytes(16))
+
+
+def test_nothing_is_encoded_for_glue() -> None:
+    """Its registry would have to know the schema."""
+    with pytest.raises(errors.ConfigError, match='"glue" is for decoding'):
+        Avro(schema=LONG, wire_format="glue").serialize("t", 7)
+
+
+def test_glue_needs_a_schema_and_no_registry(mock_registry: MockRegistry) -> None:
+    """A registry with Confluent's API is not asked for AWS Glue's ids."""
+    with Registry(mock_registry.url) as registry:
+        cases: list[dict[str, Any]] = [{}, {"registry": registry}, {"schema": 7}]
+        cases += [{"registry": registry, "schema": LONG}]
+        for arguments in cases:
+            with pytest.raises(errors.ConfigError, match="AWS Glue cannot be looked up"):
+                Avro(**arguments, wire_format="glue")
+    assert mock_registry.requests() == []
