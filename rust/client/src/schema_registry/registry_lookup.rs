@@ -1,7 +1,7 @@
 //! The look-ups of readers, each in a task of its own.
 //!
 //! Invariants: a reader that stops waiting does not end a look-up, so that polls with short timeouts get their
-//! schema in the end; readers that need the same schema share one task; each task has a deadline.
+//! schema, or its failure, in the end; readers that need the same schema share one task; each has a deadline.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,11 +9,17 @@ use std::sync::Arc;
 use ottla_schema::{RegisteredSchema, SchemaId, WireFormat};
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::{Duration, Instant};
 
 use super::{NewSchema, SchemaEntry, SchemaRegistry, apicurio, is_missing};
 use crate::environment::BoxFuture;
 use crate::error::{Error, Kind, Result};
 use crate::typed::{FoundSchema, SchemaLookup, SubjectSchema, WriterSchema};
+
+/// How long a failure waits for the reader's next poll.
+const FAILURE_TTL: Duration = Duration::from_secs(30);
+/// More failures are forgotten.
+const MAX_FAILURES: usize = 1_000;
 
 /// What a task looks up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -23,6 +29,8 @@ enum Wanted {
 }
 
 type Response = Result<Arc<SchemaEntry>>;
+/// Failures that no reader has seen, and when they occurred.
+type Failures = Arc<Mutex<HashMap<Wanted, (Error, Instant)>>>;
 type InFlight = Arc<Mutex<HashMap<Wanted, watch::Receiver<Option<Response>>>>>;
 
 /// Looks up schemas in a registry, for [typed columns](crate::typed).
@@ -30,16 +38,20 @@ type InFlight = Arc<Mutex<HashMap<Wanted, watch::Receiver<Option<Response>>>>>;
 pub struct RegistryLookup {
     registry: Arc<SchemaRegistry>,
     in_flight: InFlight,
+    failures: Failures,
 }
 
 impl RegistryLookup {
     /// Look-ups in this registry, each within its `schema.registry.default.api.timeout.ms`.
     #[must_use]
     pub fn new(registry: Arc<SchemaRegistry>) -> Self {
-        Self { registry, in_flight: InFlight::default() }
+        Self { registry, in_flight: InFlight::default(), failures: Failures::default() }
     }
 
     async fn find(&self, wanted: Wanted) -> Response {
+        if let Some(failed) = self.take_failure(&wanted) {
+            return Err(failed);
+        }
         let mut response = self.join(&wanted);
         if let Ok(response) = response.wait_for(Option::is_some).await
             && let Some(response) = &*response
@@ -48,6 +60,12 @@ impl RegistryLookup {
         }
         self.in_flight.lock().remove(&wanted);
         Err(Error::new(Kind::Internal, "the task that looks up a schema ended without a result"))
+    }
+
+    /// The failure of a look-up for which no reader was waiting when it ended.
+    fn take_failure(&self, wanted: &Wanted) -> Option<Error> {
+        let (error, ended) = self.failures.lock().remove(wanted)?;
+        (ended.elapsed() < FAILURE_TTL).then_some(error)
     }
 
     /// The response of the task that looks it up, which the first caller starts.
@@ -59,10 +77,20 @@ impl RegistryLookup {
         let (sender, response) = watch::channel(None);
         in_flight.insert(wanted.clone(), response.clone());
         let (registry, tasks) = (Arc::clone(&self.registry), Arc::clone(&self.in_flight));
+        let failures = Arc::clone(&self.failures);
         let wanted = wanted.clone();
         tokio::spawn(async move {
             let result = look_up(&registry, &wanted).await;
             tasks.lock().remove(&wanted);
+            if let Err(error) = &result
+                && sender.receiver_count() == 0
+            {
+                let mut failures = failures.lock();
+                if failures.len() >= MAX_FAILURES {
+                    failures.clear();
+                }
+                failures.insert(wanted, (error.clone(), Instant::now()));
+            }
             sender.send_replace(Some(result));
         });
         response

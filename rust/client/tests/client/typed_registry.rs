@@ -105,3 +105,23 @@ async fn while_the_registry_is_down_polls_fail_with_the_cause_and_nothing_is_pas
     assert_eq!((error.kind(), error.context().schema_id.as_deref()), (Kind::Schema, Some("2")));
     assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn polls_shorter_than_a_failing_look_up_get_its_error() {
+    let (cluster, mock) = (cluster(1).await, registry().await);
+    mock.inject(RegistryFault::always(RegistryReaction::Silence));
+    cluster.append("t", 0, &[&[0, 0, 0, 0, 1, 14]]).unwrap();
+    let consumer = consumer(&cluster, &[0], &[]).await;
+    let layout = layout(&mock, DecodeMode::FailFast, &[("default.api.timeout.ms", "2000")]);
+    let mut polls = 0;
+    let error = loop {
+        polls += 1;
+        assert!(polls < 100, "the look-up never failed");
+        match poll(&consumer, &layout, 100).await {
+            Ok(polled) => assert_eq!(polled, None),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((error.kind(), consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap()), (Kind::Timeout, 0));
+    assert!(poll(&consumer, &layout, 100).await.unwrap().is_none(), "the next poll looks it up again");
+}

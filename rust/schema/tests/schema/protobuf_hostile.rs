@@ -7,8 +7,8 @@ use ottla_schema::{ColumnDecoder, Header, WireFormat};
 use crate::protobuf_support::*;
 use crate::support::{decode, with_id};
 
-/// Far more than any of these needs, far less than their lengths would take.
-const SOON: Duration = Duration::from_secs(5);
+/// Far more than any of these needs on a busy machine, far less than their lengths would take.
+const SOON: Duration = Duration::from_secs(60);
 
 /// A schema with columns of all kinds.
 const ALL: &str = "syntax = \"proto2\";
