@@ -73,8 +73,7 @@ def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> 
 
 def _is_at_end(consumer: Consumer[bytes, bytes]) -> bool:
     assigned = consumer.assignment()
-    # While records wait for their schemas, there is no pause for a request between two polls: a
-    # look-up that fails in it would be started again by the next poll, and its error be lost.
+    # Records that were not delivered yet, such as those that wait for a schema, need no request.
     if not assigned or any(consumer.lag().values()):
         return False
     ends = consumer.end_offsets(*assigned)
