@@ -5,7 +5,7 @@ bounded part of a topic as Arrow, ``ShareConsumer`` reads as a member of a share
 ``transform`` reads and writes exactly once, and ``Admin`` manages a cluster.
 ``AsyncClient``, ``AsyncProducer``, ``AsyncConsumer``, ``AsyncShareConsumer`` and ``AsyncAdmin`` are
 their counterparts for asyncio.
-``ottla.schema`` decodes Avro, Protobuf and JSON, ``ottla.testing`` runs a cluster in the process,
+``ottla.schema`` is for Avro, Protobuf and JSON, ``ottla.testing`` runs a cluster in the process,
 ``ottla.spark`` reads and writes in PySpark, and ``diagnose`` checks connections.
 
 Importing starts nothing. Objects that were created before a fork raise ``ClosedError`` in the

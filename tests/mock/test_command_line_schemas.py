@@ -190,6 +190,30 @@ def test_descriptors_of_protoc(mock_cluster: MockCluster, single: str, tmp_path:
     assert (done.code, done.text) == (0, '{"id": 7}\n')
 
 
+def test_records_of_aws_glue(mock_cluster: MockCluster, single: str, tmp_path: Path) -> None:
+    """Their schema is given, and no registry is called, even if one is configured."""
+    file = tmp_path / "number.avsc"
+    file.write_text('"long"')
+    mock_cluster.append(single, 0, [b"\3\0" + bytes(16) + b"\x0e"])
+    given = [*OF_ANY, "--value-wire-format", "glue", "--value-schema", f"@{file}"]
+    done = consume(mock_cluster, single, *given)
+    assert (done.code, done.text, done.err) == (0, "7\n", "")
+
+
+def test_ids_of_apicurio(mock_cluster: MockCluster, single: str) -> None:
+    """What they mean is a setting of the registry."""
+    with MockRegistry(path="/apis/ccompat/v7") as registry:
+        schema_id = registry.register(f"{single}-value", '"long"')
+        mock_cluster.append(single, 0, [b"\0" + schema_id.to_bytes(8, "big") + b"\x0e"])
+        given = [*avro(registry), "--value-wire-format", "apicurio"]
+        done = consume(mock_cluster, single, *given)
+        assert (done.code, done.out) == (2, b"")
+        assert "apicurio.use.id" in done.err
+        setting = "schema.registry.apicurio.use.id=globalId"
+        done = consume(mock_cluster, single, *given, "-X", setting)
+        assert (done.code, done.text, done.err) == (0, "7\n", "")
+
+
 def test_json_of_a_version_by_id(
     mock_cluster: MockCluster, mock_registry: MockRegistry, single: str
 ) -> None:
@@ -364,6 +388,10 @@ def test_a_registry_that_fails_ends_the_command(
         (
             ["--value-format", "avro", "--value-schema", "1", "--value-subject", "s"],
             "--value-subject has no effect with this --value-schema",
+        ),
+        (
+            [*OF_ANY, "--value-wire-format", "glue"],
+            "--value-wire-format glue needs the schema: give --value-schema @FILE",
         ),
         (["--value-format", "avro", "--value-schema", "x"], "expected latest, an id, or @FILE"),
         (["--value-format", "avro", "--value-schema", "@/no/file"], "@/no/file: "),

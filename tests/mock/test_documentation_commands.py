@@ -23,8 +23,9 @@ import ottla
 from ottla.admin import SetPassword
 from ottla.cli import build_parser
 from ottla.cli.options import configuration
-from ottla.testing import MockCluster
+from ottla.testing import MockCluster, MockRegistry
 from tests.support.jars import REPOSITORY
+from tests.support.payments import create_payments
 from tests.support.snippets import Snippet, snippets
 
 LINES = [
@@ -168,15 +169,19 @@ def test_a_command_runs_as_printed(
     snippet: Snippet,
     line: str,
     mock_cluster: MockCluster,
+    mock_registry: MockRegistry,
     directory: Path,
     request: pytest.FixtureRequest,
 ) -> None:
+    if "payments" in line:
+        create_payments(mock_cluster, mock_registry)
     if command_of(line) == "tokens":
         line = line.replace(TOKEN, request.getfixturevalue("token"))
     if shutil.which("jq") is None:
         # It belongs to the reader's machine; what it would read has to be there all the same.
         line = line.replace("| jq", "| grep -o under_replicated #")
-    text = Snippet(snippet.page, "sh", 0, 1, line).text_for(mock_cluster.bootstrap, directory)
+    printed = Snippet(snippet.page, "sh", 0, 1, line)
+    text = printed.text_for(mock_cluster.bootstrap, directory, mock_registry.url)
     path = os.pathsep.join((str(directory / "bin"), os.environ["PATH"]))
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", text],

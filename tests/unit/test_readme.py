@@ -92,4 +92,9 @@ def test_what_it_does_is_there() -> None:
         assert hasattr(share_consumer, "poll_arrow")
     assert [kind.name for kind in ottla.AcknowledgeType] == ["ACCEPT", "RELEASE", "REJECT", "RENEW"]
     assert hasattr(ottla.Producer, "transaction")
+    for name in ("Avro", "Protobuf", "Json", "Registry", "AsyncRegistry", "DeadLetters"):
+        assert hasattr(ottla.schema, name)
+    for column_format in (ottla.schema.Avro, ottla.schema.Protobuf, ottla.schema.Json):
+        assert hasattr(column_format, "deserialize")
+        assert hasattr(column_format, "serialize")
     assert hasattr(ottla.testing, "MockCluster")

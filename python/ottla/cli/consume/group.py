@@ -73,7 +73,8 @@ def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> 
 
 def _is_at_end(consumer: Consumer[bytes, bytes]) -> bool:
     assigned = consumer.assignment()
-    if not assigned:
+    # Records that were not delivered yet, such as those that wait for a schema, need no request.
+    if not assigned or any(consumer.lag().values()):
         return False
     ends = consumer.end_offsets(*assigned)
     return all(consumer.position(*place) >= end for place, end in ends.items())

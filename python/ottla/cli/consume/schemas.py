@@ -119,20 +119,28 @@ def _format(arguments: argparse.Namespace, part: str, registry: Registry | None)
     )
     schema = _schema(f"--{part}-schema", getattr(arguments, f"{part}_schema"), kind)
     wire_format = wire_format or "confluent"
+    # AWS Glue's registry is not called, and another one does not have its ids.
+    used = registry if wire_format != "glue" else None
     is_given = isinstance(schema, str | bytes)
-    if registry is None and not (is_given and wire_format == "none"):
-        raise ConfigError(
-            f"--{part}-format: no schema registry is configured: give --schema-registry URL, or "
-            f"{REGISTRY_URL} in --config or --profile; for data without ids of schemas, give "
-            f"--{part}-schema @FILE and --{part}-wire-format none"
-        )
+    if used is None and not (is_given and wire_format in ("none", "glue")):
+        raise ConfigError(_missing(part, wire_format))
     if schema is None:
         subject = subject or f"{arguments.topic}-{part}"
     options: dict[str, Any] = {"schema": schema, "subject": subject, "wire_format": wire_format}
     options["mode"] = "permissive"
     if kind == "protobuf":
-        return Protobuf(registry, message=message, **options)
-    return (Avro if kind == "avro" else Json)(registry, **options)
+        return Protobuf(used, message=message, **options)
+    return (Avro if kind == "avro" else Json)(used, **options)
+
+
+def _missing(part: str, wire_format: str) -> str:
+    if wire_format == "glue":
+        return f"--{part}-wire-format glue needs the schema: give --{part}-schema @FILE"
+    return (
+        f"--{part}-format: no schema registry is configured: give --schema-registry URL, or "
+        f"{REGISTRY_URL} in --config or --profile; for data without ids of schemas, give "
+        f"--{part}-schema @FILE and --{part}-wire-format none"
+    )
 
 
 def _schema(option: str, text: str | None, kind: str) -> str | bytes | int | None:
