@@ -18,7 +18,7 @@ import statistics
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ import pyarrow as pa
 from benches.peers import runner
 from benches.peers.topic_data import TopicData, write_records
 from benches.peers.typed.task import Call, TypedTask
-from benches.schemas import protobuf, shapes
+from benches.schemas import shapes
 from benches.schemas.sums import leaf_sums
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
@@ -144,6 +144,8 @@ class _Scenario:
         return results
 
     def _fill(self, records: list[Any], times: int) -> str:
+        from benches.schemas.serializers import serializer
+
         topic = f"typed-{uuid.uuid4().hex[:8]}"
         self.kafka.create_topic(topic, PARTITIONS, 1)
         serialize = serializer(self.format, self.shape, self.registry, topic)
@@ -158,33 +160,6 @@ class _Scenario:
         timestamp = pa.string() if self.format == "json" else None
         kind = shapes.arrow_type(shapes.avro_schema(self.shape), timestamp)
         return leaf_sums(pa.array(records, kind))
-
-
-def serializer(format_name: str, shape: str, registry: str, topic: str) -> Callable[[Any], bytes]:
-    """Return confluent-kafka's serializer of a shape's records; it registers the schema."""
-    from confluent_kafka.schema_registry import SchemaRegistryClient
-    from confluent_kafka.schema_registry.avro import AvroSerializer
-    from confluent_kafka.schema_registry.json_schema import JSONSerializer
-    from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
-    from confluent_kafka.serialization import MessageField, SerializationContext
-
-    client = SchemaRegistryClient({"url": registry})
-    context = SerializationContext(topic, MessageField.VALUE)
-    convert: Callable[[Any], Any] = dict
-    serialize: Any
-    if format_name == "avro":
-        serialize = AvroSerializer(client, shapes.avro_text(shape))
-    elif format_name == "protobuf":
-        made = protobuf.message_class(shape)
-        serialize = ProtobufSerializer(made, client, {"use.deprecated.format": False})
-
-        def convert(record: Any) -> Any:
-            return protobuf.fill(made(), record)
-    else:
-        schema = shapes.json_schema(shapes.avro_schema(shape))
-        serialize = JSONSerializer(json.dumps(schema), client, conf={"validate": False})
-        convert = shapes.as_json
-    return lambda record: serialize(convert(record), context)
 
 
 def _run_child(arguments: list[Any]) -> dict[str, Any]:
