@@ -139,6 +139,7 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other
 	@$(PY) -m benches.peers.age
 	@$(PY) -m benches.peers.transactions
 	@$(PY) -m benches.peers.share
+	@$(PY) -m benches.peers.schema
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
 	$(STEP) 'Spark'

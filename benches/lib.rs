@@ -1,12 +1,16 @@
 //! Inputs shared by the benchmark scenarios.
 #![allow(clippy::unwrap_used, reason = "a failure ends the run")]
 
+mod random_array;
+
 use bytes::Bytes;
 use ottla_protocol::messages::metadata::{
     MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use ottla_protocol::records::{BatchBuilder, Compression, Compressor, ProducerState, rewrite};
 use ottla_protocol::wire::Uuid;
+
+pub use random_array::random_array;
 
 /// The sizes of a record's value, in bytes.
 pub const SIZES: [usize; 2] = [100, 1000];

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Producer
@@ -41,7 +42,12 @@ def fill_topic(kafka: KafkaCluster, data: TopicData) -> str:
     """Create a topic and write records round-robin to its partitions, in 1 MB batches."""
     topic = f"filled-{uuid.uuid4().hex[:8]}"
     kafka.create_topic(topic, data.partitions, data.replicas)
-    some = values(data.value_bytes)
+    write_records(kafka, topic, data, values(data.value_bytes))
+    return topic
+
+
+def write_records(kafka: KafkaCluster, topic: str, data: TopicData, some: Sequence[bytes]) -> None:
+    """Write records with these values, repeated, to a topic's partitions, in 1 MB batches."""
     some_keys = keys() if data.with_keys else [None]
     failed: list[object] = []
     producer = Producer(
@@ -67,4 +73,3 @@ def fill_topic(kafka: KafkaCluster, data: TopicData) -> str:
                 producer.poll(0.05)
     if producer.flush(120) or failed:
         raise SystemExit(f"not all was delivered: {failed[:1]}")
-    return topic

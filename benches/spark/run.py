@@ -25,7 +25,8 @@ from statistics import median
 from benches.spark.cold import VARIANTS, first_rows
 from benches.spark.cpu import tree_cpu
 from benches.spark.scenarios import MANY, Variant, variants
-from benches.spark.session import fill, session
+from benches.spark.session import fill, fill_typed, session
+from benches.spark.typed import typed_records, typed_variants
 
 COLD = "first row of a cold session"
 # Rounds that are not counted: with fewer, the JVM's compiler dominates the measurement.
@@ -59,24 +60,28 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="only scenarios whose name contains this")
-    parser.add_argument("--child", metavar="BOOTSTRAP", help=argparse.SUPPRESS)
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        return _measure(options.child, options)
+        bootstrap, registry = options.child
+        return _measure(bootstrap, registry, options)
+    from ottla.testing import MockRegistry
     from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
     print("starting three brokers", flush=True)
-    with KafkaCluster(jvm=LONG_LIVED) as kafka:
+    with KafkaCluster(jvm=LONG_LIVED) as kafka, MockRegistry() as served:
         print("producing", flush=True)
         fill(kafka, options.records)
+        fill_typed(kafka, served.url, typed_records(options.records))
         command = [sys.executable, "-m", "benches.spark.run", *sys.argv[1:]]
-        return subprocess.run([*command, "--child", kafka.bootstrap], check=False).returncode
+        command += ["--child", kafka.bootstrap, served.url]
+        return subprocess.run(command, check=False).returncode
 
 
-def _measure(bootstrap: str, options: argparse.Namespace) -> int:
+def _measure(bootstrap: str, registry: str, options: argparse.Namespace) -> int:
     results: list[Result] = []
     if options.only != COLD:
-        results += _measure_warm(bootstrap, options)
+        results += _measure_warm(bootstrap, registry, options)
     if options.only in COLD:
         results += _measure_cold(bootstrap, options.repeat)
         _record(results, options.json)
@@ -84,11 +89,15 @@ def _measure(bootstrap: str, options: argparse.Namespace) -> int:
     return 0
 
 
-def _measure_warm(bootstrap: str, options: argparse.Namespace) -> list[Result]:
+def _measure_warm(bootstrap: str, registry: str, options: argparse.Namespace) -> list[Result]:
     spark = session()
     results: list[Result] = []
     for scenario, group in itertools.groupby(
-        variants(spark, bootstrap, options.records), key=lambda variant: variant.scenario
+        itertools.chain(
+            variants(spark, bootstrap, options.records),
+            typed_variants(spark, bootstrap, registry, typed_records(options.records)),
+        ),
+        key=lambda variant: variant.scenario,
     ):
         if options.only in scenario:
             results += _measure_scenario(list(group), options.repeat)

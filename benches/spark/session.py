@@ -10,6 +10,7 @@ from typing import Any
 PARTITIONS = 12
 SMALL_PARTITIONS = 1000
 RECORDS_PER_SMALL_PARTITION = 100
+TYPED = "typed"
 # The sink's records are never read, and those of all rounds would fill a disk.
 SHORT_RETENTION = {
     "retention.bytes": "20000000",
@@ -19,7 +20,7 @@ SHORT_RETENTION = {
 
 
 def session(master: str = "local[2]", *, connector: bool = True, ottla: bool = True) -> Any:
-    """Return a session with the jars of Spark's own connector, and with ottla registered."""
+    """Return a session with Spark's own connector and from_avro, and with ottla registered."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
@@ -79,3 +80,19 @@ def fill(kafka: Any, records: int) -> None:
         kafka.create_topic("small", SMALL_PARTITIONS, 1)
         small = SMALL_PARTITIONS * RECORDS_PER_SMALL_PARTITION
         send("small", 100, small, SMALL_PARTITIONS, 1)
+
+
+def fill_typed(kafka: Any, registry: str, records: int) -> None:
+    """Create a topic with values in Avro of 40 fields, and register their schema."""
+    import ottla
+    from benches.schemas import shapes
+    from benches.schemas.serializers import serializer
+
+    kafka.create_topic(TYPED, PARTITIONS, 1)
+    serialize = serializer("avro", "nested", registry, TYPED)
+    values = [serialize(record) for record in shapes.records("nested", min(5_000, records))]
+    with ottla.Producer(kafka.bootstrap, batch_size=500_000, linger_ms=20) as producer:
+        for first in range(0, records, len(values)):
+            chunk = values[: records - first]
+            spread = [(first + i) // 100 % PARTITIONS for i in range(len(chunk))]
+            producer.send_batch(TYPED, chunk, partitions=spread)

@@ -33,7 +33,7 @@ def jars(name: str) -> list[Path]:
 
 
 def spark_connector() -> str:
-    """Return Spark's own Kafka connector, as a value of `spark.jars`."""
+    """Return Spark's own Kafka connector and `from_avro`, as a value of `spark.jars`."""
     return ",".join(str(jar) for jar in jars("spark"))
 
 

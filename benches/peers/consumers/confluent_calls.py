@@ -18,7 +18,7 @@ from benches.peers.consumers.task import FEW, MANY, Call, Kind, Task
 NAME = "confluent-kafka"
 
 
-def _settings(task: Task, crcs: bool = True) -> dict[str, Any]:
+def settings(task: Task, crcs: bool = True) -> dict[str, Any]:
     return {
         "bootstrap.servers": task.bootstrap,
         "group.id": "peers",
@@ -35,7 +35,7 @@ def _settings(task: Task, crcs: bool = True) -> dict[str, Any]:
     }
 
 
-def _partitions(task: Task) -> list[TopicPartition]:
+def partitions(task: Task) -> list[TopicPartition]:
     return [TopicPartition(task.topic, partition, 0) for partition in range(task.partitions)]
 
 
@@ -58,8 +58,8 @@ def _take_lists(consumer: Consumer, task: Task, at_once: int, timeout: float) ->
 
 
 def _consume(task: Task, at_once: int, crcs: bool = True) -> None:
-    consumer = Consumer(_settings(task, crcs))
-    consumer.assign(_partitions(task))
+    consumer = Consumer(settings(task, crcs))
+    consumer.assign(partitions(task))
     _take_lists(consumer, task, at_once, 0.5)
 
 
@@ -95,8 +95,8 @@ def default_poll(task: Task) -> None:
 
 def _aio_consume(task: Task) -> None:
     async def work() -> None:
-        consumer = AIOConsumer(_settings(task))
-        await consumer.assign(_partitions(task))
+        consumer = AIOConsumer(settings(task))
+        await consumer.assign(partitions(task))
         more = True
         while more:
             messages = await consumer.consume(MANY, 0.5)
@@ -109,8 +109,8 @@ def _aio_consume(task: Task) -> None:
 
 def _aio_poll(task: Task) -> None:
     async def work() -> None:
-        consumer = AIOConsumer(_settings(task))
-        await consumer.assign(_partitions(task))
+        consumer = AIOConsumer(settings(task))
+        await consumer.assign(partitions(task))
         more = True
         while more:
             message = await consumer.poll(1.0)

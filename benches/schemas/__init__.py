@@ -1,0 +1,1 @@
+"""The schemas of the benchmarks of typed columns, and their records."""
