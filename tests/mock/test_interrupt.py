@@ -8,7 +8,7 @@ import pytest
 
 import ottla
 from ottla.testing import MockCluster
-from tests.support.child import assert_interruptible, interrupt_child
+from tests.support.child import assert_interruptible, interrupt_child, run_child
 from tests.support.loops import run
 
 # The goal is 0.1 s; a busy machine needs slack.
@@ -152,6 +152,45 @@ except KeyboardInterrupt:
     os._exit(7)
 """
     assert_interruptible(program, SLACK, code=7)
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "async for record in consumer: pass",
+        "await consumer.poll(600)",
+        "async for event in await client.events(): pass",
+    ],
+)
+def test_ctrl_c_that_asyncio_does_not_notice_ends_a_wait(wait: str) -> None:
+    """Regression: a signal just before the loop waits, or on another thread, was lost for ever.
+
+    asyncio handles it when its loop runs the next time, for which nothing gave a reason.
+    """
+    program = f"""
+import asyncio
+cluster = MockCluster(brokers=1)
+cluster.create_topic("t", partitions=1)
+
+def interrupt():
+    time.sleep(1)
+    say("waiting")
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+async def main():
+    client = ottla.AsyncClient(cluster.bootstrap)
+    async with client, ottla.AsyncConsumer(client) as consumer:
+        consumer.assign([("t", 0)])
+        threading.Thread(target=interrupt, daemon=True).start()
+        {wait}
+
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    say("interrupted")
+"""
+    child = run_child(program, timeout=60)
+    assert child.output.splitlines() == ["waiting", "interrupted"]
 
 
 class Interrupted:

@@ -4,13 +4,16 @@
 //!
 //! Invariants: no thread of the core ever waits for the GIL: results are queued for the loop, which
 //! completes its futures on its own thread. Cancelling a future aborts its task and drops `make_value`
-//! uncalled, so that nothing is taken for it. Every future completes, even if its task panics.
+//! uncalled, so that nothing is taken for it. Every future completes, even if its task panics. A loop that waits for
+//! a future runs now and then, so that Ctrl-C is not lost.
 
 mod event_loop;
 pub(crate) mod failed_futures;
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ottla_client::{Error, Kind, Result};
 use pyo3::intern;
@@ -30,6 +33,10 @@ pub(crate) type FutureResult<'py> = PyResult<Bound<'py, PyAny>>;
 /// Makes the value of a future, on the loop's thread.
 type MakeValue = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 
+/// How often a loop runs that waits for a future. asyncio notices a signal that arrives just before the loop waits, or
+/// on another thread, only when the loop runs again; without this, that may be never.
+const SIGNAL_CHECK: Duration = Duration::from_millis(500);
+
 /// Starts `work` and returns an asyncio future of the running loop, for the value that `make_value`
 /// makes of the result.
 pub(crate) fn start<'py, T: Send + 'static>(
@@ -40,7 +47,7 @@ pub(crate) fn start<'py, T: Send + 'static>(
     logging::refresh_levels(py);
     let (completer, future) = FutureCompleter::new(py)?;
     let task = runtime()?.spawn(async move {
-        let result = work.await;
+        let result = waking(completer.loop_queue(), work).await;
         completer.complete(move |py| match result {
             Ok(value) => make_value(py, value),
             Err(error) => Err(errors::raise(py, &error)),
@@ -49,6 +56,18 @@ pub(crate) fn start<'py, T: Send + 'static>(
     let abort = AbortOnCancel(ProcessLocal::new(task.abort_handle()));
     future.call_method1("add_done_callback", (abort,))?;
     Ok(future)
+}
+
+/// Lets the loop run now and then until `work` is done.
+async fn waking<T>(loop_queue: &LoopQueue, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            output = &mut work => return output,
+            () = tokio::time::sleep(SIGNAL_CHECK) => loop_queue.call_soon(|_| ()),
+        }
+    }
 }
 
 /// A done callback that aborts the task of a cancelled future.
