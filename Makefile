@@ -41,7 +41,7 @@ test: check-test ## the gate: all tiers below, as in CI; also plain `make`
 
 check: lint unit ## tier 1: format, lints, types, stubs, unit tests
 
-test-rust: oracle .venv/build.stamp ## tier 2: the engine's tests, in Rust
+test-rust: oracle ## tier 2: the engine's tests, in Rust
 	$(STEP) 'cargo test'
 	@$(PY) -m tests.gate.cargo_tier test-rust --locked $(CARGO_TEST_ARGS)
 
@@ -77,7 +77,7 @@ wheel: .venv/build.stamp ## a wheel for Linux, tested in a clean venv of each Py
 
 build: $(OPTIMISED) ## the extension as users get it, into .venv
 
-oracle: ## reference data from Kafka's Java classes, for Rust's tests
+oracle: .venv/build.stamp ## reference data from Kafka's Java classes and others, for Rust's tests
 	@tools/oracle.sh
 
 jars: ## real brokers and Spark's own connector

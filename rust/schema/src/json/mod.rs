@@ -11,7 +11,7 @@
 //! | `enum`, `const` | the type of their values, if they have one in common |
 //! | `allOf` | the schemas merged |
 //! | `anyOf`, `oneOf` of the same type, or of conditions | that type |
-//! | anything else: several types, no type, tuples | string with the JSON text as it was written |
+//! | anything else: several types, no type, tuples, `$dynamicRef` | string with the JSON text as it was written |
 //!
 //! `if`, `not`, `dependentSchemas` and annotations change no type.
 //!
@@ -49,6 +49,7 @@ pub(crate) use self::document::Document;
 pub(crate) use self::encoder::JsonEncoder;
 pub use self::infer::infer_json_field;
 use self::payload_decoder::JsonPayloadDecoder;
+pub use self::timestamp::{date as parse_date, timestamp as parse_timestamp};
 use self::value_type::ValueType;
 use crate::error::SchemaError;
 use crate::payloads::{PayloadDecoder, ReaderSchema};

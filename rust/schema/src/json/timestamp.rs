@@ -16,14 +16,17 @@ const EPOCH: i64 = 719_468;
 /// The days of 400 years.
 const PERIOD: i64 = 146_097;
 
-/// The days since 1970-01-01.
-pub(super) fn date(text: &str) -> Option<i32> {
+/// Parses a date; returns the days since 1970-01-01, or `None` if the text is not a date.
+#[must_use]
+pub fn date(text: &str) -> Option<i32> {
     let (days, rest) = days(text.as_bytes())?;
     rest.is_empty().then_some(days)
 }
 
-/// The count of a unit since 1970-01-01, 00:00 UTC.
-pub(super) fn timestamp(text: &str, unit: TimeUnit, needs_offset: bool) -> Option<i64> {
+/// Parses a timestamp; returns the count of a unit since 1970-01-01, 00:00 UTC. `None` if the text is not a
+/// timestamp, lacks an offset that is needed, or is beyond 64 bits.
+#[must_use]
+pub fn timestamp(text: &str, unit: TimeUnit, needs_offset: bool) -> Option<i64> {
     let (days, rest) = days(text.as_bytes())?;
     let rest = match rest.split_first()? {
         (b'T' | b't' | b' ', rest) => rest,

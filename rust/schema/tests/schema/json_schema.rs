@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_schema::DataType::{Boolean, Float64, Int64, Utf8};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{ColumnDecoder, Header, RegisteredSchema, SchemaReference, SchemaType, WireFormat};
@@ -173,6 +174,35 @@ fn references_are_followed() {
              "properties": {"a": {"type": "number"}}, "$defs": {"o": {"properties": {"a": {"type": "integer"}}}}}"##,
     ] {
         assert_eq!(type_of(schema), int, "{schema}");
+    }
+}
+
+#[test]
+fn anchors_and_pointers_are_those_of_the_schema_with_an_id_around_them() {
+    // Of two anchors with one name, the first one was taken, although another schema's reference means its own.
+    let schema = r##"{"$schema": "https://json-schema.org/draft/2020-12/schema", "$ref": "outer#it", "$defs": {
+        "o": {"$id": "outer", "allOf": [{"$id": "inner", "$anchor": "it", "type": "number"},
+                                        {"$anchor": "it", "type": "string"}]}}}"##;
+    assert_eq!(type_of(schema), Utf8);
+    let schema = r##"{"$id": "http://x/a", "properties": {"a": {"$id": "b", "$ref": "#/$defs/i",
+        "$defs": {"i": {"type": "integer"}}}}, "$defs": {"i": {"type": "string"}}}"##;
+    assert_eq!(type_of(schema), structure(&[("a", Int64, true)]));
+    // Not so by the letter, but as generators of schemas write it.
+    let schema = r##"{"properties": {"a": {"$id": "/properties/a", "items": {"$ref": "#/definitions/i"}}},
+        "definitions": {"i": {"type": "integer"}}}"##;
+    assert_eq!(type_of(schema), structure(&[("a", list(Int64, false), true)]));
+}
+
+#[test]
+fn references_with_a_target_for_each_use_are_json_text() {
+    for reference in [r##""$dynamicRef": "#it""##, r##""$recursiveRef": "#""##] {
+        let schema = format!(
+            r##"{{"type": "array", "items": {{{reference}}}, "$defs": {{"x": {{"$anchor": "it", "type": "string"}}}}}}"##
+        );
+        assert_eq!(type_of(&schema), list(Utf8, true));
+        let array = decode_good(&mut json_decoder(&schema), &[r#"["a", 7]"#]);
+        let items = array.as_list::<i32>().value(0);
+        assert_eq!(items.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["\"a\"", "7"]);
     }
 }
 

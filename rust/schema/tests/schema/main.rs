@@ -18,6 +18,7 @@ mod json_inferred;
 mod json_random;
 mod json_rows;
 mod json_schema;
+mod json_schema_suite;
 mod projection;
 mod projection_random;
 mod projection_support;

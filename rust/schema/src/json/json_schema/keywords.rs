@@ -122,15 +122,15 @@ impl<'a> Compiler<'a> {
         path: &str,
     ) -> Result<(), SchemaError> {
         let schema = at.schema;
-        for key in ["$ref", "$dynamicRef", "$recursiveRef"] {
-            if let Some(reference) = schema.get(key).and_then(Document::as_str) {
-                let target = self.library.resolve(at, reference, path)?;
-                self.collect(&target, keywords, path)?;
-                if !self.library.has_siblings(at) {
-                    return Ok(());
-                }
+        if let Some(reference) = schema.get("$ref").and_then(Document::as_str) {
+            let target = self.library.resolve(at, reference, path)?;
+            self.collect(&target, keywords, path)?;
+            if !self.library.has_siblings(at) {
+                return Ok(());
             }
         }
+        // Their target is another one for each schema that leads here.
+        keywords.is_mixed |= ["$dynamicRef", "$recursiveRef"].iter().any(|key| schema.get(key).is_some());
         if let Some(types) = schema.get("type") {
             let names = types.as_array().unwrap_or(std::slice::from_ref(types));
             let mut union = Types::NONE;

@@ -1,6 +1,9 @@
 //! Finds the schemas that `$ref` names: in the same document, by JSON Pointer, `$id` or `$anchor`; in another
 //! one, by the name of a reference in the registry.
 //!
+//! A schema with an `$id` is a resource of its own: pointers and anchors inside it are its own. Since many writers
+//! do not know that, a pointer that it lacks is looked up in the document, too.
+//!
 //! Invariants: nothing is fetched. A reference to a schema that contains it is an error, as Arrow has no recursive
 //! types.
 
@@ -30,6 +33,8 @@ pub(super) struct Source {
 pub(super) struct Location<'a> {
     source: usize,
     pub(super) schema: &'a Document,
+    /// The innermost schema around it with an `$id`, or the document.
+    resource: &'a Document,
     /// The references that led here.
     chain: Option<Rc<Link<'a>>>,
 }
@@ -43,7 +48,8 @@ struct Link<'a> {
 impl<'a> Location<'a> {
     /// A schema inside this one.
     pub(super) fn inner(&self, schema: &'a Document) -> Self {
-        Self { source: self.source, schema, chain: self.chain.clone() }
+        let resource = if is_resource(schema) { schema } else { self.resource };
+        Self { source: self.source, schema, resource, chain: self.chain.clone() }
     }
 }
 
@@ -86,24 +92,32 @@ fn read_into(
 #[derive(Debug)]
 pub(super) struct Library<'a> {
     sources: &'a [Source],
-    /// The schemas of each source that have an `$id` or an `$anchor`, the latter with `#` before it.
-    named: Vec<HashMap<String, &'a Document>>,
+    names: Vec<Names<'a>>,
+}
+
+/// The schemas of a document that have names; the first one of a name counts.
+#[derive(Debug, Default)]
+struct Names<'a> {
+    ids: HashMap<String, &'a Document>,
+    /// By the resource and the anchor.
+    anchors: HashMap<(*const Document, &'a str), &'a Document>,
 }
 
 impl<'a> Library<'a> {
     pub(super) fn new(sources: &'a [Source]) -> Self {
-        let named = sources.iter().map(|source| {
-            let mut named = HashMap::new();
-            collect_names(&source.document, &mut named);
-            named
+        let names = sources.iter().map(|source| {
+            let mut names = Names::default();
+            names.collect(&source.document, &source.document);
+            names
         });
-        Self { sources, named: named.collect() }
+        Self { sources, names: names.collect() }
     }
 
     pub(super) fn root(&self) -> Result<Location<'a>, SchemaError> {
         let source = self.sources.first().ok_or_else(|| invalid("it is empty"))?;
-        let chain = Some(Rc::new(Link { target: &source.document, parent: None }));
-        Ok(Location { source: 0, schema: &source.document, chain })
+        let document = &source.document;
+        let chain = Some(Rc::new(Link { target: document, parent: None }));
+        Ok(Location { source: 0, schema: document, resource: document, chain })
     }
 
     /// Whether the keywords next to a `$ref` count: since draft 2019-09.
@@ -127,20 +141,10 @@ impl<'a> Library<'a> {
         };
         let (source, root) = self.document(at, reference, uri).ok_or_else(missing)?;
         let fragment = percent_decoded(fragment);
-        let target = match fragment.as_str() {
-            "" => Some(root),
-            pointer if pointer.starts_with('/') => {
-                pointer.split('/').skip(1).try_fold(root, |schema, part| {
-                    let part = part.replace("~1", "/").replace("~0", "~");
-                    match schema {
-                        Document::Array(items) => items.get(part.parse::<usize>().ok()?),
-                        other => other.get(&part),
-                    }
-                })
-            }
-            anchor => self.named.get(source).and_then(|named| named.get(&format!("#{anchor}")).copied()),
-        };
-        let target = target.ok_or_else(missing)?;
+        let found = self.fragment(source, root, &fragment);
+        let document = self.sources.get(source).map(|source| &source.document);
+        let found = found.or_else(|| self.fragment(source, document.filter(|_| uri.is_empty())?, &fragment));
+        let (target, resource) = found.ok_or_else(missing)?;
         let mut link = at.chain.as_deref();
         while let Some(Link { target: open, parent }) = link {
             if std::ptr::eq(*open, target) {
@@ -151,13 +155,36 @@ impl<'a> Library<'a> {
             link = parent.as_deref();
         }
         let chain = Some(Rc::new(Link { target, parent: at.chain.clone() }));
-        Ok(Location { source, schema: target, chain })
+        Ok(Location { source, schema: target, resource, chain })
     }
 
+    /// Finds the schema of a fragment in a resource; returns it with the resource that it is in.
+    fn fragment(
+        &self,
+        source: usize,
+        root: &'a Document,
+        fragment: &str,
+    ) -> Option<(&'a Document, &'a Document)> {
+        if !fragment.is_empty() && !fragment.starts_with('/') {
+            let anchors = &self.names.get(source)?.anchors;
+            let (_, target) = anchors.get_key_value(&(std::ptr::from_ref(root), fragment))?;
+            return Some((target, root));
+        }
+        fragment.split('/').skip(1).try_fold((root, root), |(schema, resource), part| {
+            let part = part.replace("~1", "/").replace("~0", "~");
+            let inner = match schema {
+                Document::Array(items) => items.get(part.parse::<usize>().ok()?),
+                other => other.get(&part),
+            }?;
+            Some((inner, if is_resource(inner) { inner } else { resource }))
+        })
+    }
+
+    /// Finds the resource of a URI.
     fn document(&self, at: &Location<'a>, reference: &str, uri: &str) -> Option<(usize, &'a Document)> {
         let source = self.sources.get(at.source)?;
         if uri.is_empty() {
-            return Some((at.source, &source.document));
+            return Some((at.source, at.resource));
         }
         let by_name = |wanted: &str| {
             let found = source.references.iter().find(|(name, _)| name.trim_end_matches('#') == wanted);
@@ -166,7 +193,7 @@ impl<'a> Library<'a> {
         if let Some(found) = by_name(uri).or_else(|| by_name(reference)) {
             return Some(found);
         }
-        let named = self.named.get(at.source)?;
+        let named = &self.names.get(at.source)?.ids;
         // An id in the same document; relative ones are compared by their ends.
         let ends_with_uri = |id: &str| id.strip_suffix(uri).is_some_and(|base| base.ends_with(['/', ':']));
         let by_id = named.get(uri).or_else(|| {
@@ -186,19 +213,32 @@ impl<'a> Library<'a> {
     }
 }
 
-/// Collects the schemas with names; the first one of a name counts.
-fn collect_names<'a>(schema: &'a Document, named: &mut HashMap<String, &'a Document>) {
-    for key in ["$id", "id", "$anchor"] {
-        let Some(name) = schema.get(key).and_then(Document::as_str) else { continue };
-        let name = if key == "$anchor" { format!("#{name}") } else { name.to_owned() };
-        let name = if name.starts_with('#') { &name } else { name.trim_end_matches('#') };
-        named.entry(name.to_owned()).or_insert(schema);
-    }
-    for (_, inner) in schema.entries() {
-        collect_names(inner, named);
-    }
-    for inner in schema.as_array().unwrap_or_default() {
-        collect_names(inner, named);
+/// Whether a schema is a resource of its own. Names such as `#a` are anchors of older drafts.
+fn is_resource(schema: &Document) -> bool {
+    id_of(schema).is_some_and(|id| !id.starts_with('#'))
+}
+
+fn id_of(schema: &Document) -> Option<&str> {
+    ["$id", "id"].iter().find_map(|key| schema.get(key)?.as_str())
+}
+
+impl<'a> Names<'a> {
+    fn collect(&mut self, schema: &'a Document, resource: &'a Document) {
+        let id = id_of(schema);
+        let resource = if is_resource(schema) { schema } else { resource };
+        if let Some(id) = id.filter(|id| !id.starts_with('#')) {
+            self.ids.entry(id.trim_end_matches('#').to_owned()).or_insert(schema);
+        }
+        let anchors = ["$anchor", "$dynamicAnchor"].iter().filter_map(|key| schema.get(key)?.as_str());
+        for anchor in anchors.chain(id.and_then(|id| id.strip_prefix('#'))) {
+            self.anchors.entry((std::ptr::from_ref(resource), anchor)).or_insert(schema);
+        }
+        for (_, inner) in schema.entries() {
+            self.collect(inner, resource);
+        }
+        for inner in schema.as_array().unwrap_or_default() {
+            self.collect(inner, resource);
+        }
     }
 }
 
