@@ -99,6 +99,7 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
     """
     files = {
         "lines.txt": "a:1\nb:2\n",
+        "payments.json": '{"id": 4, "amount": "9.95", "customer": {"name": "Zoe"}}\n',
         "a.png": "image a",
         "b.png": "image b",
         "client.properties": f"bootstrap.servers={mock_cluster.bootstrap}\n",

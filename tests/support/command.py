@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from ottla.cli import main
 from tests.support.jars import REPOSITORY
@@ -57,10 +58,11 @@ def ottla(
     return CommandResult(done.returncode, done.stdout, done.stderr.decode())
 
 
-def ottla_here(*arguments: str) -> CommandResult:
+def ottla_here(*arguments: str, stdin: bytes = b"") -> CommandResult:
     """Run a command in this process, which takes a fifth of the time."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
+    given = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
+    with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "stdin", given):
         try:
             code = main(arguments)
         except SystemExit as ended:

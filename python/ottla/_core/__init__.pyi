@@ -19,6 +19,7 @@ from ottla._core.column_format import (
     DeadLetters,
     Json,
     Protobuf,
+    encode_printed,
     infer_json,
 )
 from ottla._core.config import config_row_of, config_rows, other_client_config_rows
@@ -120,6 +121,7 @@ __all__ = [
     "__version__",
     "config_row_of",
     "config_rows",
+    "encode_printed",
     "error_of_code",
     "examine",
     "infer_json",

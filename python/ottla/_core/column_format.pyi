@@ -1,6 +1,6 @@
 """Formats of keys and values with a schema."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, final
 
 from typing_extensions import Unpack, disjoint_base
@@ -277,6 +277,30 @@ class ArrowType:
     """
     def __arrow_c_schema__(self) -> object: ...
     def __eq__(self, value: object, /) -> bool: ...
+
+def encode_printed(
+    format: ColumnFormat,
+    topic: str,
+    text: str,
+    parse: Callable[[str], Any],
+    *,
+    key: bool = False,
+) -> bytes:
+    """Encode the text that ``ottla consume`` prints for a key or a value.
+
+    Args:
+        format: the format.
+        topic: the topic, whose subject has the schema by default.
+        text: the text: JSON, in which a string that is the whole value has no quotes.
+        parse: returns the value of JSON text, with decimals for numbers with a point.
+        key: whether it is a key.
+
+    Returns:
+        The bytes, with the id of the schema.
+
+    Raises:
+        KafkaError: as ``ColumnFormat.serialize``, and what ``parse`` raises.
+    """
 
 def infer_json(
     values: Iterable[bytes | bytearray | str | None] | Any,

@@ -89,6 +89,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema_registry::registry_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(config::other_client_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(typed::infer_json, module)?)?;
+    module.add_function(wrap_pyfunction!(typed::encode_printed, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partitioner::partitions_for_keys, module)?)?;
     module.add_function(wrap_pyfunction!(producer::sync::partition_for_key, module)?)?;
     Ok(())

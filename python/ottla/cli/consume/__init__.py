@@ -18,10 +18,10 @@ from ottla.cli.consume.decoding import DECODERS
 from ottla.cli.consume.group import read_group
 from ottla.cli.consume.output import output_of
 from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
-from ottla.cli.consume.schemas import add_schemas
 from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
+from ottla.cli.schema_options import add_schemas
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ottla.cli.consume.filters import filter_of
-from ottla.cli.consume.schemas import formats_of, record_of
+from ottla.cli.consume.schemas import reading_formats, record_of
 from ottla.cli.formats import Record
 
 COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
@@ -31,7 +31,7 @@ class Selection:
     """
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.formats: dict[str, Any] = dict(formats_of(arguments))
+        self.formats: dict[str, Any] = dict(reading_formats(arguments))
         self._is_kept = filter_of(arguments)
 
     def records(self, rows: Iterable[Sequence[Any]]) -> list[Record]:

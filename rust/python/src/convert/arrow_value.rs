@@ -9,12 +9,9 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyList, PyTzInfo};
 
-use crate::convert::errors;
-
-static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+use crate::convert::{decimal, errors};
 
 /// Returns one value; null is None.
 pub(crate) fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
@@ -41,10 +38,10 @@ pub(crate) fn value<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResu
         DataType::LargeUtf8 => array.as_string::<i64>().value(at).into_bound_py_any(py),
         DataType::Utf8View => array.as_string_view().value(at).into_bound_py_any(py),
         DataType::Decimal128(_, _) => {
-            decimal(py, &array.as_primitive::<Decimal128Type>().value_as_string(at))
+            decimal::of_text(py, &array.as_primitive::<Decimal128Type>().value_as_string(at))
         }
         DataType::Decimal256(_, _) => {
-            decimal(py, &array.as_primitive::<Decimal256Type>().value_as_string(at))
+            decimal::of_text(py, &array.as_primitive::<Decimal256Type>().value_as_string(at))
         }
         DataType::Date32 => date(py, number::<Date32Type>(array, at)),
         DataType::Time32(TimeUnit::Millisecond) => {
@@ -86,10 +83,6 @@ fn list<'py>(py: Python<'py>, items: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     PyList::new(py, items)?.into_bound_py_any(py)
 }
 
-fn decimal<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    DECIMAL.import(py, "decimal", "Decimal")?.call1((text,))
-}
-
 /// A timestamp in microseconds, rounded down.
 fn micros(array: &ArrayRef, at: usize, unit: TimeUnit) -> i128 {
     match unit {
@@ -102,7 +95,7 @@ fn micros(array: &ArrayRef, at: usize, unit: TimeUnit) -> i128 {
 
 const DAY: i128 = 86_400_000_000;
 
-fn delta(py: Python<'_>, micros: i128) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn delta(py: Python<'_>, micros: i128) -> PyResult<Bound<'_, PyAny>> {
     // Python refuses what its classes do not hold.
     let days = i32::try_from(micros.div_euclid(DAY)).unwrap_or(i32::MAX);
     let rest = micros.rem_euclid(DAY);
@@ -110,16 +103,16 @@ fn delta(py: Python<'_>, micros: i128) -> PyResult<Bound<'_, PyAny>> {
     PyDelta::new(py, days, seconds, micros, false)?.into_bound_py_any(py)
 }
 
-fn date(py: Python<'_>, days: i32) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn date(py: Python<'_>, days: i32) -> PyResult<Bound<'_, PyAny>> {
     PyDate::new(py, 1970, 1, 1)?.add(delta(py, i128::from(days) * DAY)?)
 }
 
-fn timestamp(py: Python<'_>, micros: i128, is_aware: bool) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn timestamp(py: Python<'_>, micros: i128, is_aware: bool) -> PyResult<Bound<'_, PyAny>> {
     let utc = PyTzInfo::utc(py)?;
     let zone = is_aware.then(|| utc.to_owned());
     PyDateTime::new(py, 1970, 1, 1, 0, 0, 0, 0, zone.as_ref())?.add(delta(py, micros)?)
 }
 
-fn time(py: Python<'_>, micros: i64) -> PyResult<Bound<'_, PyAny>> {
+pub(super) fn time(py: Python<'_>, micros: i64) -> PyResult<Bound<'_, PyAny>> {
     timestamp(py, i128::from(micros).rem_euclid(DAY), false)?.call_method0("time")
 }

@@ -3,6 +3,7 @@
 pub(crate) mod arrow_builder;
 pub(crate) mod arrow_value;
 pub(crate) mod datetime;
+pub(crate) mod decimal;
 pub(crate) mod errors;
 pub(crate) mod field_bytes;
 pub(crate) mod offsets;

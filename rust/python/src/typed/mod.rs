@@ -6,6 +6,7 @@ mod decode_mode;
 mod encoding;
 mod formats;
 mod json_inference;
+mod printed_text;
 mod registry_arg;
 mod schema_arg;
 
@@ -15,3 +16,4 @@ pub(crate) use decode_mode::DeadLettersCore;
 pub(crate) use encoding::{BatchEncoders, encode_object};
 pub(crate) use formats::{Avro, Json, Protobuf};
 pub(crate) use json_inference::infer_json;
+pub(crate) use printed_text::encode_printed;

@@ -1,9 +1,11 @@
 //! Arrow arrays of plain Python objects: the counterpart of `arrow_value`.
 //!
 //! - `numbers`: numbers and decimals. `times`: the classes of `datetime`. `nested`: structs, lists and maps.
+//! - `json`: values of JSON as such objects.
 //!
 //! Invariant: an object becomes exactly the value that its type can hold, or an error that names the field.
 
+mod json;
 mod nested;
 mod numbers;
 mod times;
@@ -19,6 +21,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBool;
+
+pub(crate) use self::json::is_text_in_json;
 
 /// The values of a column; `None` is null.
 type Values<'py> = [Option<Bound<'py, PyAny>>];
@@ -49,6 +53,15 @@ pub(crate) fn array<'py>(
 ) -> PyResult<ArrayRef> {
     let value = (!value.is_none()).then(|| value.clone());
     column(py, data_type, &[value], Path::ROOT)
+}
+
+/// Returns an array with one row, of a value of JSON in the form in which `ottla consume` prints it.
+pub(crate) fn array_of_json<'py>(
+    py: Python<'py>,
+    data_type: &DataType,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<ArrayRef> {
+    array(py, data_type, &json::object(data_type, value, Path::ROOT)?)
 }
 
 /// The error for an object of another type.

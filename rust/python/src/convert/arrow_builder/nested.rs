@@ -21,7 +21,7 @@ fn nulls(values: &Values<'_>) -> Option<NullBuffer> {
 }
 
 /// The fields that stand for the types of a union: `member0`, `member1` and so on.
-fn is_union(fields: &Fields) -> bool {
+pub(super) fn is_union(fields: &Fields) -> bool {
     fields.len() > 1 && fields.iter().enumerate().all(|(at, field)| *field.name() == format!("member{at}"))
 }
 

@@ -7,12 +7,10 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, Decimal128Array, Decimal256Array
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 
 use super::{Path, Values, each, expected, unfit};
-
-static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+use crate::convert::decimal::{class, is_decimal};
 
 /// Returns a column of numbers; `None` if the type is another one.
 pub(super) fn column<'py>(
@@ -91,12 +89,11 @@ fn digits<'py>(
     scale: i8,
     path: Path<'_>,
 ) -> PyResult<String> {
-    let class = DECIMAL.import(py, "decimal", "Decimal")?;
     let is_int = value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>();
-    if !is_int && !value.is_instance(class)? {
+    if !is_int && !is_decimal(value)? {
         return Err(expected(path, "a decimal.Decimal or an int", value));
     }
-    let number = class.call1((value,))?;
+    let number = class(py)?.call1((value,))?;
     let (sign, digits, exponent): (u8, Vec<u8>, Bound<'_, PyAny>) =
         number.call_method0("as_tuple")?.extract()?;
     let Ok(exponent) = exponent.extract::<i64>() else {

@@ -1,6 +1,7 @@
 """``ottla produce``: write standard input, or files, to a topic; by default one record per line.
 
-Invariant: memory is bounded, by the producer's buffer and by the number of unsettled deliveries.
+``json_serializer.py`` encodes keys and values with a schema. Invariant: memory is bounded, by the
+producer's buffer and by the number of unsettled deliveries.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, BinaryIO
 from ottla import Delivery, Producer
 from ottla.cli.formats import unescape
 from ottla.cli.options import add_cluster, configuration, put, record_count
+from ottla.cli.produce.json_serializer import JsonSerializer
+from ottla.cli.schema_options import add_schemas, formats_of
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.doctor.text import counted
 from ottla.errors import ConfigError, KafkaError
@@ -30,6 +33,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "produce",
         help="write standard input, or files, to a topic",
         description="Write records from standard input, one per line, or each FILE as one record. "
+        "With --value-format, each value is JSON, as ottla consume prints it. "
         "The exit code is 1 if a record was not acknowledged.",
     )
     add_cluster(parser)
@@ -48,6 +52,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
     parser.add_argument("-F", "--file", type=Path, action="append", help="a file as one record")
     parser.add_argument("-v", "--verbose", action="store_true", help="print the number of records")
+    add_schemas(parser, writes=True)
     parser.set_defaults(run=run)
 
 
@@ -61,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("-D: the delimiter must not be empty")
     key_delimiter = unescape(arguments.key_delimiter) if arguments.key_delimiter else None
     headers = [_header(header) for header in arguments.header]
+    formats = formats_of(arguments)
+    serializers = {part: JsonSerializer(formats[part], part) for part in formats}
     written = failed = 0
     unsettled: deque[Delivery] = deque()
 
@@ -83,7 +90,12 @@ def run(arguments: argparse.Namespace) -> int:
         number = f"{counted(waiting, 'record')} to be acknowledged"
         return f"{number}: {why}" if why else number
 
-    with Producer(config=config) as producer, report_waiting(unacknowledged) as progress:
+    producer = Producer(
+        config=config,
+        key_serializer=serializers.get("key"),
+        value_serializer=serializers.get("value"),
+    )
+    with producer, report_waiting(unacknowledged) as progress:
         for number, record in enumerate(_records(arguments, delimiter)):
             if number == arguments.count:
                 break

@@ -1,0 +1,69 @@
+"""Keys and values with a schema, encoded from JSON for ``ottla produce``.
+
+Invariant: the text is the one that ``ottla consume`` prints for the same value, and no part of it
+is dropped: a key that is not a field or is there twice, and a number that JSON does not have, are
+errors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from ottla._core import encode_printed
+from ottla.schema import ColumnFormat
+
+
+class JsonSerializer:
+    """A serializer that takes the text of values of a format.
+
+    Args:
+        format: the format.
+        part: ``key`` or ``value``.
+    """
+
+    def __init__(self, format: ColumnFormat, part: str) -> None:
+        self._format = format
+        self._is_key = part == "key"
+
+    def serialize(self, topic: str, value: bytes, _headers: Sequence[Any]) -> bytes:
+        """Return the bytes of a value.
+
+        Raises:
+            ValueError: the text is not UTF-8, not JSON, or does not fit the schema.
+            TypeError: a field is of another type.
+            KafkaError: the errors of the schema, and of its registry.
+        """
+        return encode_printed(self._format, topic, value.decode(), _parse, key=self._is_key)
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(
+            text,
+            # A double would drop digits of a decimal.
+            parse_float=Decimal,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_object,
+        )
+    except json.JSONDecodeError as error:
+        if not text.strip():
+            raise ValueError("it is empty: -Z sends empty keys and values as null") from None
+        raise ValueError(f"it is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("it has too many levels") from None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f'{name} is not a value of JSON; write the text "{name}"')
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} is there twice")
+    return members

@@ -1,0 +1,173 @@
+"""The options of keys and values with a schema, of ``ottla consume`` and ``ottla produce``.
+
+``formats_of`` makes the formats with which records are read or written. Invariant: an option that
+would have no effect is an error, and no message has a credential.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ottla.cli.options import registry_configuration, settings_of
+from ottla.cli.registry_keys import REGISTRY_URL, registry_key
+from ottla.errors import ConfigError
+from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry
+
+PARTS = ("key", "value")
+"""The parts of a record that may have a schema."""
+_FORMATS = ("avro", "protobuf", "json")
+_WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
+_OPTIONS = ("schema", "register", "subject", "message", "wire_format")
+_LATEST = "latest"
+
+
+def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
+    """Add the arguments.
+
+    Args:
+        parser: the command's parser.
+        writes: whether the command writes records, rather than reads them.
+    """
+    purpose = "write with" if writes else "read with"
+    group = parser.add_argument_group("keys and values with a schema")
+    for part in PARTS:
+        group.add_argument(f"--{part}-format", choices=_FORMATS, help=f"the format of the {part}")
+    group.add_argument(
+        "--schema-registry",
+        metavar="URL",
+        help="the schema registry; its other settings are configuration keys schema.registry.*",
+    )
+    for part in PARTS:
+        group.add_argument(
+            f"--{part}-schema",
+            metavar="latest|ID|@FILE",
+            help=f"the schema to {purpose}: the latest of the subject (the default), or another",
+        )
+        if writes:
+            group.add_argument(
+                f"--{part}-register",
+                action="store_true",
+                help="register the schema of @FILE if the subject does not have it",
+            )
+        group.add_argument(
+            f"--{part}-subject", metavar="NAME", help=f"the subject (the topic's name and -{part})"
+        )
+        group.add_argument(
+            f"--{part}-message", metavar="NAME", help="the full name of the Protobuf message"
+        )
+        group.add_argument(
+            f"--{part}-wire-format",
+            # The ids of AWS Glue are not looked up.
+            choices=[name for name in _WIRE_FORMATS if not (writes and name == "glue")],
+            help=f"where the {part} has the id of its schema (confluent)",
+        )
+    parser.set_defaults(writes_schemas=writes)
+
+
+def formats_of(arguments: argparse.Namespace, mode: str = "failfast") -> dict[str, ColumnFormat]:
+    """Return the formats of keys and values, by ``key`` and ``value``.
+
+    Args:
+        arguments: the command's arguments.
+        mode: what is done with what cannot be decoded.
+
+    Raises:
+        ConfigError: an argument is wrong, has no effect, or a registry is missing.
+    """
+    wanted = [part for part in PARTS if getattr(arguments, f"{part}_format") is not None]
+    _check(arguments, wanted)
+    if not wanted:
+        return {}
+    config = registry_configuration(arguments)
+    registry = Registry(config) if REGISTRY_URL in config else None
+    return {part: _format(arguments, part, registry, mode) for part in wanted}
+
+
+def _check(arguments: argparse.Namespace, wanted: list[str]) -> None:
+    given = vars(arguments)
+    for part in PARTS:
+        if part not in wanted:
+            for option in _OPTIONS:
+                if given.get(f"{part}_{option}") not in (None, False):
+                    name = f"--{part}-{option.replace('_', '-')}"
+                    raise ConfigError(f"{name} has no effect without --{part}-format")
+        elif given[f"{part}_message"] is not None and given[f"{part}_format"] != "protobuf":
+            raise ConfigError(f"--{part}-message has no effect without --{part}-format protobuf")
+        elif given[f"{part}_subject"] is not None and not _uses_subject(arguments, part):
+            raise ConfigError(f"--{part}-subject has no effect with this --{part}-schema")
+        if part in wanted and given.get(f"{part}_register"):
+            _check_register(arguments, part)
+    settings = [key for key, _ in settings_of(arguments) if registry_key(key) is not None]
+    if not wanted and (settings or arguments.schema_registry is not None):
+        name = f"-X {settings[0]}" if settings else "--schema-registry"
+        raise ConfigError(f"{name} has no effect without --key-format or --value-format")
+
+
+def _check_register(arguments: argparse.Namespace, part: str) -> None:
+    if not (getattr(arguments, f"{part}_schema") or "").startswith("@"):
+        raise ConfigError(f"--{part}-register needs the schema: give --{part}-schema @FILE")
+    if getattr(arguments, f"{part}_wire_format") == "none":
+        raise ConfigError(f"--{part}-register has no effect with --{part}-wire-format none")
+
+
+def _uses_subject(arguments: argparse.Namespace, part: str) -> bool:
+    schema = getattr(arguments, f"{part}_schema")
+    if schema is None or schema == _LATEST:
+        return True
+    # A given schema is written with its id, which is that of the subject.
+    has_ids = getattr(arguments, f"{part}_wire_format") != "none"
+    return bool(arguments.writes_schemas and schema.startswith("@") and has_ids)
+
+
+def _format(
+    arguments: argparse.Namespace, part: str, registry: Registry | None, mode: str
+) -> ColumnFormat:
+    kind, message, subject, wire_format = (
+        getattr(arguments, f"{part}_{name}")
+        for name in ("format", "message", "subject", "wire_format")
+    )
+    schema = _schema(f"--{part}-schema", getattr(arguments, f"{part}_schema"), kind)
+    wire_format = wire_format or "confluent"
+    # AWS Glue's registry is not called, and another one does not have its ids.
+    used = registry if wire_format != "glue" else None
+    is_given = isinstance(schema, str | bytes)
+    if used is None and not (is_given and wire_format in ("none", "glue")):
+        raise ConfigError(_missing(part, wire_format))
+    if _uses_subject(arguments, part):
+        subject = subject or f"{arguments.topic}-{part}"
+    options: dict[str, Any] = {"schema": schema, "subject": subject, "wire_format": wire_format}
+    if arguments.writes_schemas:
+        options["register"] = getattr(arguments, f"{part}_register")
+    options["mode"] = mode
+    if kind == "protobuf":
+        return Protobuf(used, message=message, **options)
+    return (Avro if kind == "avro" else Json)(used, **options)
+
+
+def _missing(part: str, wire_format: str) -> str:
+    if wire_format == "glue":
+        return f"--{part}-wire-format glue needs the schema: give --{part}-schema @FILE"
+    return (
+        f"--{part}-format: no schema registry is configured: give --schema-registry URL, or "
+        f"{REGISTRY_URL} in --config or --profile; for data without ids of schemas, give "
+        f"--{part}-schema @FILE and --{part}-wire-format none"
+    )
+
+
+def _schema(option: str, text: str | None, kind: str) -> str | bytes | int | None:
+    if text is None or text == _LATEST:
+        return None
+    if text.isdecimal():
+        return int(text)
+    if not text.startswith("@"):
+        raise ConfigError(f"{option} {text!r}: expected latest, an id, or @FILE")
+    path = Path(text[1:])
+    try:
+        # protoc writes descriptors to files with other names.
+        if kind == "protobuf" and path.suffix != ".proto":
+            return path.read_bytes()
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{option} {text}: {error}") from None

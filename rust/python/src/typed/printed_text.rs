@@ -1,0 +1,37 @@
+//! `encode_printed`: encodes the text that the command line prints for a value.
+
+use ottla_schema::Header;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use super::column_format::ColumnFormat;
+use super::encoding::encode_text;
+
+/// Encode the text that ``ottla consume`` prints for a key or a value.
+///
+/// Args:
+///     format: the format.
+///     topic: the topic, whose subject has the schema by default.
+///     text: the text: JSON, in which a string that is the whole value has no quotes.
+///     parse: returns the value of JSON text, with decimals for numbers with a point.
+///     key: whether it is a key.
+///
+/// Returns:
+///     The bytes, with the id of the schema.
+///
+/// Raises:
+///     KafkaError: as ``ColumnFormat.serialize``, and what ``parse`` raises.
+#[pyfunction]
+#[pyo3(signature = (format, topic, text, parse, *, key=false))]
+pub(crate) fn encode_printed<'py>(
+    py: Python<'py>,
+    format: &Bound<'py, ColumnFormat>,
+    topic: &str,
+    text: &Bound<'py, PyString>,
+    parse: &Bound<'py, PyAny>,
+    key: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let header = if key { Header::Key } else { Header::Value };
+    let encoder = format.get().topic_encoder(py, header, topic)?;
+    encode_text(&encoder, header, topic, text, parse)
+}
