@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+import ottla
 from ottla import errors
 from ottla.schema import Avro, Json, Protobuf, Registry
-from ottla.testing import MockRegistry
+from ottla.testing import MockCluster, MockRegistry
 
 LONG, TEXT = '"long"', '"string"'
 PROTO = """syntax = "proto3"; package p;
@@ -49,6 +50,49 @@ def test_ids_of_both_sizes_and_kinds_are_looked_up(apicurio: MockRegistry, size:
         assert text.deserialize("a", framed(2, size, b"\2x")) == "x"
         with pytest.raises(errors.SerializationError, match=r"apicurio\.use\.id is wrong"):
             text.deserialize("a", framed(3, size, b"\2x"))
+
+
+def test_ids_in_headers_say_their_kind(apicurio: MockRegistry) -> None:
+    """A header wins over the bytes, and over what is configured for ids without a kind."""
+    with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
+        text = Avro(registry, schema=TEXT, wire_format="apicurio")
+        three = [("apicurio.value.globalId", (3).to_bytes(8, "big"))]
+        assert text.deserialize("a", b"\2x", three) == "x"
+        two = [("apicurio.value.contentId", (2).to_bytes(8, "big"))]
+        assert text.deserialize("a", b"\2x", two) == "x"
+        assert text.deserialize("a", framed(2, 4, b"\2x"), [("other", b"")]) == "x"
+        assert text.deserialize("a", b"\2x", [*two, ("apicurio.value.encoding", b"BINARY")]) == "x"
+        encoded = [*two, ("apicurio.value.encoding", b"JSON")]
+        with pytest.raises(errors.SerializationError, match="Avro in JSON"):
+            text.deserialize("a", b'"x"', encoded)
+        with pytest.raises(errors.SerializationError, match="4 bytes, and not the eight"):
+            text.deserialize("a", b"\2x", [("apicurio.value.contentId", b"1234")])
+        nine = [("apicurio.value.globalId", (9).to_bytes(8, "big"))]
+        with pytest.raises(errors.SerializationError, match=r"it was deleted, or the data was"):
+            text.deserialize("a", b"\2x", nine)
+
+
+def test_ids_in_headers_of_a_batch(
+    apicurio: MockRegistry, mock_cluster: MockCluster, single: str
+) -> None:
+    """Those of keys and of values, in columns of Arrow and in records."""
+    one, two = ((number).to_bytes(8, "big") for number in (1, 2))
+    headers = [("apicurio.key.globalId", one), ("apicurio.value.contentId", two)]
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        producer.send(single, b"\2x", key=b"\x0e", headers=headers)
+    with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
+        key = Avro(registry, schema=LONG, wire_format="apicurio")
+        value = Avro(registry, schema=TEXT, wire_format="apicurio")
+        scan = ottla.scan(single, mock_cluster.bootstrap, key=key, value=value)
+        assert [row[:2] for batch in scan for row in batch.rows()] == [(7, "x")]
+        with ottla.Consumer(
+            mock_cluster.bootstrap,
+            auto_offset_reset="earliest",
+            key_deserializer=key,
+            value_deserializer=value,
+        ) as consumer:
+            consumer.assign([(single, 0)])
+            assert [(record.key, record.value) for record in consumer.poll(10)] == [(7, "x")]
 
 
 @pytest.mark.parametrize("size", [4, 8])

@@ -65,6 +65,16 @@ def test_ids_are_looked_up_with_their_references(
             value.deserialize("t", framed(2_000_000_000, size, b"\2"))
 
 
+def test_ids_in_headers_say_their_kind(apicurio: ApicurioRegistry, subjects: list[str]) -> None:
+    """As the serializers write them with ``apicurio.registry.headers.enabled``."""
+    with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
+        value = Avro(registry, subject=subjects[0], wire_format="apicurio")
+        content_id, global_id = ids(apicurio, subjects[1])
+        for name, number in (("contentId", content_id), ("globalId", global_id)):
+            headers = [(f"apicurio.value.{name}", number.to_bytes(8, "big"))]
+            assert value.deserialize("t", b"\2", headers) == {"item": "B"}
+
+
 def test_messages_are_read_by_their_name(apicurio: ApicurioRegistry, subject: str) -> None:
     """With Protobuf, the name of the message is between the id and the message."""
     text = 'syntax = "proto3"; message Other { int32 y = 1; } message Order { int32 x = 1; }'

@@ -193,7 +193,7 @@ impl ColumnDecoder {
     /// Whether decoding needs the records' headers.
     #[must_use]
     pub fn needs_headers(&self) -> bool {
-        self.wire_format == WireFormat::Confluent
+        self.wire_format.has_headers()
     }
 
     /// The ids in a column whose schemas were not added yet, each once.
@@ -263,11 +263,7 @@ impl ColumnDecoder {
 
     fn split<'a>(&self, rows: &'a dyn EncodedRows, row: usize) -> Option<Result<Framed<'a>, FramingError>> {
         let bytes = rows.bytes(row)?;
-        let header = match self.needs_headers() {
-            true => rows.header(row, self.header.name()),
-            false => None,
-        };
-        Some(self.wire_format.split(bytes, header))
+        Some(self.wire_format.split(bytes, self.header, |name| rows.header(row, name)))
     }
 
     /// Decodes a column. Rows whose schema is missing are errors.

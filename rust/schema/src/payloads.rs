@@ -14,7 +14,7 @@ use crate::registered_schema::RegisteredSchema;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Payload<'a> {
     pub(crate) bytes: &'a [u8],
-    /// The bytes after the id, if a header holds it.
+    /// What the headers say besides the id.
     pub(crate) header_rest: Option<&'a [u8]>,
 }
 

@@ -7,8 +7,12 @@ use std::fmt;
 pub enum SchemaId {
     /// Confluent's and Karapace's id.
     Id(u32),
-    /// An id of Apicurio's serializers: a content's, or a version's global id.
+    /// An id of Apicurio's serializers, of a kind that the record does not say.
     Id64(u64),
+    /// The id of a content in Apicurio.
+    ContentId(u64),
+    /// The global id of a version in Apicurio.
+    GlobalId(u64),
     /// A GUID: Confluent 8 in headers, AWS Glue's schema version id.
     Guid([u8; 16]),
 }
@@ -31,7 +35,7 @@ impl fmt::Display for SchemaId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Id(id) => write!(f, "{id}"),
-            Self::Id64(id) => write!(f, "{id}"),
+            Self::Id64(id) | Self::ContentId(id) | Self::GlobalId(id) => write!(f, "{id}"),
             Self::Guid(guid) => {
                 for (at, byte) in guid.iter().enumerate() {
                     if matches!(at, 4 | 6 | 8 | 10) {

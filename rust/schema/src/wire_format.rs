@@ -1,13 +1,14 @@
 //! Where a record carries the id of its schema: before the payload, or in a header.
 //!
 //! Formats: Confluent's (magic byte 0 and four bytes; magic byte 1 and a GUID since Confluent 8, which looks at
-//! the headers `__key_schema_id` and `__value_schema_id` first), Apicurio's (magic byte 0 and four or eight bytes),
-//! AWS Glue's (3, a compression byte, a GUID), and none.
+//! the headers `__key_schema_id` and `__value_schema_id` first), Apicurio's (magic byte 0 and four or eight bytes; or
+//! eight bytes in headers, whose names say which kind of id it is), AWS Glue's (3, a compression byte, a GUID), and none.
 //!
 //! Invariants: a header wins over bytes before the payload, which then belong to the payload. What is written is read
 //! back as the same id. Apicurio's ids are below 2^32, so that those of eight bytes begin with four zeros, and those of
 //! four bytes, which count from 1, do not.
 
+use crate::column_decoder::Header;
 use crate::schema_id::SchemaId;
 
 const MAGIC_ID: u8 = 0;
@@ -21,7 +22,7 @@ pub enum WireFormat {
     /// As Confluent's serializers write it: Confluent, Karapace, Redpanda, Apicurio's compatible mode.
     #[default]
     Confluent,
-    /// Apicurio's serializers, with ids of four bytes (the default of version 3) or of eight.
+    /// Apicurio's serializers, with ids of four bytes (the default of version 3), of eight, or in headers.
     Apicurio,
     /// AWS Glue's serializers, without compression.
     Glue,
@@ -34,7 +35,7 @@ pub enum WireFormat {
 pub struct Framed<'a> {
     /// The id; `None` with [`WireFormat::None`].
     pub id: Option<SchemaId>,
-    /// The bytes after the id in its header. With Protobuf, the indexes of the message.
+    /// What the headers say besides the id. With Protobuf, the indexes of the message, or with Apicurio its name.
     pub header_rest: Option<&'a [u8]>,
     /// The bytes after the id in the value.
     pub payload: &'a [u8],
@@ -61,6 +62,17 @@ pub enum FramingError {
         /// The length of the value.
         length: usize,
     },
+    /// A header has no id.
+    #[error("the header {name} has {length} bytes, and not the eight of an id of Apicurio's")]
+    HeaderLength {
+        /// Its name.
+        name: &'static str,
+        /// The length of its value.
+        length: usize,
+    },
+    /// Avro as JSON text.
+    #[error("the value is Avro in JSON (header {0}), which is not supported: only its binary form is")]
+    JsonEncoding(&'static str),
     /// A compressed value of AWS Glue.
     #[error(
         "the value is compressed by AWS Glue's serializer (compression byte {0}), which is not supported"
@@ -81,19 +93,39 @@ pub enum FramingError {
 }
 
 impl WireFormat {
-    /// Splits a value. `header` is the value of the header that may hold the id.
+    /// Whether headers may hold the id.
+    #[must_use]
+    pub fn has_headers(self) -> bool {
+        matches!(self, Self::Confluent | Self::Apicurio)
+    }
+
+    /// Splits a value. `header` returns the value of a header of its record.
     ///
     /// # Errors
-    /// The value or the header does not hold an id.
-    pub fn split<'a>(self, value: &'a [u8], header: Option<&'a [u8]>) -> Result<Framed<'a>, FramingError> {
-        let (id, payload) = match (self, header) {
-            (Self::None, _) => return Ok(Framed { id: None, header_rest: None, payload: value }),
-            (Self::Confluent, Some(header)) => {
-                let (id, rest) = confluent_id(header)?;
-                return Ok(Framed { id: Some(id), header_rest: Some(rest), payload: value });
-            }
-            (Self::Confluent, None) => confluent_id(value)?,
-            (Self::Apicurio, _) => {
+    /// Neither the value nor a header holds an id.
+    pub fn split<'a>(
+        self,
+        value: &'a [u8],
+        part: Header,
+        header: impl Fn(&str) -> Option<&'a [u8]>,
+    ) -> Result<Framed<'a>, FramingError> {
+        let (id, payload) = match self {
+            Self::None => return Ok(Framed { id: None, header_rest: None, payload: value }),
+            Self::Confluent => match header(part.name()) {
+                Some(header) => {
+                    let (id, rest) = confluent_id(header)?;
+                    return Ok(Framed { id: Some(id), header_rest: Some(rest), payload: value });
+                }
+                None => confluent_id(value)?,
+            },
+            Self::Apicurio => {
+                if let Some(id) = apicurio_header_id(part, &header)? {
+                    let name = match part {
+                        Header::Key => "apicurio.protobuf.type.key",
+                        Header::Value => "apicurio.protobuf.type",
+                    };
+                    return Ok(Framed { id: Some(id), header_rest: header(name), payload: value });
+                }
                 let rest = after_magic(value, MAGIC_ID, "0", "Apicurio's serializers")?;
                 let (short, after) = take::<4>(rest, value)?;
                 match u32::from_be_bytes(short) {
@@ -104,7 +136,7 @@ impl WireFormat {
                     id => (SchemaId::Id64(id.into()), after),
                 }
             }
-            (Self::Glue, _) => {
+            Self::Glue => {
                 let rest = after_magic(value, GLUE_VERSION, "3", "AWS Glue's serializers")?;
                 let ([compression], rest) = take::<1>(rest, value)?;
                 if compression != UNCOMPRESSED {
@@ -178,6 +210,32 @@ fn confluent_id(bytes: &[u8]) -> Result<(SchemaId, &[u8]), FramingError> {
     }
 }
 
+/// Reads an id of Apicurio's from the headers of a record.
+fn apicurio_header_id<'a>(
+    part: Header,
+    header: &impl Fn(&str) -> Option<&'a [u8]>,
+) -> Result<Option<SchemaId>, FramingError> {
+    let (content, global, encoding) = match part {
+        Header::Key => ("apicurio.key.contentId", "apicurio.key.globalId", "apicurio.key.encoding"),
+        Header::Value => ("apicurio.value.contentId", "apicurio.value.globalId", "apicurio.value.encoding"),
+    };
+    let number = |name| {
+        let value: Option<&[u8]> = header(name);
+        let number = value.map(|value| <[u8; 8]>::try_from(value).map(u64::from_be_bytes));
+        let length = value.map_or(0, <[u8]>::len);
+        number.transpose().map_err(|_| FramingError::HeaderLength { name, length })
+    };
+    let id = match number(content)? {
+        Some(id) => Some(SchemaId::ContentId(id)),
+        None => number(global)?.map(SchemaId::GlobalId),
+    };
+    // Read as binary, it would be another value.
+    if id.is_some() && header(encoding) == Some(b"JSON") {
+        return Err(FramingError::JsonEncoding(encoding));
+    }
+    Ok(id)
+}
+
 fn after_magic<'a>(
     value: &'a [u8],
     magic: u8,
@@ -205,18 +263,18 @@ mod tests {
 
     #[test]
     fn confluent_ids_come_before_the_payload() {
-        let framed = WireFormat::Confluent.split(&[0, 0, 0, 1, 2, 9, 9], None).unwrap();
+        let framed = WireFormat::Confluent.split(&[0, 0, 0, 1, 2, 9, 9], Header::Value, |_| None).unwrap();
         assert_eq!(framed.id, Some(SchemaId::Id(258)));
         assert_eq!((framed.payload, framed.header_rest), (&[9_u8, 9][..], None));
         let value = [&[1_u8][..], &GUID, b"x"].concat();
-        let framed = WireFormat::Confluent.split(&value, None).unwrap();
+        let framed = WireFormat::Confluent.split(&value, Header::Value, |_| None).unwrap();
         assert_eq!((framed.id, framed.payload), (Some(SchemaId::Guid(GUID)), &b"x"[..]));
     }
 
     #[test]
     fn a_header_wins_and_the_whole_value_is_the_payload() {
         let header = [&[1_u8][..], &GUID, &[2, 4]].concat();
-        let framed = WireFormat::Confluent.split(&[0, 0, 0, 0, 7], Some(&header)).unwrap();
+        let framed = WireFormat::Confluent.split(&[0, 0, 0, 0, 7], Header::Value, |_| Some(&header)).unwrap();
         assert_eq!(framed.id, Some(SchemaId::Guid(GUID)));
         assert_eq!(framed.payload, [0, 0, 0, 0, 7]);
         assert_eq!(framed.header_rest, Some(&[2_u8, 4][..]));
@@ -224,32 +282,65 @@ mod tests {
 
     #[test]
     fn apicurio_and_glue_have_their_own_ids() {
-        let framed = WireFormat::Apicurio.split(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 5], None).unwrap();
+        let framed =
+            WireFormat::Apicurio.split(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 5], Header::Value, |_| None).unwrap();
         assert_eq!((framed.id, framed.payload), (Some(SchemaId::Id64(256)), &[5_u8][..]));
-        let framed = WireFormat::Apicurio.split(&[0, 0, 0, 1, 0, 5, 0, 0, 0, 0], None).unwrap();
+        let framed =
+            WireFormat::Apicurio.split(&[0, 0, 0, 1, 0, 5, 0, 0, 0, 0], Header::Value, |_| None).unwrap();
         assert_eq!((framed.id, framed.payload), (Some(SchemaId::Id64(256)), &[5_u8, 0, 0, 0, 0][..]));
         for length in 1..9 {
-            let error = WireFormat::Apicurio.split(&[0; 9][..length], None).unwrap_err();
+            let error = WireFormat::Apicurio.split(&[0; 9][..length], Header::Value, |_| None).unwrap_err();
             assert_eq!(error, FramingError::Short { length });
         }
         let value = [&[3_u8, 0][..], &GUID, b"x"].concat();
-        let framed = WireFormat::Glue.split(&value, None).unwrap();
+        let framed = WireFormat::Glue.split(&value, Header::Value, |_| None).unwrap();
         assert_eq!((framed.id, framed.payload), (Some(SchemaId::Guid(GUID)), &b"x"[..]));
-        let framed = WireFormat::None.split(b"\x07", Some(b"")).unwrap();
+        let framed = WireFormat::None.split(b"\x07", Header::Value, |_| Some(b"")).unwrap();
         assert_eq!((framed.id, framed.payload), (None, &b"\x07"[..]));
     }
 
     #[test]
+    fn apicurio_has_ids_in_headers_whose_names_say_their_kind() {
+        let id = 7_u64.to_be_bytes();
+        for (part, name, expected) in [
+            (Header::Key, "apicurio.key.contentId", SchemaId::ContentId(7)),
+            (Header::Key, "apicurio.key.globalId", SchemaId::GlobalId(7)),
+            (Header::Value, "apicurio.value.contentId", SchemaId::ContentId(7)),
+            (Header::Value, "apicurio.value.globalId", SchemaId::GlobalId(7)),
+        ] {
+            let value = [0, 0, 0, 0, 9];
+            let one = |wanted: &str| (wanted == name).then_some(&id[..]);
+            let framed = WireFormat::Apicurio.split(&value, part, one).unwrap();
+            assert_eq!((framed.id, framed.payload), (Some(expected), &value[..]));
+            let short = |wanted: &str| (wanted == name).then_some(&id[..7]);
+            let error = WireFormat::Apicurio.split(&value, part, short).unwrap_err();
+            assert_eq!(error, FramingError::HeaderLength { name, length: 7 });
+            let encoding = format!("apicurio.{}.encoding", part.column());
+            for (text, is_refused) in [("JSON", true), ("BINARY", false)] {
+                let both = |wanted: &str| one(wanted).or((wanted == encoding).then_some(text.as_bytes()));
+                let split = WireFormat::Apicurio.split(&value, part, both);
+                assert_eq!(matches!(split, Err(FramingError::JsonEncoding(_))), is_refused);
+            }
+        }
+    }
+
+    #[test]
     fn values_without_an_id_are_errors() {
-        let error = WireFormat::Confluent.split(b"{\"a\":1}", None).unwrap_err();
+        let error = WireFormat::Confluent.split(b"{\"a\":1}", Header::Value, |_| None).unwrap_err();
         assert!(error.to_string().contains("begins with byte 0x7b and not with 0 or 1"), "{error}");
         for length in 0..5 {
-            let error = WireFormat::Confluent.split(&[0; 5][..length], None).unwrap_err();
+            let error = WireFormat::Confluent.split(&[0; 5][..length], Header::Value, |_| None).unwrap_err();
             assert_eq!(error, FramingError::Short { length });
         }
         let compressed = [&[3_u8, 5][..], &GUID].concat();
-        assert_eq!(WireFormat::Glue.split(&compressed, None).unwrap_err(), FramingError::Compressed(5));
-        assert_eq!(WireFormat::Glue.split(&[3], None).unwrap_err(), FramingError::Short { length: 1 });
+        assert_eq!(
+            WireFormat::Glue.split(&compressed, Header::Value, |_| None).unwrap_err(),
+            FramingError::Compressed(5)
+        );
+        assert_eq!(
+            WireFormat::Glue.split(&[3], Header::Value, |_| None).unwrap_err(),
+            FramingError::Short { length: 1 }
+        );
     }
 
     #[test]
@@ -261,14 +352,14 @@ mod tests {
             (WireFormat::Glue, SchemaId::Guid(GUID)),
         ] {
             let value = [&format.prefix(Some(id), &[]).unwrap()[..], b"x"].concat();
-            let framed = format.split(&value, None).unwrap();
+            let framed = format.split(&value, Header::Value, |_| None).unwrap();
             assert_eq!((framed.id, framed.payload), (Some(id), &b"x"[..]));
         }
         assert_eq!(WireFormat::None.prefix(None, &[]), Ok(vec![]));
         let prefix = WireFormat::Confluent.prefix(Some(SchemaId::Id(1)), &[2, 4]);
         assert_eq!(prefix.unwrap(), [0, 0, 0, 0, 1, 2, 4]);
         let header = WireFormat::Confluent.header(SchemaId::Guid(GUID), &[2, 4]).unwrap();
-        let framed = WireFormat::Confluent.split(b"x", Some(&header)).unwrap();
+        let framed = WireFormat::Confluent.split(b"x", Header::Value, |_| Some(&header)).unwrap();
         let expected = Framed { id: Some(SchemaId::Guid(GUID)), header_rest: Some(&[2, 4]), payload: b"x" };
         assert_eq!(framed, expected);
     }

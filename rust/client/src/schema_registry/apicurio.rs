@@ -1,5 +1,5 @@
-//! Schemas by the ids that Apicurio's serializers write, which its own API tells apart and the records do not:
-//! ids of contents, or global ids of versions.
+//! Schemas by the ids that Apicurio's serializers write: ids of contents, or global ids of versions. Which one it is, is
+//! said by the header that has it; before a value, by the configuration.
 //!
 //! Invariant: an id is never looked up as one of the other kind. Both count from 1, so that a wrong kind would
 //! mostly find a schema, with which records would be decoded to nonsense.
@@ -39,32 +39,42 @@ pub(super) fn check_written_ids(config: &RegistryConfig) -> Result<()> {
     }
 }
 
-/// Looks up a schema by an id of the configured kind.
-pub(super) async fn find(registry: &SchemaRegistry, id: u64, deadline: Instant) -> Result<Document> {
-    let content_id = match use_id(&registry.config)? {
-        ApicurioUseId::ContentId => id,
-        ApicurioUseId::GlobalId => content_id(registry, id, deadline).await?,
+/// Looks up a schema by one of Apicurio's ids.
+pub(super) async fn find(registry: &SchemaRegistry, id: SchemaId, deadline: Instant) -> Result<Document> {
+    let number = match id {
+        SchemaId::Id64(number) => match use_id(&registry.config)? {
+            ApicurioUseId::ContentId => number,
+            ApicurioUseId::GlobalId => content_id(registry, id, number, deadline).await?,
+        },
+        SchemaId::GlobalId(number) => content_id(registry, id, number, deadline).await?,
+        SchemaId::ContentId(number) => number,
+        SchemaId::Id(number) => number.into(),
+        SchemaId::Guid(_) => return Err(Error::new(Kind::Internal, "a GUID is no id of Apicurio's")),
     };
     // Confluent's API of Apicurio has the same ids, with the type and the references.
-    let call = Call::get(format!("/schemas/ids/{content_id}"), what(id)).id(SchemaId::Id64(id));
+    let call = Call::get(format!("/schemas/ids/{number}"), what(id)).id(id);
     registry.transport.call(&call, deadline, document::schema).await
 }
 
 /// The id of a version's content.
-async fn content_id(registry: &SchemaRegistry, id: u64, deadline: Instant) -> Result<u64> {
-    let path = format!("/search/versions?globalId={id}&limit=1");
-    let call = Call::get(path, what(id)).id(SchemaId::Id64(id)).apicurio();
+async fn content_id(registry: &SchemaRegistry, id: SchemaId, number: u64, deadline: Instant) -> Result<u64> {
+    let path = format!("/search/versions?globalId={number}&limit=1");
+    let call = Call::get(path, what(id)).id(id).apicurio();
     let found = registry.transport.call(&call, deadline, document::content_id).await?;
     found.ok_or_else(|| {
         let urls = registry.urls().join(", ");
-        let message = format!(
-            "{}: {urls} has no version with this global id: it was deleted, the data was written with another registry, or schema.registry.apicurio.use.id must be contentId",
-            call.what
-        );
+        let cause = match id {
+            SchemaId::Id64(_) => {
+                "the data was written with another registry, or schema.registry.apicurio.use.id must be contentId"
+            }
+            _ => "or the data was written with another registry",
+        };
+        let message =
+            format!("{}: {urls} has no version with this global id: it was deleted, {cause}", call.what);
         Error::new(Kind::Schema, message).schema(None, call.id, Some(UNKNOWN_SCHEMA))
     })
 }
 
-fn what(id: u64) -> String {
+fn what(id: SchemaId) -> String {
     format!("looking up schema {id}")
 }

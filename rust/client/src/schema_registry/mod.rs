@@ -163,7 +163,7 @@ impl SchemaRegistry {
         let path = match id {
             SchemaId::Id(id) => format!("/schemas/ids/{id}"),
             SchemaId::Guid(_) => format!("/schemas/guids/{id}"),
-            SchemaId::Id64(id) => {
+            SchemaId::Id64(_) | SchemaId::ContentId(_) | SchemaId::GlobalId(_) => {
                 self.check_open()?;
                 let fetch = async {
                     let document = apicurio::find(self, id, deadline).await?;

@@ -122,7 +122,7 @@ impl TypedColumn {
 
     /// Whether decoding needs the records' headers.
     pub(crate) fn needs_headers(&self) -> bool {
-        self.options.wire_format == WireFormat::Confluent
+        self.options.wire_format.has_headers()
     }
 
     /// Whether the reader's schema depends on the topic.

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use ottla_client::{Error, Kind};
-use ottla_schema::infer_json_field;
+use ottla_schema::{Header, infer_json_field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -68,7 +68,8 @@ pub(crate) fn infer_json(
             })),
         }
         // With the id in a header, the value has none; JSON begins with none of the bytes before an id.
-        let payload = |value| wire_format.split(value, None).map_or(value, |framed| framed.payload);
+        let payload =
+            |value| wire_format.split(value, Header::Value, |_| None).map_or(value, |framed| framed.payload);
         infer_json_field(payloads.into_iter().map(payload))
     });
     match inferred {

@@ -104,10 +104,7 @@ impl PayloadDecoder for ProtobufPayloadDecoder {
         rows.decode(payloads, |payload| match (&self.messages, payload.header_rest) {
             (None, _) => Ok(payload.bytes),
             (Some(messages), None) => messages.strip(payload.bytes),
-            (Some(messages), Some(indexes)) => match messages.strip(indexes)? {
-                [] => Ok(payload.bytes),
-                _ => Err("bytes are left after the message indexes in the header".to_owned()),
-            },
+            (Some(messages), Some(header)) => messages.strip_named(payload.bytes, header),
         })
     }
 }

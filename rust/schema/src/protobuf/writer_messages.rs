@@ -3,7 +3,7 @@
 //! | wire format | before the message |
 //! |---|---|
 //! | Confluent | indexes, see `message_indexes` |
-//! | Apicurio | a message `Ref` after its length, whose field 1 is the message's name without its package |
+//! | Apicurio | a message `Ref` after its length, whose field 1 is the message's name without its package; not so by version 2, if a header has the name |
 //! | AWS Glue | as a varint, the message's number among all of the file, sorted by their full names |
 //!
 //! Invariants: a payload of another message than the reader's is an error. The work is bounded by the schema.
@@ -129,15 +129,42 @@ impl WriterMessages {
             MessagePrefix::Ref => &self.read_ref(&mut input)?.full_name,
             MessagePrefix::Number => self.read_number(&mut input)?,
         };
+        self.check(found)?;
+        Ok(input.rest())
+    }
+
+    /// Removes what is before a message that a header names, too: with Apicurio its name, which may also be there.
+    pub(super) fn strip_named<'a>(&self, bytes: &'a [u8], header: &[u8]) -> Result<&'a [u8], String> {
+        if self.kind != MessagePrefix::Ref {
+            return match self.strip(header)? {
+                [] => Ok(bytes),
+                _ => Err("bytes are left after the message indexes in the header".to_owned()),
+            };
+        }
+        let name =
+            std::str::from_utf8(header).map_err(|_| "the name of the message in its header is not UTF-8")?;
+        self.check(&self.named(name)?.full_name)?;
+        let mut input = Input::new(bytes);
+        match ref_name(&mut input) {
+            Some(written) if written == name => Ok(input.rest()),
+            _ => Ok(bytes),
+        }
+    }
+
+    fn check(&self, found: &str) -> Result<(), String> {
         let expected = &self.expected;
         match found == expected {
-            true => Ok(input.rest()),
+            true => Ok(()),
             false => Err(format!("the message is {found}, and the reader's is {expected}")),
         }
     }
 
     fn read_ref(&self, input: &mut Input<'_>) -> Result<&MessageName, String> {
         let name = ref_name(input).ok_or("the name of the message (Apicurio's Ref) is malformed")?;
+        self.named(name)
+    }
+
+    fn named(&self, name: &str) -> Result<&MessageName, String> {
         let is_named =
             |message: &&MessageName| message.full_name == name || simple_name(&message.full_name) == name;
         if let Some(root) = self.roots.iter().find(is_named) {

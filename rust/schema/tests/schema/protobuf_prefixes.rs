@@ -4,7 +4,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ottla_schema::{
-    ColumnDecoder, DecodedColumn, Header, RegisteredSchema, SchemaId, SchemaReference, SchemaType, WireFormat,
+    ColumnDecoder, DecodedColumn, EncodedRows, Header, RegisteredSchema, SchemaId, SchemaReference,
+    SchemaType, WireFormat,
 };
 use prost_reflect::prost::Message;
 use prost_reflect::prost_types::{FileDescriptorProto, FileDescriptorSet};
@@ -28,7 +29,7 @@ fn decoded(message: &str, wire_format: WireFormat, id: &SchemaId, prefixes: &[Ve
     let header = match id {
         SchemaId::Id64(id) => [&[0][..], &id.to_be_bytes()].concat(),
         SchemaId::Guid(guid) => [&[3, 0][..], guid].concat(),
-        SchemaId::Id(_) => panic!("{id}"),
+        SchemaId::Id(_) | SchemaId::ContentId(_) | SchemaId::GlobalId(_) => panic!("{id}"),
     };
     let rows = prefixes.iter().map(|prefix| Some([&header[..], prefix, &int(1, 5)].concat()));
     decode(&mut decoder, &rows.collect::<Vec<_>>())
@@ -69,6 +70,43 @@ fn apicurios_ref_names_the_message() {
     let later = [len(1, "A"), int(9, 1)].concat();
     let later = [varint(later.len() as u64), later].concat();
     assert_eq!(apicurio("p.A", &[later]).errors, []);
+}
+
+#[test]
+fn apicurios_header_names_the_message_with_or_without_a_ref() {
+    let schema = proto(&proto3(SCHEMA));
+    let message = len(1, "A");
+    let with_ref = [varint(message.len() as u64), message, int(1, 5)].concat();
+    let rows: [(&[u8], &[u8]); 4] =
+        [(b"A", &with_ref), (b"A", &int(1, 5)), (b"B", &int(1, 5)), (b"\xff", &[])];
+    let mut decoder = of_message(&schema, "p.A", WireFormat::Apicurio).unwrap();
+    decoder.add(SchemaId::ContentId(7), &schema);
+    let decoded = decoder.decode_rows(&NamedRows(&rows)).unwrap();
+    assert_eq!(crate::protobuf_support::rows(&decoded)[..2], ["(x=5)", "(x=5)"]);
+    let expected =
+        ["the message is p.B, and the reader's is p.A", "the name of the message in its header is not UTF-8"];
+    assert_eq!(reasons(&decoded), expected);
+}
+
+/// Values with the name of their message in a header, as the id.
+struct NamedRows<'a>(&'a [(&'a [u8], &'a [u8])]);
+
+impl EncodedRows for NamedRows<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn bytes(&self, row: usize) -> Option<&[u8]> {
+        Some(self.0[row].1)
+    }
+
+    fn header(&self, row: usize, name: &str) -> Option<&[u8]> {
+        match name {
+            "apicurio.value.contentId" => Some(&[0, 0, 0, 0, 0, 0, 0, 7]),
+            "apicurio.protobuf.type" => Some(self.0[row].0),
+            _ => None,
+        }
+    }
 }
 
 #[test]
