@@ -49,8 +49,8 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         config: configuration by Kafka's dotted names; ``group.id`` is required. Keyword arguments
             are the same names with underscores and take precedence. See ``Client``.
         topics: topics to subscribe to, as with ``subscribe(topics)``. Default: none.
-        key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
-            keep the bytes. Default: keys stay bytes.
+        key_deserializer: converts the bytes of keys; see ``ottla.deserializers``; or a format
+            of ``ottla.schema``. Arrow columns keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
         timeout: seconds for ``connect()`` to find the cluster. Default:
             ``default.api.timeout.ms``, 60 s.
@@ -111,7 +111,9 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
         names = None if columns is None else list(columns)
-        return await self._poll(timeout, lambda: self._pop_batch(max_rows, names, include_headers))
+        return await self._poll(
+            timeout, lambda: self._pop_batch(max_rows, names, include_headers), is_batch=True
+        )
 
     async def commit(
         self, *, timeout: float | None = None
@@ -174,7 +176,9 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             if record is not None:
                 return record[0]
 
-    async def _poll(self, timeout: float, pop: Callable[[], T | None]) -> T | None:
+    async def _poll(
+        self, timeout: float, pop: Callable[[], T | None], *, is_batch: bool = False
+    ) -> T | None:
         self._refuse_in_callback("poll")
         self._lock_poll()
         try:
@@ -184,12 +188,12 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             await self._invoke_callback()
             loop = asyncio.get_running_loop()
             deadline = loop.time() + timeout
-            is_ready = await self._wait(timeout, True)
+            is_ready = await self._wait(timeout, True, is_batch)
             while is_ready:
                 popped = pop()
                 if popped is not None:
                     return popped
-                is_ready = await self._wait(max(deadline - loop.time(), 0.0), False)
+                is_ready = await self._wait(max(deadline - loop.time(), 0.0), False, is_batch)
             return None
         finally:
             self._unlock_poll()

@@ -233,8 +233,6 @@ def test_wrong_uses_are_refused(mock_cluster: MockCluster, orders: str) -> None:
             consumer.poll_arrow(value="avro")  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match="use poll_arrow"):
         ottla.Consumer(mock_cluster.bootstrap, value_deserializer=given(mode="permissive"))
-    with pytest.raises(errors.ConfigError, match="share consumers"):
-        ottla.ShareConsumer(mock_cluster.bootstrap, group_id="g", value_deserializer=given())
     recursive = (
         '{"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}'
     )

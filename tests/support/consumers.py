@@ -87,13 +87,13 @@ SHARE_KINDS: dict[str, Any] = {"sync": ottla.ShareConsumer, "asyncio": BlockingA
 KINDS: dict[str, Any] = {"sync": ottla.Consumer, "asyncio": BlockingAsyncConsumer}
 
 
-def read(consumer: Any, count: int) -> list[ottla.Record[Any, Any]]:
-    """Poll until `count` records have arrived."""
+def read(consumer: Any, count: int, timeout: float = 0.5) -> list[ottla.Record[Any, Any]]:
+    """Poll, each time with this timeout, until `count` records have arrived."""
     records: list[ottla.Record[Any, Any]] = []
     deadline = time.monotonic() + TIMEOUT
     while len(records) < count:
         assert time.monotonic() < deadline, f"only {len(records)} of {count} records arrived"
-        records += consumer.poll(timeout=0.5)
+        records += consumer.poll(timeout=timeout)
     return records
 
 

@@ -131,9 +131,9 @@ class Avro(ColumnFormat):
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
             or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
-            bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
-            pass the schema that all records were written with, and no registry, as AWS Glue's is
-            not called), or ``"none"``.
+            bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
+            ``"glue"`` (to decode: pass the schema that all records were written with, and no
+            registry, as AWS Glue's is not called), or ``"none"``.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.
@@ -185,10 +185,10 @@ class Protobuf(ColumnFormat):
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema, and which message they are:
             ``"confluent"`` (the id and the indexes of the message before the value, or in the
-            headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
-            bytes and the message's name; the registry needs ``apicurio_use_id``), ``"glue"`` (to
-            decode: the id and the message's number; pass the schema, and no registry, as AWS Glue's
-            is not called), or ``"none"``.
+            headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8 bytes and
+            the message's name; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode: the
+            id and the message's number; pass the schema, and no registry, as AWS Glue's is not
+            called), or ``"none"``.
         mode: what happens to records that cannot be decoded, or that are another message.
             ``"failfast"`` raises a ``SerializationError`` after the records before it were
             returned; the position stays before it. ``"permissive"`` returns null, with the reason
@@ -239,8 +239,9 @@ class Json(ColumnFormat):
         subject: the subject. Default: the topic's name followed by ``-key`` or ``-value``.
         wire_format: where records carry the id of their schema: ``"confluent"`` (before the value,
             or in the headers ``__key_schema_id`` and ``__value_schema_id``), ``"apicurio"`` (4 or 8
-            bytes before the value; the registry needs ``apicurio_use_id``), ``"glue"`` (to decode:
-            pass the schema, and no registry, as AWS Glue's is not called), or ``"none"``.
+            bytes before the value, or in headers; the registry needs ``apicurio_use_id``),
+            ``"glue"`` (to decode: pass the schema, and no registry, as AWS Glue's is not called),
+            or ``"none"``.
         mode: what happens to records that cannot be decoded. ``"failfast"`` raises a
             ``SerializationError`` after the records before it were returned; the position stays
             before it. ``"permissive"`` returns null, with the reason in the column ``_error``.

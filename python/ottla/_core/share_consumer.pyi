@@ -39,8 +39,8 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
         config: configuration by Kafka's dotted names; ``group.id`` is required. Keyword arguments
             are the same names with underscores and take precedence. See ``Client``.
         topics: topics to subscribe to, as with ``subscribe(topics)``. Default: none.
-        key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
-            keep the bytes. Default: keys stay bytes.
+        key_deserializer: converts the bytes of keys; see ``ottla.deserializers``; or a format of
+            ``ottla.schema``. Arrow columns keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
         timeout: seconds to find the cluster, as for ``Client``.
 

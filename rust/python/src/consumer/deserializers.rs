@@ -63,15 +63,6 @@ impl Deserializers {
         Ok(Self { key: new("key", key)?, value: new("value", value)?, typed })
     }
 
-    /// Raises an error for formats, which a share consumer does not decode.
-    pub(super) fn check_untyped(&self, py: Python<'_>) -> PyResult<()> {
-        if self.typed.is_empty() {
-            return Ok(());
-        }
-        let message = "share consumers take no formats of ottla.schema as deserializers: decode the bytes in a deserializer of your own";
-        Err(errors::config(py, message))
-    }
-
     /// The keys and values that the core decodes.
     pub(super) fn typed(&self) -> &TypedColumns {
         &self.typed

@@ -7,10 +7,7 @@
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 #[cfg(feature = "arrow")]
-use {
-    ottla_schema::SchemaId, std::collections::BTreeSet, std::pin::pin, std::sync::Arc,
-    tokio::time::sleep_until,
-};
+use {std::collections::BTreeSet, std::pin::pin, std::sync::Arc, tokio::time::sleep_until};
 
 #[cfg(feature = "arrow")]
 use super::arrow_buffer::ArrowBuffer;
@@ -143,20 +140,9 @@ impl Consumer {
             let mut records = self.buffers.records.lock();
             records.undecoded().map(|set| Arc::clone(&set.partition.0)).collect()
         };
-        let loading = async {
-            for topic in &topics {
-                self.typed.resolve(topic).await?;
-            }
-            for column in self.typed.each() {
-                // Sets mostly need the same schemas.
-                let missing: BTreeSet<SchemaId> = {
-                    let mut records = self.buffers.records.lock();
-                    records.undecoded().flat_map(|set| typed_set::missing_schemas(column, set)).collect()
-                };
-                column.look_up(missing).await?;
-            }
-            Ok(())
-        };
+        let loading = typed_set::look_up(&self.typed, topics, |visit| {
+            self.buffers.records.lock().undecoded().for_each(|set| visit(set));
+        });
         if !self.wait_before_decoding(loading, deadline).await? {
             return Ok(PollOutcome::TimedOut);
         }

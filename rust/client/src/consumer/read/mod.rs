@@ -18,4 +18,4 @@ pub(super) mod record_buffer;
 pub(super) mod record_decoder;
 pub(super) mod record_set;
 #[cfg(feature = "arrow")]
-mod typed_set;
+pub(super) mod typed_set;

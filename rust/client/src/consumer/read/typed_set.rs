@@ -2,6 +2,7 @@
 //!
 //! Invariant: a record's row is the number of its entry in the set that was decoded.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ottla_schema::{EncodedRows, Header, SchemaId};
@@ -35,13 +36,26 @@ impl EncodedRows for SetRows<'_> {
     }
 }
 
-/// The schemas that the records of a set need and that were not looked up.
-pub(super) fn missing_schemas(typed: &TypedColumn, set: &RecordSet) -> Vec<SchemaId> {
-    typed.missing(&SetRows { set, header: typed.header() })
+/// Looks up what sets of these topics need; `sets` passes each of them on. Cancel-safe.
+pub(crate) async fn look_up(
+    typed: &TypedColumns,
+    topics: BTreeSet<Arc<str>>,
+    sets: impl Fn(&mut dyn FnMut(&RecordSet)),
+) -> Result<()> {
+    for topic in &topics {
+        typed.resolve(topic).await?;
+    }
+    for column in typed.each() {
+        // Sets mostly need the same schemas.
+        let mut missing: BTreeSet<SchemaId> = BTreeSet::new();
+        sets(&mut |set| missing.extend(column.missing(&SetRows { set, header: column.header() })));
+        column.look_up(missing).await?;
+    }
+    Ok(())
 }
 
 /// Decodes the keys and values of a set, whose schemas were looked up.
-pub(super) fn decode(typed: &TypedColumns, set: &mut RecordSet) -> Result<()> {
+pub(crate) fn decode(typed: &TypedColumns, set: &mut RecordSet) -> Result<()> {
     for (row, entry) in set.entries.iter_mut().enumerate() {
         entry.row = row;
     }

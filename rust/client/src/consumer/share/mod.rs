@@ -8,7 +8,7 @@
 //! - `renewals`: renewals that come too late.
 //! - `acquired_fetch`, `delivered`: records before and after their delivery; [`OffsetRanges`]: sets of offsets.
 //! - `fetcher`: the task that sends the requests; `shared`: what it shares with the consumer.
-//! - `poll`, `read`, `read_arrow`, `commit`, `close`: the application's interface.
+//! - `poll`, `read`, `read_typed`, `read_arrow`, `commit`, `close`: the application's interface.
 //!
 //! Invariants: nothing is fetched unless the application polls, so that locks do not expire unused. Membership
 //! is a [`Group`] of its own kind (`group/share_protocol`). Memory is bounded by one fetch of each leader.
@@ -28,6 +28,8 @@ mod poll;
 mod read;
 #[cfg(feature = "arrow")]
 mod read_arrow;
+#[cfg(feature = "arrow")]
+mod read_typed;
 mod renewals;
 mod responses;
 mod schedule;
@@ -56,6 +58,8 @@ use crate::consumer::group::{Group, GroupSettings, RebalanceEvent, Subscription}
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
 use crate::topic_partition::TopicPartition;
+#[cfg(feature = "arrow")]
+use crate::typed::TypedColumns;
 
 /// A share consumer. One task at a time polls it, acknowledges records and commits.
 #[derive(Debug)]
@@ -68,6 +72,9 @@ pub struct ShareConsumer {
     /// The records of the first buffered fetch.
     decoded: Mutex<Option<DecodedFetch>>,
     decompressor: Mutex<Decompressor>,
+    /// How the keys and values of records are decoded.
+    #[cfg(feature = "arrow")]
+    typed: TypedColumns,
     /// The time of the last wait for records.
     polled_at: Mutex<Option<Instant>>,
     woken: AtomicBool,
@@ -106,6 +113,8 @@ impl ShareConsumer {
             fetcher: Mutex::default(),
             decoded: Mutex::default(),
             decompressor: Mutex::new(decompressor),
+            #[cfg(feature = "arrow")]
+            typed: TypedColumns::default(),
             polled_at: Mutex::default(),
             woken: AtomicBool::new(false),
             closing: AtomicBool::new(false),

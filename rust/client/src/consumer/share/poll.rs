@@ -101,6 +101,17 @@ impl ShareConsumer {
         Ok(())
     }
 
+    /// Returns the error of a poll that was ended by [`ShareConsumer::wakeup`] or by closing.
+    pub(super) fn check_woken(&self) -> Result<()> {
+        if !self.woken.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Error::new(Kind::Closed, "this share consumer was closed while it was polled"));
+        }
+        Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"))
+    }
+
     /// Whether buffered records may be delivered without a wait: the last one is recent.
     #[must_use]
     pub fn has_buffered_records(&self) -> bool {
@@ -123,13 +134,7 @@ impl ShareConsumer {
             tokio::pin!(ready);
             // From here on no wakeup is missed.
             ready.as_mut().enable();
-            if self.woken.swap(false, Ordering::AcqRel) {
-                if self.closing.load(Ordering::Acquire) {
-                    let message = "this share consumer was closed while it was polled";
-                    return Err(Error::new(Kind::Closed, message));
-                }
-                return Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"));
-            }
+            self.check_woken()?;
             self.check_open()?;
             self.join()?;
             self.process_group_events()?;

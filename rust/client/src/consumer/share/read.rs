@@ -42,6 +42,12 @@ impl DecodedFetch {
         Self { sets: sets.into(), next_index: 0, malformed, version }
     }
 
+    /// The sets whose keys and values were not decoded.
+    #[cfg(feature = "arrow")]
+    pub(super) fn undecoded(&mut self) -> impl Iterator<Item = &mut RecordSet> {
+        self.sets.iter_mut().filter(|set| set.typed.is_none())
+    }
+
     /// The next record, if there is one.
     pub(super) fn next(&mut self) -> Option<(&RecordSet, &RecordEntry)> {
         while self.sets.front().is_some_and(|set| self.next_index >= set.entries.len()) {
@@ -54,6 +60,40 @@ impl DecodedFetch {
 }
 
 impl ShareConsumer {
+    /// Returns the first buffered fetch with its decoded records, which are kept from the last call if they are its.
+    pub(super) fn decode_front<'a>(
+        &self,
+        decoded: &'a mut Option<DecodedFetch>,
+        now: Instant,
+    ) -> Option<(AcquiredFetch, &'a mut DecodedFetch)> {
+        let (fetch, version) = {
+            let mut state = self.shared.state.lock();
+            state.drop_expired(now);
+            (state.buffered.front()?.clone(), state.front_version)
+        };
+        if decoded.as_ref().is_some_and(|decoded| decoded.version != version) {
+            *decoded = None;
+        }
+        let decoded_fetch = decoded.get_or_insert_with(|| {
+            let mut decompressor = self.decompressor.lock();
+            let decoded = DecodedFetch::new(&fetch, version, &mut decompressor);
+            decompressor.trim();
+            decoded
+        });
+        Some((fetch, decoded_fetch))
+    }
+
+    /// Whether the keys and values of a fetch need not be decoded any more.
+    fn is_ready(&self, fetch: &mut DecodedFetch) -> bool {
+        #[cfg(feature = "arrow")]
+        return self.typed.is_empty() || fetch.undecoded().next().is_none();
+        #[cfg(not(feature = "arrow"))]
+        {
+            let _ = fetch;
+            true
+        }
+    }
+
     /// Converts and delivers buffered records, at most `max_records`; `convert` also gets the delivery count.
     ///
     /// The error of a record that cannot be converted is returned once the records before it are delivered.
@@ -68,22 +108,10 @@ impl ShareConsumer {
         let mut decoded = self.decoded.lock().take();
         let now = Instant::now();
         while records.len() < max_records {
-            let (fetch, version) = {
-                let mut state = self.shared.state.lock();
-                state.drop_expired(now);
-                let version = state.front_version;
-                decoded = decoded.filter(|decoded| decoded.version == version);
-                match state.buffered.front() {
-                    Some(front) => (front.clone(), version),
-                    None => break,
-                }
-            };
-            let decoded_fetch = decoded.get_or_insert_with(|| {
-                let mut decompressor = self.decompressor.lock();
-                let decoded = DecodedFetch::new(&fetch, version, &mut decompressor);
-                decompressor.trim();
-                decoded
-            });
+            let Some((fetch, decoded_fetch)) = self.decode_front(&mut decoded, now) else { break };
+            if !self.is_ready(decoded_fetch) {
+                break;
+            }
             let mut failure = None;
             let mut delivered: Vec<(i64, i16)> = Vec::new();
             while records.len() < max_records

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::base::{ShareConsumerBase, repr};
-use super::handle::{CallbackCall, ShareConsumerHandle, commit_results};
+use super::handle::{CallbackCall, ShareConsumerHandle, Target, commit_results};
 use crate::asyncio::{FutureResult, start};
 use crate::client::client_arg::{connect_if_new, resolve_client};
 use crate::consumer::blocking::deadline_after;
@@ -58,7 +58,6 @@ impl AsyncShareConsumerBase {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        deserializers.check_untyped(py)?;
         let (client, own_client) = resolve_client(py, "AsyncShareConsumer", bootstrap, config, kwargs)?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
         let handle = ShareConsumerHandle::new(client, own_client, deserializers);
@@ -89,14 +88,15 @@ impl AsyncShareConsumerBase {
         Ok(())
     }
 
-    /// Begins a poll, unless one has begun, and waits; returns whether records can be popped.
-    fn _wait<'py>(this: &Bound<'py, Self>, timeout: f64, begins: bool) -> FutureResult<'py> {
+    /// Begins a poll, unless one has begun, and waits; returns whether records, or a batch, can be popped.
+    fn _wait<'py>(this: &Bound<'py, Self>, timeout: f64, begins: bool, is_batch: bool) -> FutureResult<'py> {
         let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
+        let target = if is_batch { Target::Batch } else { Target::Records };
         let work = async move {
-            match begins {
-                true => handle.begin_poll(deadline).await,
-                false => handle.core.wait_until_ready(deadline).await,
+            if begins {
+                handle.core.begin_poll()?;
             }
+            handle.wait(target, deadline).await
         };
         start(this.py(), work, |py, is_ready| is_ready.into_py_any(py))
     }

@@ -45,7 +45,7 @@ impl ShareConsumerHandle {
         // Long polls would delay other requests on shared connections.
         let client = if own_client { client } else { client.with_dedicated_connections() };
         Ok(Self {
-            core: ShareConsumer::new(client)?,
+            core: ShareConsumer::new(client)?.with_typed_records(deserializers.typed().clone()),
             own_client,
             deserializers,
             poll_lock: PollLock::default(),
@@ -65,10 +65,12 @@ impl ShareConsumerHandle {
         seconds(timeout, self.core.client().config().default_api_timeout)
     }
 
-    /// Begins a poll and waits until records are buffered; returns false at the deadline.
-    pub(super) async fn begin_poll(&self, deadline: Instant) -> Result<bool> {
-        self.core.begin_poll()?;
-        self.core.wait_until_ready(deadline).await
+    /// Waits until records, or the rows of a batch, can be popped; returns false at the deadline.
+    pub(super) async fn wait(&self, target: Target, deadline: Instant) -> Result<bool> {
+        match target {
+            Target::Records => self.core.wait_until_decoded(deadline).await,
+            Target::Batch => self.core.wait_until_ready(deadline).await,
+        }
     }
 
     /// Delivers buffered records, at most `max_records`.
@@ -155,6 +157,14 @@ impl ShareConsumerHandle {
     pub(super) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
+}
+
+/// What a poll returns.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Target {
+    Records,
+    /// An Arrow batch, whose keys and values are not decoded.
+    Batch,
 }
 
 /// Why records could not be delivered.

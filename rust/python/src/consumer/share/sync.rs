@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use tokio::time::Instant;
 
 use super::base::{ShareConsumerBase, repr};
-use super::handle::{ShareConsumerHandle, commit_results};
+use super::handle::{ShareConsumerHandle, Target, commit_results};
 use crate::client::client_arg::resolve_connected_client;
 use crate::consumer::blocking::deadline_after;
 use crate::consumer::deserializers::Deserializers;
@@ -40,8 +40,8 @@ use crate::scan;
 ///     config: configuration by Kafka's dotted names; ``group.id`` is required. Keyword arguments
 ///         are the same names with underscores and take precedence. See ``Client``.
 ///     topics: topics to subscribe to, as with ``subscribe(topics)``. Default: none.
-///     key_deserializer: converts the bytes of keys; see ``ottla.deserializers``. Arrow columns
-///         keep the bytes. Default: keys stay bytes.
+///     key_deserializer: converts the bytes of keys; see ``ottla.deserializers``; or a format of
+///         ``ottla.schema``. Arrow columns keep the bytes. Default: keys stay bytes.
 ///     value_deserializer: the same for values.
 ///     timeout: seconds to find the cluster, as for ``Client``.
 ///
@@ -64,18 +64,22 @@ fn handle<'a>(this: &'a Bound<'_, ShareConsumer>) -> PyResult<&'a Arc<ShareConsu
 /// Polls until `pop` returns something, or until the deadline.
 fn poll<T>(
     this: &Bound<'_, ShareConsumer>,
+    target: Target,
     deadline: Instant,
     pop: impl Fn(&ShareConsumerHandle) -> PyResult<Option<T>>,
 ) -> PyResult<Option<T>> {
     let (py, handle) = (this.py(), handle(this)?);
     let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
     handle.invoke_callback(py)?;
-    let mut is_ready = wait_for(py, handle.begin_poll(deadline))?;
+    let mut is_ready = wait_for(py, async {
+        handle.core.begin_poll()?;
+        handle.wait(target, deadline).await
+    })?;
     while is_ready {
         if let Some(popped) = pop(handle)? {
             return Ok(Some(popped));
         }
-        is_ready = wait_for(py, handle.core.wait_until_ready(deadline))?;
+        is_ready = wait_for(py, handle.wait(target, deadline))?;
     }
     Ok(None)
 }
@@ -107,7 +111,6 @@ impl ShareConsumer {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
-        deserializers.check_untyped(py)?;
         let (client, own_client) =
             resolve_connected_client(py, "ShareConsumer", bootstrap, config, timeout, kwargs)?;
         let handle = ShareConsumerHandle::new(client, own_client, deserializers);
@@ -140,7 +143,7 @@ impl ShareConsumer {
     ) -> PyResult<Bound<'py, PyList>> {
         let py = this.py();
         let max_records = handle(this)?.max_records(max_records);
-        let records = poll(this, deadline_after(timeout)?, |handle| {
+        let records = poll(this, Target::Records, deadline_after(timeout)?, |handle| {
             let records = handle.pop_records(py, max_records)?;
             Ok((!records.is_empty()).then_some(records))
         })?;
@@ -174,7 +177,7 @@ impl ShareConsumer {
         let py = this.py();
         let columns = scan::columns(py, columns, include_headers)?;
         let layout = ArrowLayout { columns, max_rows, ..ArrowLayout::default() };
-        poll(this, deadline_after(timeout)?, |handle| handle.pop_batch(py, &layout))
+        poll(this, Target::Batch, deadline_after(timeout)?, |handle| handle.pop_batch(py, &layout))
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
@@ -193,7 +196,7 @@ impl ShareConsumer {
             }
         }
         let deadline = deadline_after(f64::MAX)?;
-        poll(this, deadline, |handle| Ok(handle.pop_records(py, 1)?.pop()))
+        poll(this, Target::Records, deadline, |handle| Ok(handle.pop_records(py, 1)?.pop()))
     }
 
     /// Send the acknowledgements of delivered records, and wait for the results.
