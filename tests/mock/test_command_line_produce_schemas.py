@@ -332,6 +332,7 @@ TYPED = """{"type": "record", "name": "R", "fields": [
         ("local", "2026-11-24T10:00:00Z", "a timestamp without an offset, such as"),
         ("local", "2026-11-24T10:00:00.0000001", "a timestamp without an offset, such as"),
         ("clock", "24:00:00", "expected a time such as 23:59:59.5"),
+        ("clock", "23:59:60", "expected a time such as 23:59:59.5"),
         ("clock", "10:00:00.0001", "which the schema's type does not have"),
         ("data", "=", "expected bytes in base64"),
         ("ratio", "half", "expected a number, not 'half'"),

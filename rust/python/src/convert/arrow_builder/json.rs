@@ -18,6 +18,9 @@ use super::{Path, column, expected, unfit};
 use crate::convert::arrow_value;
 use crate::convert::decimal::{self, is_decimal};
 
+/// The microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+
 type Object<'py> = Bound<'py, PyAny>;
 
 /// Whether a value of a type is a string in JSON, or the text stands for a number that is not finite.
@@ -68,8 +71,9 @@ pub(super) fn object<'py>(
         DataType::Time32(_) | DataType::Time64(_) => {
             let what = "a time such as 23:59:59.5";
             let timestamp = format!("1970-01-01T{}", text(value, path, what)?);
-            let micros = micros(&timestamp, false).ok_or_else(|| expected_text(path, what, value))?;
-            arrow_value::time(py, micros)
+            // A leap second would be midnight.
+            let micros = micros(&timestamp, false).filter(|micros| *micros < DAY);
+            arrow_value::time(py, micros.ok_or_else(|| expected_text(path, what, value))?)
         }
         DataType::Timestamp(_, zone) => {
             let what = match zone {
