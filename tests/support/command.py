@@ -58,10 +58,10 @@ def ottla(
     return CommandResult(done.returncode, done.stdout, done.stderr.decode())
 
 
-def ottla_here(*arguments: str, stdin: bytes = b"") -> CommandResult:
-    """Run a command in this process, which takes a fifth of the time."""
+def ottla_here(*arguments: str, stdin: bytes | None = None) -> CommandResult:
+    """Run a command in this process, which takes a fifth of the time; by default with its stdin."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
-    given = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
+    given = sys.stdin if stdin is None else io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
     with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "stdin", given):
         try:
             code = main(arguments)
