@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import ottla
+from ottla.admin import ConfigResource
 from ottla.testing import MockCluster
 from tests.support.admins import admin_of_kind
+from tests.support.consumers import SHARE_KINDS
 from tests.support.kafka_cluster import KafkaCluster
 
 
@@ -88,3 +90,29 @@ def brokers(request: pytest.FixtureRequest) -> Brokers:
     """A cluster of three brokers: first the mock, then a real one."""
     name: dict[str, Any] = {"mock": "mock_cluster", "kafka": "kafka"}
     return Brokers(request.getfixturevalue(name[request.param]))
+
+
+@pytest.fixture(
+    params=[
+        ("mock", "sync"),
+        ("mock", "asyncio"),
+        pytest.param(("kafka", "sync"), marks=pytest.mark.cluster),
+        pytest.param(("kafka", "asyncio"), marks=[pytest.mark.cluster, pytest.mark.deep]),
+    ],
+    ids="-".join,
+)
+def share_cluster_and_kind(request: pytest.FixtureRequest) -> tuple[Brokers, Any]:
+    """A cluster, and the class of the share consumer: blocking or asyncio."""
+    cluster, kind = request.param
+    fixture = "mock_cluster" if cluster == "mock" else "kafka"
+    return Brokers(request.getfixturevalue(fixture)), SHARE_KINDS[kind]
+
+
+def new_share_group(brokers: Brokers, **config: str) -> str:
+    """Return a share group that begins at the first record."""
+    name = f"share-{uuid.uuid4().hex[:12]}"
+    configs = {"share.auto.offset.reset": "earliest"}
+    configs |= {key.replace("_", "."): value for key, value in config.items()}
+    with ottla.Admin(brokers.bootstrap) as admin:
+        admin.alter_configs({ConfigResource("group", name): configs})
+    return name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections import Counter
 from typing import Any
 
@@ -12,56 +11,30 @@ import pytest
 
 import ottla
 from ottla import AcknowledgeType, errors
-from ottla.admin import ConfigResource
 from ottla.testing import MockCluster
-from tests.cluster.conftest import Brokers
-from tests.support.consumers import SHARE_KINDS, TIMEOUT, read
+from tests.cluster.conftest import Brokers, new_share_group
+from tests.support.consumers import TIMEOUT, read
 
 ACCEPT, RELEASE = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE
 REJECT, RENEW = AcknowledgeType.REJECT, AcknowledgeType.RENEW
 
 
-@pytest.fixture(
-    params=[
-        ("mock", "sync"),
-        ("mock", "asyncio"),
-        pytest.param(("kafka", "sync"), marks=pytest.mark.cluster),
-        pytest.param(("kafka", "asyncio"), marks=[pytest.mark.cluster, pytest.mark.deep]),
-    ],
-    ids="-".join,
-)
-def cluster_and_kind(request: pytest.FixtureRequest) -> tuple[Brokers, Any]:
-    """A cluster, and the class of the share consumer: blocking or asyncio."""
-    cluster, kind = request.param
-    fixture = "mock_cluster" if cluster == "mock" else "kafka"
-    return Brokers(request.getfixturevalue(fixture)), SHARE_KINDS[kind]
-
-
 @pytest.fixture
-def brokers(cluster_and_kind: tuple[Brokers, Any]) -> Brokers:
+def brokers(share_cluster_and_kind: tuple[Brokers, Any]) -> Brokers:
     """The cluster."""
-    return cluster_and_kind[0]
+    return share_cluster_and_kind[0]
 
 
 @pytest.fixture
-def kind(cluster_and_kind: tuple[Brokers, Any]) -> Any:
+def kind(share_cluster_and_kind: tuple[Brokers, Any]) -> Any:
     """The class of the share consumer."""
-    return cluster_and_kind[1]
+    return share_cluster_and_kind[1]
 
 
 @pytest.fixture
 def group(brokers: Brokers) -> str:
     """A share group that begins at the first record."""
-    return new_group(brokers)
-
-
-def new_group(brokers: Brokers, **config: str) -> str:
-    name = f"share-{uuid.uuid4().hex[:12]}"
-    configs = {"share.auto.offset.reset": "earliest"}
-    configs |= {key.replace("_", "."): value for key, value in config.items()}
-    with ottla.Admin(brokers.bootstrap) as admin:
-        admin.alter_configs({ConfigResource("group", name): configs})
-    return name
+    return new_share_group(brokers)
 
 
 def fill(brokers: Brokers, count: int, partitions: int = 1, **config: Any) -> str:
@@ -308,9 +281,9 @@ def test_an_expired_lock(brokers: Brokers, kind: Any) -> None:
     """After its lock expired, a record goes to another member; a late accept is an error."""
     if brokers.is_mock:
         with MockCluster(share_lock_duration=1.0) as cluster:
-            check_expired_lock(Brokers(cluster), kind, new_group(Brokers(cluster)))
+            check_expired_lock(Brokers(cluster), kind, new_share_group(Brokers(cluster)))
     else:
-        group = new_group(brokers, share_record_lock_duration_ms="1000")
+        group = new_share_group(brokers, share_record_lock_duration_ms="1000")
         check_expired_lock(brokers, kind, group)
 
 

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import time
-import uuid
 from typing import Any
 
 import pytest
 
 import ottla
 from ottla import AcknowledgeType, errors
-from ottla.admin import ConfigResource
 from ottla.schema import Avro, Registry
 from ottla.testing import MockRegistry, RegistryFault
-from tests.cluster.conftest import Brokers
-from tests.support.consumers import SHARE_KINDS, TIMEOUT, read
+from tests.cluster.conftest import Brokers, new_share_group
+from tests.support.consumers import TIMEOUT, read
 
 ITEM = """{"type": "record", "name": "Item", "fields": [
     {"name": "id", "type": "long"}, {"name": "name", "type": "string"}]}"""
-
-
-@pytest.fixture(
-    params=[
-        ("mock", "sync"),
-        ("mock", "asyncio"),
-        pytest.param(("kafka", "sync"), marks=pytest.mark.cluster),
-        pytest.param(("kafka", "asyncio"), marks=[pytest.mark.cluster, pytest.mark.deep]),
-    ],
-    ids="-".join,
-)
-def cluster_and_kind(request: pytest.FixtureRequest) -> tuple[Brokers, Any]:
-    """A cluster, and the class of the share consumer."""
-    cluster, kind = request.param
-    fixture = "mock_cluster" if cluster == "mock" else "kafka"
-    return Brokers(request.getfixturevalue(fixture)), SHARE_KINDS[kind]
 
 
 class Items:
@@ -43,12 +25,9 @@ class Items:
         self.brokers, self.registry = brokers, registry
         self.topic = brokers.create_topic(partitions=partitions)
         self.partitions = partitions
-        self.group = f"share-{uuid.uuid4().hex[:12]}"
+        self.group = new_share_group(brokers)
         registry.register(f"{self.topic}-key", '"int"')
         registry.register(f"{self.topic}-value", ITEM)
-        with ottla.Admin(brokers.bootstrap) as admin:
-            group = ConfigResource("group", self.group)
-            admin.alter_configs({group: {"share.auto.offset.reset": "earliest"}})
 
     def write(self, *numbers: int) -> None:
         """Write items; of a negative number, the value is malformed."""
@@ -88,10 +67,10 @@ def ids(records: list[Any]) -> list[int]:
 
 
 def test_records_are_decoded(
-    cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
+    share_cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
 ) -> None:
     """Those of several partitions, batches and fetches, by polls and by iteration."""
-    brokers, kind = cluster_and_kind
+    brokers, kind = share_cluster_and_kind
     items = Items(brokers, mock_registry, partitions=3)
     items.write(*range(30))
     with items.consumer(kind) as consumer:
@@ -103,10 +82,10 @@ def test_records_are_decoded(
 
 
 def test_a_record_that_cannot_be_decoded_is_an_error_and_released(
-    cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
+    share_cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
 ) -> None:
     """The records before it come first, and the application may reject it."""
-    brokers, kind = cluster_and_kind
+    brokers, kind = share_cluster_and_kind
     items = Items(brokers, mock_registry)
     items.write(0, 1, -1, 2)
     with items.consumer(kind, share_acknowledgement_mode="explicit") as consumer:
@@ -135,10 +114,10 @@ def test_a_record_that_cannot_be_decoded_is_an_error_and_released(
 
 
 def test_a_registry_that_fails_is_an_error_and_loses_nothing(
-    cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
+    share_cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
 ) -> None:
     """What was acquired is delivered later, once; Arrow batches keep their bytes meanwhile."""
-    brokers, kind = cluster_and_kind
+    brokers, kind = share_cluster_and_kind
     items = Items(brokers, mock_registry)
     items.write(0, 1, 2)
     mock_registry.inject(RegistryFault.status(503))
@@ -157,10 +136,10 @@ def test_a_registry_that_fails_is_an_error_and_loses_nothing(
 
 
 def test_a_slow_registry_does_not_keep_a_poll(
-    cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
+    share_cluster_and_kind: tuple[Brokers, Any], mock_registry: MockRegistry
 ) -> None:
     """Polls end with their timeout, and one look-up goes on; wakeup() ends a poll at once."""
-    brokers, kind = cluster_and_kind
+    brokers, kind = share_cluster_and_kind
     items = Items(brokers, mock_registry)
     items.write(0, 1, 2)
     before = len(mock_registry.requests())
