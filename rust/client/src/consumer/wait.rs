@@ -3,7 +3,7 @@
 //! Invariant: a poll reports rebalances first, then errors, then records. The poll timer of the group runs
 //! only between polls.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::time::{Instant, sleep_until};
 
@@ -21,6 +21,18 @@ pub enum PollOutcome {
     Rebalance(RebalanceEvent),
     /// The deadline passed.
     TimedOut,
+}
+
+/// Returns the error of a poll of a `what` that was woken, and forgets that it was.
+pub(super) fn check_woken(woken: &AtomicBool, closing: &AtomicBool, what: &str) -> Result<()> {
+    if !woken.swap(false, Ordering::AcqRel) {
+        return Ok(());
+    }
+    // Read last: closing is noted before the poll is woken.
+    if closing.load(Ordering::Acquire) {
+        return Err(Error::new(Kind::Closed, format!("this {what} was closed while it was polled")));
+    }
+    Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"))
 }
 
 impl Consumer {
@@ -73,13 +85,7 @@ impl Consumer {
 
     /// Returns the error of a poll that was ended by [`Consumer::wakeup`] or by closing.
     pub(super) fn check_woken(&self) -> Result<()> {
-        if !self.woken.swap(false, Ordering::AcqRel) {
-            return Ok(());
-        }
-        if self.is_closing() {
-            return Err(Error::new(Kind::Closed, "this consumer was closed while it was polled"));
-        }
-        Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"))
+        check_woken(&self.woken, &self.closing, "consumer")
     }
 
     /// Ends the current or the next poll with an error of [`Kind::Wakeup`].

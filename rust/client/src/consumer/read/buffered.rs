@@ -6,8 +6,6 @@
 
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
-#[cfg(feature = "arrow")]
-use {std::collections::BTreeSet, std::pin::pin, std::sync::Arc, tokio::time::sleep_until};
 
 #[cfg(feature = "arrow")]
 use super::arrow_buffer::ArrowBuffer;
@@ -136,11 +134,7 @@ impl Consumer {
     /// Decodes the keys and values of the buffered records, once their schemas were looked up.
     #[cfg(feature = "arrow")]
     async fn decode_typed_records(&self, call: u64, deadline: Instant) -> Result<PollOutcome> {
-        let topics: BTreeSet<Arc<str>> = {
-            let mut records = self.buffers.records.lock();
-            records.undecoded().map(|set| Arc::clone(&set.partition.0)).collect()
-        };
-        let loading = typed_set::look_up(&self.typed, topics, |visit| {
+        let loading = typed_set::look_up(&self.typed, |visit| {
             self.buffers.records.lock().undecoded().for_each(|set| visit(set));
         });
         if !self.wait_before_decoding(loading, deadline).await? {
@@ -162,18 +156,8 @@ impl Consumer {
         needed: impl Future<Output = Result<()>>,
         deadline: Instant,
     ) -> Result<bool> {
-        let mut needed = pin!(needed);
-        loop {
-            let mut woken = pin!(self.shared.poll_wakeup.notified());
-            woken.as_mut().enable();
-            self.check_woken()?;
-            tokio::select! {
-                biased;
-                done = &mut needed => return done.map(|()| true),
-                () = woken => {}
-                () = sleep_until(deadline) => return Ok(false),
-            }
-        }
+        let check_woken = || self.check_woken();
+        typed_set::wait_before_decoding(needed, &self.shared.poll_wakeup, check_woken, deadline).await
     }
 
     /// Works on the record buffer outside of its lock, since `work` may run code of the application.

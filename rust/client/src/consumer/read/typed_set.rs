@@ -1,11 +1,14 @@
-//! The records of a set as rows of typed columns: all of a set are decoded together.
+//! The records of a set as rows of typed columns: all of a set are decoded together, once their schemas were looked up.
 //!
 //! Invariant: a record's row is the number of its entry in the set that was decoded.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::Arc;
 
 use ottla_schema::{EncodedRows, Header, SchemaId};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
 use super::record_set::RecordSet;
 use crate::error::Result;
@@ -36,12 +39,10 @@ impl EncodedRows for SetRows<'_> {
     }
 }
 
-/// Looks up what sets of these topics need; `sets` passes each of them on. Cancel-safe.
-pub(crate) async fn look_up(
-    typed: &TypedColumns,
-    topics: BTreeSet<Arc<str>>,
-    sets: impl Fn(&mut dyn FnMut(&RecordSet)),
-) -> Result<()> {
+/// Looks up what sets need; `sets` passes each of them on. Cancel-safe.
+pub(crate) async fn look_up(typed: &TypedColumns, sets: impl Fn(&mut dyn FnMut(&RecordSet))) -> Result<()> {
+    let mut topics: BTreeSet<Arc<str>> = BTreeSet::new();
+    sets(&mut |set| topics.extend([Arc::clone(&set.partition.0)]));
     for topic in &topics {
         typed.resolve(topic).await?;
     }
@@ -52,6 +53,28 @@ pub(crate) async fn look_up(
         column.look_up(missing).await?;
     }
     Ok(())
+}
+
+/// Waits for what decoding needs; returns whether it came before the deadline. `check_woken` returns the error of a
+/// poll that was ended; `wakeup` says when to call it.
+pub(crate) async fn wait_before_decoding(
+    needed: impl Future<Output = Result<()>>,
+    wakeup: &Notify,
+    check_woken: impl Fn() -> Result<()>,
+    deadline: Instant,
+) -> Result<bool> {
+    let mut needed = pin!(needed);
+    loop {
+        let mut woken = pin!(wakeup.notified());
+        woken.as_mut().enable();
+        check_woken()?;
+        tokio::select! {
+            biased;
+            done = &mut needed => return done.map(|()| true),
+            () = woken => {}
+            () = sleep_until(deadline) => return Ok(false),
+        }
+    }
 }
 
 /// Decodes the keys and values of a set, whose schemas were looked up.

@@ -12,6 +12,7 @@ use tokio::time::{Duration, Instant, sleep_until};
 use super::ShareConsumer;
 use super::shared::Shared;
 use crate::consumer::ConvertError;
+use crate::consumer::wait::check_woken;
 use crate::error::{Error, Kind, Result};
 use crate::retry;
 use crate::topic_partition::TopicPartition;
@@ -103,13 +104,7 @@ impl ShareConsumer {
 
     /// Returns the error of a poll that was ended by [`ShareConsumer::wakeup`] or by closing.
     pub(super) fn check_woken(&self) -> Result<()> {
-        if !self.woken.swap(false, Ordering::AcqRel) {
-            return Ok(());
-        }
-        if self.closing.load(Ordering::Acquire) {
-            return Err(Error::new(Kind::Closed, "this share consumer was closed while it was polled"));
-        }
-        Err(Error::new(Kind::Wakeup, "the poll was ended by wakeup()"))
+        check_woken(&self.woken, &self.closing, "share consumer")
     }
 
     /// Whether buffered records may be delivered without a wait: the last one is recent.

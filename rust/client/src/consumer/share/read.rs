@@ -83,17 +83,6 @@ impl ShareConsumer {
         Some((fetch, decoded_fetch))
     }
 
-    /// Whether the keys and values of a fetch need not be decoded any more.
-    fn is_ready(&self, fetch: &mut DecodedFetch) -> bool {
-        #[cfg(feature = "arrow")]
-        return self.typed.is_empty() || fetch.undecoded().next().is_none();
-        #[cfg(not(feature = "arrow"))]
-        {
-            let _ = fetch;
-            true
-        }
-    }
-
     /// Converts and delivers buffered records, at most `max_records`; `convert` also gets the delivery count.
     ///
     /// The error of a record that cannot be converted is returned once the records before it are delivered.
@@ -109,6 +98,7 @@ impl ShareConsumer {
         let now = Instant::now();
         while records.len() < max_records {
             let Some((fetch, decoded_fetch)) = self.decode_front(&mut decoded, now) else { break };
+            #[cfg(feature = "arrow")]
             if !self.is_ready(decoded_fetch) {
                 break;
             }

@@ -3,13 +3,10 @@
 //! Invariants: what was acquired stays buffered until its schemas were looked up; a look-up that fails is the error of
 //! the poll, and the next one repeats it. No record is delivered undecoded.
 
-use std::collections::BTreeSet;
-use std::pin::pin;
-use std::sync::Arc;
-
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::ShareConsumer;
+use super::read::DecodedFetch;
 use crate::consumer::read::typed_set;
 use crate::error::Result;
 use crate::typed::TypedColumns;
@@ -35,30 +32,25 @@ impl ShareConsumer {
         if self.typed.is_empty() {
             return Ok(true);
         }
-        let topics: BTreeSet<Arc<str>> = {
-            let mut decoded = self.decoded.lock();
-            let Some((_, front)) = self.decode_front(&mut decoded, Instant::now()) else { return Ok(true) };
-            front.undecoded().map(|set| Arc::clone(&set.partition.0)).collect()
-        };
-        let looked_up = typed_set::look_up(&self.typed, topics, |visit| {
+        if self.decode_front(&mut self.decoded.lock(), Instant::now()).is_none() {
+            return Ok(true);
+        }
+        let looked_up = typed_set::look_up(&self.typed, |visit| {
             let mut decoded = self.decoded.lock();
             decoded.iter_mut().flat_map(|front| front.undecoded()).for_each(|set| visit(set));
         });
-        let mut looked_up = pin!(looked_up);
-        loop {
-            let mut woken = pin!(self.shared.poll_wakeup.notified());
-            woken.as_mut().enable();
-            self.check_woken()?;
-            tokio::select! {
-                biased;
-                result = &mut looked_up => break result?,
-                () = woken => {}
-                () = sleep_until(deadline) => return Ok(false),
-            }
+        let (wakeup, check_woken) = (&self.shared.poll_wakeup, || self.check_woken());
+        if !typed_set::wait_before_decoding(looked_up, wakeup, check_woken, deadline).await? {
+            return Ok(false);
         }
         for set in self.decoded.lock().iter_mut().flat_map(|front| front.undecoded()) {
             typed_set::decode(&self.typed, set)?;
         }
         Ok(true)
+    }
+
+    /// Whether the keys and values of a fetch need not be decoded any more.
+    pub(super) fn is_ready(&self, fetch: &mut DecodedFetch) -> bool {
+        self.typed.is_empty() || fetch.undecoded().next().is_none()
     }
 }
