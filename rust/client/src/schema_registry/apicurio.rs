@@ -39,20 +39,24 @@ pub(super) fn check_written_ids(config: &RegistryConfig) -> Result<()> {
     }
 }
 
-/// Looks up a schema by one of Apicurio's ids.
-pub(super) async fn find(registry: &SchemaRegistry, id: SchemaId, deadline: Instant) -> Result<Document> {
-    let number = match id {
-        SchemaId::Id64(number) => match use_id(&registry.config)? {
-            ApicurioUseId::ContentId => number,
-            ApicurioUseId::GlobalId => content_id(registry, id, number, deadline).await?,
-        },
-        SchemaId::GlobalId(number) => content_id(registry, id, number, deadline).await?,
-        SchemaId::ContentId(number) => number,
-        SchemaId::Id(number) => number.into(),
-        SchemaId::Guid(_) => return Err(Error::new(Kind::Internal, "a GUID is no id of Apicurio's")),
+/// Looks up a schema by one of Apicurio's ids, which is this number.
+pub(super) async fn find(
+    registry: &SchemaRegistry,
+    id: SchemaId,
+    number: u64,
+    deadline: Instant,
+) -> Result<Document> {
+    let kind = match id {
+        SchemaId::ContentId(_) => ApicurioUseId::ContentId,
+        SchemaId::GlobalId(_) => ApicurioUseId::GlobalId,
+        _ => use_id(&registry.config)?,
+    };
+    let content_id = match kind {
+        ApicurioUseId::ContentId => number,
+        ApicurioUseId::GlobalId => content_id(registry, id, number, deadline).await?,
     };
     // Confluent's API of Apicurio has the same ids, with the type and the references.
-    let call = Call::get(format!("/schemas/ids/{number}"), what(id)).id(id);
+    let call = Call::get(format!("/schemas/ids/{content_id}"), what(id)).id(id);
     registry.transport.call(&call, deadline, document::schema).await
 }
 

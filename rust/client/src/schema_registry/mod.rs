@@ -163,10 +163,10 @@ impl SchemaRegistry {
         let path = match id {
             SchemaId::Id(id) => format!("/schemas/ids/{id}"),
             SchemaId::Guid(_) => format!("/schemas/guids/{id}"),
-            SchemaId::Id64(_) | SchemaId::ContentId(_) | SchemaId::GlobalId(_) => {
+            SchemaId::Id64(number) | SchemaId::ContentId(number) | SchemaId::GlobalId(number) => {
                 self.check_open()?;
                 let fetch = async {
-                    let document = apicurio::find(self, id, deadline).await?;
+                    let document = apicurio::find(self, id, number, deadline).await?;
                     self.resolved(document, None, deadline).await
                 };
                 return self.schemas.get_or_fetch(&key, deadline, fetch).await;

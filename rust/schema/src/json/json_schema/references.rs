@@ -48,7 +48,7 @@ struct Link<'a> {
 impl<'a> Location<'a> {
     /// A schema inside this one.
     pub(super) fn inner(&self, schema: &'a Document) -> Self {
-        let resource = if is_resource(schema) { schema } else { self.resource };
+        let resource = resource_of(schema, self.resource);
         Self { source: self.source, schema, resource, chain: self.chain.clone() }
     }
 }
@@ -166,8 +166,7 @@ impl<'a> Library<'a> {
         fragment: &str,
     ) -> Option<(&'a Document, &'a Document)> {
         if !fragment.is_empty() && !fragment.starts_with('/') {
-            let anchors = &self.names.get(source)?.anchors;
-            let (_, target) = anchors.get_key_value(&(std::ptr::from_ref(root), fragment))?;
+            let target = self.names.get(source)?.anchors.get(&(std::ptr::from_ref(root), fragment))?;
             return Some((target, root));
         }
         fragment.split('/').skip(1).try_fold((root, root), |(schema, resource), part| {
@@ -176,7 +175,7 @@ impl<'a> Library<'a> {
                 Document::Array(items) => items.get(part.parse::<usize>().ok()?),
                 other => other.get(&part),
             }?;
-            Some((inner, if is_resource(inner) { inner } else { resource }))
+            Some((inner, resource_of(inner, resource)))
         })
     }
 
@@ -213,9 +212,10 @@ impl<'a> Library<'a> {
     }
 }
 
-/// Whether a schema is a resource of its own. Names such as `#a` are anchors of older drafts.
-fn is_resource(schema: &Document) -> bool {
-    id_of(schema).is_some_and(|id| !id.starts_with('#'))
+/// The resource that a schema is in: itself, if it has an id, or the one around it. Names such as `#a` are anchors of
+/// older drafts.
+fn resource_of<'a>(schema: &'a Document, around: &'a Document) -> &'a Document {
+    if id_of(schema).is_some_and(|id| !id.starts_with('#')) { schema } else { around }
 }
 
 fn id_of(schema: &Document) -> Option<&str> {
@@ -225,7 +225,7 @@ fn id_of(schema: &Document) -> Option<&str> {
 impl<'a> Names<'a> {
     fn collect(&mut self, schema: &'a Document, resource: &'a Document) {
         let id = id_of(schema);
-        let resource = if is_resource(schema) { schema } else { resource };
+        let resource = resource_of(schema, resource);
         if let Some(id) = id.filter(|id| !id.starts_with('#')) {
             self.ids.entry(id.trim_end_matches('#').to_owned()).or_insert(schema);
         }
