@@ -93,7 +93,8 @@ fn micros(array: &ArrayRef, at: usize, unit: TimeUnit) -> i128 {
     }
 }
 
-const DAY: i128 = 86_400_000_000;
+/// The microseconds of a day.
+pub(super) const DAY: i128 = 86_400_000_000;
 
 pub(super) fn delta(py: Python<'_>, micros: i128) -> PyResult<Bound<'_, PyAny>> {
     // Python refuses what its classes do not hold.

@@ -12,7 +12,7 @@ use ottla_client::typed::{TopicEncoder, TypedEncoder};
 use ottla_client::{Error, Kind, Result};
 use ottla_schema::Header;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::PyBytes;
 
 use crate::convert::{arrow_builder, errors};
 use crate::runtime::wait_for;
@@ -46,26 +46,8 @@ pub(crate) fn encode_object<'py>(
     encode_row(value.py(), encoder, header, topic, &array)
 }
 
-/// Encodes the text that `ottla consume` prints: `parse` returns the value of JSON text. What is a string in JSON has no
-/// quotes there.
-pub(super) fn encode_text<'py>(
-    encoder: &TopicEncoder,
-    header: Header,
-    topic: &str,
-    text: &Bound<'py, PyString>,
-    parse: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let py = text.py();
-    let value = match arrow_builder::is_text_in_json(encoder.data_type(), text.to_str()?) {
-        true => text.clone().into_any(),
-        false => parse.call1((text,))?,
-    };
-    let array = arrow_builder::array_of_json(py, encoder.data_type(), &value)?;
-    encode_row(py, encoder, header, topic, &array)
-}
-
 /// Encodes an array with one row.
-fn encode_row<'py>(
+pub(super) fn encode_row<'py>(
     py: Python<'py>,
     encoder: &TopicEncoder,
     header: Header,

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use super::column_format::ColumnFormat;
-use super::encoding::encode_text;
+use super::encoding::encode_row;
+use crate::convert::arrow_builder;
 
 /// Encode the text that ``ottla consume`` prints for a key or a value.
 ///
@@ -33,5 +34,11 @@ pub(crate) fn encode_printed<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let header = if key { Header::Key } else { Header::Value };
     let encoder = format.get().topic_encoder(py, header, topic)?;
-    encode_text(&encoder, header, topic, text, parse)
+    let data_type = encoder.data_type();
+    let value = match arrow_builder::is_text_in_json(data_type, text.to_str()?) {
+        true => text.clone().into_any(),
+        false => parse.call1((text,))?,
+    };
+    let array = arrow_builder::array_of_json(py, data_type, &value)?;
+    encode_row(py, &encoder, header, topic, &array)
 }

@@ -15,11 +15,8 @@ use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString};
 
 use super::nested::is_union;
 use super::{Path, column, expected, unfit};
-use crate::convert::arrow_value;
+use crate::convert::arrow_value::{self, DAY};
 use crate::convert::decimal::{self, is_decimal};
-
-/// The microseconds of a day.
-const DAY: i64 = 86_400_000_000;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -72,7 +69,7 @@ pub(super) fn object<'py>(
             let what = "a time such as 23:59:59.5";
             let timestamp = format!("1970-01-01T{}", text(value, path, what)?);
             // A leap second would be midnight.
-            let micros = micros(&timestamp, false).filter(|micros| *micros < DAY);
+            let micros = micros(&timestamp, false).filter(|micros| i128::from(*micros) < DAY);
             arrow_value::time(py, micros.ok_or_else(|| expected_text(path, what, value))?)
         }
         DataType::Timestamp(_, zone) => {
@@ -130,7 +127,7 @@ fn duration(text: &str) -> Option<i128> {
 fn float<'py>(value: &Object<'py>, path: Path<'_>) -> PyResult<Object<'py>> {
     let py = value.py();
     if is_decimal(value)? {
-        let number: f64 = value.call_method0("__float__")?.extract()?;
+        let number: f64 = value.extract()?;
         return match number.is_finite() {
             true => number.into_bound_py_any(py),
             false => Err(unfit(path, format_args!("{value} does not fit into a double"))),

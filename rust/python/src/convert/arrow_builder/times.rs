@@ -12,8 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyTime, PyTzInfo};
 
 use super::{Path, Values, each, expected, unfit};
-
-const DAY: i128 = 86_400_000_000;
+use crate::convert::arrow_value::DAY;
 
 /// Returns a column of dates or times; `None` if the type is another one.
 pub(super) fn column<'py>(
