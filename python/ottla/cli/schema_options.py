@@ -86,29 +86,33 @@ def formats_of(arguments: argparse.Namespace, mode: str = "failfast") -> dict[st
 
 
 def _check(arguments: argparse.Namespace, wanted: list[str]) -> None:
-    given = vars(arguments)
     for part in PARTS:
-        if part not in wanted:
-            for option in _OPTIONS:
-                if given.get(f"{part}_{option}") not in (None, False):
-                    name = f"--{part}-{option.replace('_', '-')}"
-                    raise ConfigError(f"{name} has no effect without --{part}-format")
-        elif given[f"{part}_message"] is not None and given[f"{part}_format"] != "protobuf":
-            raise ConfigError(f"--{part}-message has no effect without --{part}-format protobuf")
-        elif given[f"{part}_subject"] is not None and not _uses_subject(arguments, part):
-            raise ConfigError(f"--{part}-subject has no effect with this --{part}-schema")
-        if part in wanted and given.get(f"{part}_register"):
-            _check_register(arguments, part)
+        if part in wanted:
+            _check_options(arguments, part)
+        else:
+            _check_unused(arguments, part)
     settings = [key for key, _ in settings_of(arguments) if registry_key(key) is not None]
     if not wanted and (settings or arguments.schema_registry is not None):
         name = f"-X {settings[0]}" if settings else "--schema-registry"
         raise ConfigError(f"{name} has no effect without --key-format or --value-format")
 
 
-def _check_register(arguments: argparse.Namespace, part: str) -> None:
-    if not (getattr(arguments, f"{part}_schema") or "").startswith("@"):
+def _check_unused(arguments: argparse.Namespace, part: str) -> None:
+    for option in _OPTIONS:
+        if getattr(arguments, f"{part}_{option}", None) not in (None, False):
+            name = f"--{part}-{option.replace('_', '-')}"
+            raise ConfigError(f"{name} has no effect without --{part}-format")
+
+
+def _check_options(arguments: argparse.Namespace, part: str) -> None:
+    given = {name: getattr(arguments, f"{part}_{name}", None) for name in ("format", *_OPTIONS)}
+    if given["message"] is not None and given["format"] != "protobuf":
+        raise ConfigError(f"--{part}-message has no effect without --{part}-format protobuf")
+    if given["subject"] is not None and not _uses_subject(arguments, part):
+        raise ConfigError(f"--{part}-subject has no effect with this --{part}-schema")
+    if given["register"] and not (given["schema"] or "").startswith("@"):
         raise ConfigError(f"--{part}-register needs the schema: give --{part}-schema @FILE")
-    if getattr(arguments, f"{part}_wire_format") == "none":
+    if given["register"] and given["wire_format"] == "none":
         raise ConfigError(f"--{part}-register has no effect with --{part}-wire-format none")
 
 
