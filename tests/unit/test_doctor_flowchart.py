@@ -23,7 +23,7 @@ from ottla.doctor.findings import EXIT_CODES
 from ottla.doctor.flowchart import QUESTIONS, Box, ends_at, flowchart
 from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
-from tests.unit.test_doctor_verdict import BOOTSTRAP, endpoint, facts, step
+from tests.unit.test_doctor_verdict import BOOTSTRAP, endpoint, facts, step, view
 
 STATES = {"passed", "warning", "failed", "not_reached", "not_used"}
 
@@ -169,6 +169,24 @@ def test_details_of_tls_and_sasl() -> None:
     assert details["TLS"].endswith("1 handshake in 1 ms")
     assert details["ApiVersions"] == "Kafka 3.9 or newer, 1 response in 1 ms"
     assert details["SASL"] == "it failed (credentials)"
+
+
+def test_a_failed_handshake_at_an_advertised_address_ends_there() -> None:
+    """The bootstrap server has passed TLS, so the box of TLS passed; the exit code is TLS's."""
+    steps = (OK, SHAKEN, step("ApiVersions"), step("Metadata"))
+    works = Address(BOOTSTRAP, 9092, steps, view=view("b.example.com"))
+    refused = Address("203.0.113.7", 9092, (OK, step("TLS", "certificate_name")))
+    seen = dataclasses.replace(
+        facts([Endpoint("b.example.com", 9092, step("DNS"), (refused,))]),
+        security_protocol="SSL",
+        bootstrap=(Endpoint(BOOTSTRAP, 9092, step("DNS"), (works,)),),
+    )
+    boxes = flowchart(seen)
+    end = ends_at(boxes)
+    assert end is not None
+    assert (end.phase, end.findings[0].code) == ("Advertised", "certificate_name")
+    assert states(boxes)["TLS"] == "passed"
+    assert Report(seen, judge(seen)).exit_code == EXIT_CODES["TLS"]
 
 
 def test_a_check_that_ran_out_of_time_is_not_a_failure() -> None:

@@ -38,7 +38,10 @@ def _first(facts: Facts, check: str) -> Address | None:
 def took(steps: Sequence[Step]) -> str:
     """Return the time of the slowest step: ``in 2 ms``, or ``within 2 ms`` for several."""
     slowest = max((step.seconds for step in steps), default=0.0)
-    shown = f"{slowest:.1f} s" if slowest >= 1 else f"{slowest * 1e3:.3g} ms"
+    millis = slowest * 1e3
+    shown = f"{millis:.0f} ms" if millis >= 10 else f"{max(millis, 0.1):.2g} ms"
+    if slowest >= 1:
+        shown = f"{slowest:.1f} s"
     return f"within {shown}" if len(steps) > 1 else f"in {shown}"
 
 

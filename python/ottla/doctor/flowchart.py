@@ -1,20 +1,20 @@
 """The flowchart of a diagnosis as data: a box for each phase, in the order of a client.
 
 It is a pure function of the facts and findings; the console's page and the HTML report draw it.
-Invariant: the box where the chart ends is the one of the first phase with an error, whose exit code
-``ottla doctor`` returns.
+Invariant: the chart ends at the box of the first phase with an error, whose exit code
+``ottla doctor`` returns. But a failure at a broker's advertised address, such as one of its TLS,
+belongs to the box ``Advertised``: the client passed the boxes before it at a bootstrap server.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from ottla.doctor.box_details import bootstrap_steps, detail_of
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
-from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
 
 BoxState = Literal["passed", "warning", "failed", "not_reached", "not_used"]
@@ -64,14 +64,26 @@ class Box:
         return self.findings[0].fix if self.state in {"failed", "warning"} else ""
 
 
-def flowchart(found: Facts | Report) -> tuple[Box, ...]:
+class Judged(Protocol):
+    """Facts with the findings about them, such as a ``Report``."""
+
+    @property
+    def facts(self) -> Facts:
+        """The facts."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings."""
+
+
+def flowchart(found: Facts | Judged) -> tuple[Box, ...]:
     """Return the boxes in the order in which a client meets the phases.
 
     Args:
         found: a report, or facts, which are judged first.
     """
     facts, findings = (
-        (found.facts, found.findings) if isinstance(found, Report) else (found, judge(found))
+        (found, judge(found)) if isinstance(found, Facts) else (found.facts, found.findings)
     )
     return tuple(_box(facts, findings, phase) for phase in EXIT_CODES)
 
@@ -81,8 +93,15 @@ def ends_at(boxes: Iterable[Box]) -> Box | None:
     return next((box for box in boxes if box.state == "failed"), None)
 
 
+def box_of(finding: Finding) -> str:
+    """Return the phase of the box to which a finding belongs."""
+    if finding.brokers and EXIT_CODES[finding.phase] < EXIT_CODES["Advertised"]:
+        return "Advertised"
+    return finding.phase
+
+
 def _box(facts: Facts, findings: Iterable[Finding], phase: str) -> Box:
-    about = tuple(finding for finding in findings if finding.phase == phase)
+    about = tuple(finding for finding in findings if box_of(finding) == phase)
     state = _state(facts, phase, {finding.severity for finding in about})
     detail = _WHY_NOT_USED[phase] if state == "not_used" else detail_of(facts, phase)
     if phase in {"TLS", "SASL"} and state == "not_used":
