@@ -13,6 +13,8 @@ from datetime import date, datetime, time, timedelta, timezone
 from typing import Any
 
 from ottla.doctor.facts import facts_from
+from ottla.doctor.findings import EXIT_CODES
+from ottla.doctor.flowchart import box_of, ends_at, flowchart
 from ottla.doctor.render import render
 from ottla.doctor.tree import Style
 from ottla.doctor.verdict import judge
@@ -71,6 +73,11 @@ def render_golden(report: Mapping[str, Any], replacements: Replacements) -> str:
     before = [f for f in report["findings"] if not f["code"].startswith("slow_")]
     keys = [(f["severity"], f["phase"], f["code"], tuple(f["brokers"])) for f in before]
     assert [(f.severity, f.phase, f.code, f.brokers) for f in findings] == keys
+    # In every case, the flowchart ends in the phase of the exit code, or at the advertised address.
+    end = ends_at(flowchart(facts_from(report["facts"])))
+    ends = [EXIT_CODES[box_of(f)] for f in findings if f.severity == "error"]
+    assert (0 if end is None else EXIT_CODES[end.phase]) == min(ends, default=0)
+    assert report["exit_code"] == min(ends, default=0) or (end and end.phase == "Advertised")
     return render(facts, findings, Style())
 
 

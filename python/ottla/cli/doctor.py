@@ -6,12 +6,15 @@ import argparse
 import dataclasses
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from ottla.cli.options import add_cluster, configuration, style
 from ottla.doctor import diagnose
 from ottla.doctor.findings import EXIT_CODES
 from ottla.doctor.render import render
+from ottla.doctor.report import Report
+from ottla.errors import ConfigError
 
 _CODES = ", ".join(f"{code} {phase}" for phase, code in EXIT_CODES.items())
 
@@ -32,21 +35,59 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for all checks (20)")
     parser.add_argument("--all", "-a", action="store_true", help="show every step of every broker")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="also write the report as one HTML file; '-' for standard output, and nothing else",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, print the report, and return its exit code."""
+    file: Path | None = arguments.html
+    to_output = file is not None and str(file) == "-"
+    if to_output and arguments.json:
+        raise ConfigError("--html - and --json: standard output can have only one of them")
+    if file is not None and not to_output:
+        _check_file(file)
     report = diagnose(
         config=configuration(arguments),
         topic=arguments.topic,
         group=arguments.group,
         timeout=arguments.timeout,
     )
-    if arguments.json:
+    if to_output:
+        # The encoding that the document declares, whatever the terminal's is.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(report.to_html().encode())
+        sys.stdout.buffer.flush()
+    elif arguments.json:
         json.dump(report.to_dict(), sys.stdout, indent=2)
         print()
     else:
         verbose = dataclasses.replace(style(), verbose=arguments.all)
         print(render(report.facts, report.findings, verbose))
+    if file is not None and not to_output:
+        _write(file, report)
     return report.exit_code
+
+
+def _check_file(file: Path) -> None:
+    """Refuse a file that cannot be written, before the checks take their time."""
+    try:
+        is_directory, has_directory = file.is_dir(), file.parent.is_dir()
+    except OSError as error:
+        raise ConfigError(f"--html {file}: {error.strerror}") from error
+    if is_directory:
+        raise ConfigError(f"--html {file}: this is a directory, expected the name of a file")
+    if not has_directory:
+        raise ConfigError(f"--html {file}: the directory {file.parent} does not exist")
+
+
+def _write(file: Path, report: Report) -> None:
+    try:
+        file.write_text(report.to_html(), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--html {file}: {error.strerror}") from error

@@ -6,7 +6,7 @@ derives the findings from them; the ``Report`` has both, and ``render`` formats 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ottla import _core
@@ -28,6 +28,7 @@ from ottla.doctor.facts import (
     facts_from,
 )
 from ottla.doctor.findings import Finding
+from ottla.doctor.progress import DiagnosisStep
 from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
 
@@ -41,6 +42,7 @@ __all__ = [
     "Broker",
     "BrokerView",
     "Coordinator",
+    "DiagnosisStep",
     "Endpoint",
     "Facts",
     "Finding",
@@ -64,6 +66,7 @@ def diagnose(
     topic: str | None = None,
     group: str | None = None,
     timeout: float | None = None,
+    on_step: Callable[[DiagnosisStep], object] | None = None,
     **kwargs: Unpack[CommonConfig],
 ) -> Report:
     """Check each step of a connection to every bootstrap server and broker.
@@ -80,6 +83,8 @@ def diagnose(
         group: a group whose coordinator is checked.
         timeout: seconds for all checks together. A step without a response takes at most a quarter
             of it, and at most ``socket.connection.setup.timeout.ms``. Default: 20.
+        on_step: called on this thread with a ``DiagnosisStep`` as each check starts and ends. The
+            checks go on meanwhile. An exception that it raises ends the diagnosis.
 
     Returns:
         A report with the facts, and with the cause and the fix of each failure. Failures are not
@@ -88,6 +93,14 @@ def diagnose(
     Raises:
         ConfigError: the configuration is invalid.
     """
-    found = _core.examine(bootstrap, config, topic=topic, group=group, timeout=timeout, **kwargs)
+    found = _core.examine(
+        bootstrap,
+        config,
+        topic=topic,
+        group=group,
+        timeout=timeout,
+        on_step=None if on_step is None else lambda values: on_step(DiagnosisStep(**values)),
+        **kwargs,
+    )
     facts = facts_from(found)
     return Report(facts=facts, findings=judge(facts))

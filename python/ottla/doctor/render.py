@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ottla.doctor.facts import Address, Broker, Endpoint, Facts, PartitionCheck, Step, Tls
+from ottla.doctor.facts import Broker, Endpoint, Facts, PartitionCheck, Step
 from ottla.doctor.findings import Finding
-from ottla.doctor.text import counted, iso_date
+from ottla.doctor.step_details import step_detail
+from ottla.doctor.text import counted
 from ottla.doctor.tree import Node, Style, clean, paragraph, tree
 
 # Partitions of one broker that are shown; the others are only counted.
 _PARTITIONS = 5
-# Host names of a certificate that are shown.
-_NAMES = 3
 # Up to this many brokers are shown step by step; of more, healthy ones share a line.
 _BROKERS = 3
 # Failing brokers that have a line of their own; the others are only listed.
@@ -121,7 +120,7 @@ def _endpoint(endpoint: Endpoint, text: str) -> Node:
         addresses = ", ".join(address.ip for address in endpoint.addresses)
         node.below.append(_step(endpoint.dns, addresses))
     for address in endpoint.addresses:
-        steps = [_step(step, _detail(step, address)) for step in address.steps]
+        steps = [_step(step, step_detail(step, address)) for step in address.steps]
         if literal or len(endpoint.addresses) == 1:
             node.below += steps
         else:
@@ -129,31 +128,6 @@ def _endpoint(endpoint: Endpoint, text: str) -> Node:
     if literal:
         node.ok = node.ok and all(child.ok for child in node.below)
     return node
-
-
-def _detail(step: Step, address: Address) -> str:
-    if step.check == "ApiVersions" and address.apis:
-        release = f"Kafka {address.release} or newer, " if address.release else ""
-        return f"{release}{counted(len(address.apis), 'API')}"
-    if step.check == "TLS" and address.tls is not None:
-        return _tls(address.tls)
-    if step.check == "SASL":
-        return f"offered: {', '.join(address.mechanisms)}"
-    if step.check == "Metadata" and address.view is not None:
-        return counted(len(address.view.brokers), "broker")
-    if step.check == "Identity" and address.node is not None:
-        return f"it is broker {address.node}"
-    return ""
-
-
-def _tls(tls: Tls) -> str:
-    parts = [str(tls.version), tls.subject or "no certificate"]
-    if tls.names:
-        more = ", …" if len(tls.names) > _NAMES else ""
-        parts[1] += f" for {', '.join(tls.names[:_NAMES])}{more}"
-    if tls.not_after is not None:
-        parts.append(f"until {iso_date(tls.not_after)}")
-    return ", ".join(parts)
 
 
 def _broker(broker: Broker) -> Node:

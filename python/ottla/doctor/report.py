@@ -1,8 +1,9 @@
-"""The report: facts and findings, as text, as JSON, and as an exit code."""
+"""The report: facts and findings, as text, as JSON, as HTML, and as an exit code."""
 
 from __future__ import annotations
 
 import dataclasses
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,17 @@ from ottla.doctor.tree import Style
 
 @dataclass(frozen=True)
 class Report:
-    """The facts and findings of ``ottla.diagnose``; ``str(report)`` formats them."""
+    """The facts and findings of ``ottla.diagnose``; ``str(report)`` formats them.
+
+    Attributes:
+        facts: the results of the checks.
+        findings: the conclusions, errors first.
+        time: when the diagnosis ended, in seconds since 1970.
+    """
 
     facts: Facts
     findings: tuple[Finding, ...]
+    time: float = dataclasses.field(default_factory=time.time, compare=False)
 
     @property
     def ok(self) -> bool:
@@ -38,6 +46,14 @@ class Report:
             "findings": [dataclasses.asdict(finding) for finding in self.findings],
             "facts": dataclasses.asdict(self.facts),
         }
+
+    def to_html(self) -> str:
+        """Return the report as a complete HTML document, which contains and loads nothing else."""
+        # Most reports are never shown as HTML.
+        from ottla.doctor.flowchart import flowchart
+        from ottla.doctor.html import page
+
+        return page(self.facts, self.findings, flowchart(self), self.exit_code, self.time)
 
     def __str__(self) -> str:
         return render(self.facts, self.findings, Style())

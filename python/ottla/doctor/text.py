@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: ``1 record``, ``2 records``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun: ``1 record``, ``2 records``, or with an irregular plural."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def listed(items: Sequence[str], limit: int = 5, total: int | None = None) -> str:

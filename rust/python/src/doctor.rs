@@ -6,21 +6,29 @@ use std::time::{Duration, UNIX_EPOCH};
 use ottla_client::admin::transactions::OpenTransaction;
 use ottla_client::connection::Endpoint;
 use ottla_client::doctor::{
-    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts,
-    QuorumFacts, Step, Targets, TlsFacts, TopicFacts, View, VoterFacts, examine as examine_core,
+    AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts, Progress,
+    ProgressState, QuorumFacts, Step, Targets, TlsFacts, TopicFacts, View, VoterFacts,
+    examine as examine_core, examine_with_progress,
 };
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::JoinSet;
 
 use crate::config;
-use crate::runtime::{seconds, wait_for};
+use crate::convert::errors;
+use crate::runtime::{runtime, seconds, wait, wait_for};
 
 /// The default timeout of all checks together.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Run the checks of ``ottla.diagnose`` and return what they found, as plain values.
+///
+/// ``on_step`` is called on this thread, with the fields of a ``DiagnosisStep`` as a dict.
 #[pyfunction]
-#[pyo3(signature = (bootstrap=None, config=None, *, topic=None, group=None, timeout=None, **kwargs))]
+#[pyo3(signature = (bootstrap=None, config=None, *, topic=None, group=None, timeout=None, on_step=None, **kwargs))]
+#[expect(clippy::too_many_arguments, reason = "the keyword arguments of a Python function")]
 pub(crate) fn examine<'py>(
     py: Python<'py>,
     bootstrap: Option<&Bound<'_, PyAny>>,
@@ -28,13 +36,31 @@ pub(crate) fn examine<'py>(
     topic: Option<String>,
     group: Option<String>,
     timeout: Option<f64>,
+    on_step: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
     let timeout = seconds(timeout, TIMEOUT)?;
     let targets = Targets { topic, group };
-    let facts = wait_for(py, examine_core(config, environment, targets, timeout))?;
-    facts_dict(py, &facts)
+    let Some(on_step) = on_step else {
+        let facts = wait_for(py, examine_core(config, environment, targets, timeout))?;
+        return facts_dict(py, &facts);
+    };
+    let (sender, mut receiver) = unbounded_channel();
+    // The checks run on the runtime, so that a slow callback delays none of them. Dropping the set, after an
+    // exception of the callback or Ctrl-C, ends them.
+    let mut examination = JoinSet::new();
+    examination.spawn_on(
+        examine_with_progress(config, environment, targets, timeout, Some(sender)),
+        runtime()?.handle(),
+    );
+    while let Some(progress) = wait(py, receiver.recv())? {
+        on_step.call1((progress_dict(py, &progress)?,))?;
+    }
+    match wait(py, examination.join_next())? {
+        Some(Ok(facts)) => facts_dict(py, &facts.map_err(|error| errors::raise(py, &error))?),
+        ended => Err(PyRuntimeError::new_err(format!("the checks ended without a result: {ended:?}"))),
+    }
 }
 
 type Dict<'py> = PyResult<Bound<'py, PyDict>>;
@@ -68,6 +94,22 @@ fn facts_dict<'py>(py: Python<'py>, facts: &Facts) -> Dict<'py> {
         coordinator: facts.coordinator.as_ref().map(|facts| coordinator(py, facts)).transpose()?,
         open_transactions: list(py, &facts.open_transactions, open_transaction)?,
         seconds: facts.duration.as_secs_f64(),
+    }
+}
+
+fn progress_dict<'py>(py: Python<'py>, progress: &Progress) -> Dict<'py> {
+    let (state, message) = match &progress.state {
+        ProgressState::Started => ("started", ""),
+        ProgressState::Passed => ("passed", ""),
+        ProgressState::Failed(message) => ("failed", &**message),
+    };
+    dict! { py,
+        phase: progress.phase.name(),
+        target: &progress.target,
+        check: progress.check.name(),
+        state: state,
+        message: message,
+        seconds: progress.duration.as_secs_f64(),
     }
 }
 

@@ -13,8 +13,9 @@ use super::explain::{explain, explain_missing_token, offered_mechanisms};
 use super::facts::{AddressFacts, ApiFacts, BrokerView, EndpointFacts, Failure, Step, TlsFacts, View};
 use super::identity::{self, ExpectedBroker};
 use super::large_request;
+use super::progress::Subject;
 use super::release::oldest_release;
-use super::steps::{failure, of_error, of_io, step};
+use super::steps::{begin_step, failure, of_error, of_io, step};
 use crate::cluster::bootstrap::request_metadata;
 use crate::connection::setup::ConnectionSetup;
 use crate::connection::{ApiRange, Connection, Endpoint, establish, is_controller};
@@ -60,7 +61,8 @@ async fn probe_endpoint(
             Err(error) => Err(failure(Reason::Unresolved, error.to_string())),
         }
     };
-    let (dns, addresses) = step(probe, Check::Dns, resolving).await;
+    let subject = Subject::server(&endpoint, expected.as_ref().map(|broker| broker.id));
+    let (dns, addresses) = step(probe, &subject, Check::Dns, resolving).await;
     let mut tasks = JoinSet::new();
     for (index, address) in addresses.unwrap_or_default().into_iter().take(MAX_ADDRESSES).enumerate() {
         let (probe, endpoint, expected) = (Arc::clone(probe), endpoint.clone(), expected.clone());
@@ -93,13 +95,14 @@ async fn probe_address(
         view: None,
         node: None,
     };
+    let subject = Subject::server(endpoint, expected.map(|broker| broker.id)).at(endpoint, address);
     let Ok(_permit) = probe.permits.acquire().await else { return (facts, None) };
-    let connection = connect(probe, endpoint, address, &mut facts).await;
+    let connection = connect(probe, &subject, endpoint, address, &mut facts).await;
     if let (Some(connection), Some(expected)) = (&connection, expected) {
-        let (checked, node) = identity::check(probe, connection, expected).await;
+        let (checked, node) = identity::check(probe, &subject, connection, expected).await;
         facts.node = node;
         facts.steps.extend(checked);
-        facts.steps.push(large_request::check(probe, endpoint, address).await);
+        facts.steps.push(large_request::check(probe, &subject, endpoint, address).await);
     }
     (facts, connection)
 }
@@ -107,13 +110,14 @@ async fn probe_address(
 /// Runs the steps of a connection up to the first that fails.
 async fn connect(
     probe: &ProbeContext,
+    subject: &Subject,
     endpoint: &Endpoint,
     address: SocketAddr,
     facts: &mut AddressFacts,
 ) -> Option<Arc<Connection>> {
     let (environment, recording) = RecordingNetwork::install(&probe.environment, address);
     let settings = &probe.settings;
-    let (checked, opening) = step(probe, Check::Tcp, async {
+    let (checked, opening) = step(probe, subject, Check::Tcp, async {
         let opened = ConnectionSetup::tcp(endpoint, address, settings, &environment).await;
         opened.map_err(|error| of_io(recording.connect_error(), &error))
     })
@@ -122,42 +126,47 @@ async fn connect(
     let mut opening = opening?;
     if settings.security.tls.is_some() {
         let handshake = async { opening.tls().await.map_err(|error| of_error(&error, recording.closed())) };
-        let (checked, shaken) = step(probe, Check::Tls, handshake).await;
-        facts.steps.push(explain(probe, address, &recording, checked).await);
+        let (checked, shaken) = begin_step(probe, subject, Check::Tls, handshake).await;
+        let checked = explain(probe, address, &recording, checked).await;
+        probe.report_end(subject, &checked);
+        facts.steps.push(checked);
         facts.tls = opening.tls_info().map(tls_facts);
         shaken?;
     }
     let negotiation =
         async { opening.api_versions().await.map(api_facts).map_err(|e| of_error(&e, recording.closed())) };
-    let (checked, apis) = step(probe, Check::ApiVersions, negotiation).await;
-    facts.steps.push(match settings.security.tls {
+    let (checked, apis) = begin_step(probe, subject, Check::ApiVersions, negotiation).await;
+    let checked = match settings.security.tls {
         Some(_) => checked,
         None => explain(probe, address, &recording, checked).await,
-    });
+    };
+    probe.report_end(subject, &checked);
+    facts.steps.push(checked);
     facts.apis = apis?;
     facts.release = oldest_release(&facts.apis);
     if is_controller(opening.supported_apis()) {
         let controller = failure(Reason::ControllerPort, "this listener belongs to a KRaft controller");
-        facts.steps.push(Step {
-            check: Check::Metadata,
-            duration: Duration::ZERO,
-            failure: Some(controller),
-        });
+        let checked = Step { check: Check::Metadata, duration: Duration::ZERO, failure: Some(controller) };
+        probe.report_start(subject, Check::Metadata);
+        probe.report_end(subject, &checked);
+        facts.steps.push(checked);
         return None;
     }
     let mut sasl = None;
     if settings.security.sasl.is_some() {
         let authentication = async { opening.sasl().await.map_err(|e| of_error(&e, recording.closed())) };
-        let (checked, authenticated) = step(probe, Check::Sasl, authentication).await;
+        let (checked, authenticated) = begin_step(probe, subject, Check::Sasl, authentication).await;
         if checked.failure.as_ref().is_some_and(|failure| failure.reason == Reason::Mechanism) {
             facts.mechanisms = offered_mechanisms(probe, endpoint, address).await.unwrap_or_default();
         }
-        facts.steps.push(explain_missing_token(probe, &endpoint.host, &environment, checked).await);
+        let checked = explain_missing_token(probe, &endpoint.host, &environment, checked).await;
+        probe.report_end(subject, &checked);
+        facts.steps.push(checked);
         sasl = authenticated?;
         facts.mechanisms.extend(sasl.iter().flat_map(|sasl| sasl.offered.iter().cloned()));
     }
     let connection = establish(opening, sasl, &environment).ok()?;
-    let (mut checked, response) = step(probe, Check::Metadata, async {
+    let (mut checked, response) = begin_step(probe, subject, Check::Metadata, async {
         let request = MetadataRequest { topics: Some(Vec::new()), ..Default::default() };
         // A write may notice the closed connection before a read does.
         let failed = |error| of_error(&error, recording.closed() || connection.close_reason().is_some());
@@ -173,6 +182,7 @@ async fn connect(
         *message = format!("the listener requires SASL ({})", mechanisms.join(", "));
         facts.mechanisms = mechanisms;
     }
+    probe.report_end(subject, &checked);
     facts.steps.push(checked);
     facts.view = Some(view(response?));
     Some(connection)

@@ -1,4 +1,4 @@
-//! The checks, and the reasons for which they fail, with the names that reports use.
+//! The phases of a client, the checks, and the reasons for which they fail, with the names that reports use.
 
 /// An enum whose variants have names.
 macro_rules! named {
@@ -15,6 +15,32 @@ macro_rules! named {
             }
         }
     };
+}
+
+named! {
+    /// A phase of a client, in their order; the names are those of the findings and exit codes.
+    Phase {
+        /// Names of bootstrap servers are resolved.
+        Dns = "DNS",
+        /// Bootstrap servers accept connections.
+        Tcp = "TCP",
+        /// TLS handshakes succeed.
+        Tls = "TLS",
+        /// Bootstrap servers speak Kafka.
+        ApiVersions = "ApiVersions",
+        /// The client authenticates.
+        Sasl = "SASL",
+        /// The metadata is fetched.
+        Metadata = "Metadata",
+        /// Brokers work at their advertised addresses.
+        Advertised = "Advertised",
+        /// Leaders serve their partitions.
+        Leaders = "Leaders",
+        /// Coordinators serve their groups.
+        Coordinators = "Coordinators",
+        /// The controllers have a leader.
+        Controllers = "Controllers",
+    }
 }
 
 named! {
@@ -48,6 +74,25 @@ named! {
         FindCoordinator = "FindCoordinator",
         /// Describe the group at its coordinator.
         DescribeGroups = "DescribeGroups",
+    }
+}
+
+impl Check {
+    /// The phase in which a client takes this step; at an advertised address, it is `Phase::Advertised`.
+    #[must_use]
+    pub fn phase(self) -> Phase {
+        match self {
+            Self::Dns => Phase::Dns,
+            Self::Tcp => Phase::Tcp,
+            Self::Tls => Phase::Tls,
+            Self::ApiVersions => Phase::ApiVersions,
+            Self::Sasl => Phase::Sasl,
+            Self::Metadata => Phase::Metadata,
+            Self::Identity | Self::LargeRequest | Self::DescribeLogDirs => Phase::Advertised,
+            Self::ListOffsets | Self::Fetch => Phase::Leaders,
+            Self::FindCoordinator | Self::DescribeGroups => Phase::Coordinators,
+            Self::DescribeQuorum => Phase::Controllers,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::time::{Duration, Instant, sleep};
 use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{CoordinatorFacts, Failure};
+use super::progress::Subject;
 use super::steps::{exchange, failure, of_code, step, supported_version};
 use crate::connection::Connection;
 
@@ -33,14 +34,16 @@ pub(super) async fn check(
         state: None,
         members: None,
     };
+    let subject = Subject::group(group);
     let (found, broker) =
-        step(probe, Check::FindCoordinator, retrying(probe, || find(any_broker, group))).await;
+        step(probe, &subject, Check::FindCoordinator, retrying(probe, || find(any_broker, group))).await;
     facts.steps.push(found);
     facts.broker = broker;
     let connection = reached.iter().find(|(id, _)| Some(*id) == broker).map(|(_, connection)| connection);
     if let Some(connection) = connection {
         let (described, group) =
-            step(probe, Check::DescribeGroups, retrying(probe, || describe(connection, group))).await;
+            step(probe, &subject, Check::DescribeGroups, retrying(probe, || describe(connection, group)))
+                .await;
         facts.steps.push(described);
         if let Some(group) = group {
             facts.state = Some(group.group_state);

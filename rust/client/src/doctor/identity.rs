@@ -16,7 +16,8 @@ use ottla_protocol::{ErrorCode, Request};
 use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
-use super::steps::{failure, step};
+use super::progress::Subject;
+use super::steps::{begin_step, failure};
 use crate::connection::{Connection, api_versions_request};
 
 /// The resource type of a broker's configuration.
@@ -48,26 +49,33 @@ enum BrokerIdentity {
 /// known.
 pub(super) async fn check(
     probe: &ProbeContext,
+    subject: &Subject,
     connection: &Connection,
     expected: &ExpectedBroker,
 ) -> (Option<Step>, Option<i32>) {
-    let (mut step, identity) = step(probe, Check::Identity, async {
+    let (mut step, identity) = begin_step(probe, subject, Check::Identity, async {
         Ok::<_, Failure>(match identify_by_configs(connection, expected).await {
             BrokerIdentity::Unknown => identify_by_announced_id(connection, expected).await,
             known => known,
         })
     })
     .await;
-    match identity {
-        Some(BrokerIdentity::Expected) => (Some(step), Some(expected.id)),
+    let (known, node) = match identity {
+        Some(BrokerIdentity::Expected) => (true, Some(expected.id)),
         Some(BrokerIdentity::Another(id)) => {
             let responder = id.map_or("another broker".to_owned(), |id| format!("broker {id}"));
             let message = format!("{responder} responds here, not broker {}", expected.id);
             step.failure = Some(failure(Reason::AnotherBroker, message));
-            (Some(step), id)
+            (true, id)
         }
-        Some(BrokerIdentity::Unknown) | None => (None, None),
-    }
+        Some(BrokerIdentity::Unknown) | None => {
+            // A broker that does not reveal its id is not at fault.
+            step.failure = None;
+            (false, None)
+        }
+    };
+    probe.report_end(subject, &step);
+    (known.then_some(step), node)
 }
 
 /// Identifies the broker by the only configuration that it describes.

@@ -14,7 +14,8 @@ use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::dedicated_connection;
 use super::facts::{Failure, Step};
-use super::steps::{failure, of_error, step};
+use super::progress::Subject;
+use super::steps::{begin_step, failure, of_error};
 use crate::cluster::bootstrap::request_metadata;
 use crate::connection::Endpoint;
 use crate::error::Result;
@@ -24,8 +25,13 @@ use crate::error::Result;
 const NAME_BYTES: usize = 4096;
 
 /// Checks one broker, which has responded to small requests at this address.
-pub(super) async fn check(probe: &ProbeContext, endpoint: &Endpoint, address: SocketAddr) -> Step {
-    let (mut checked, _) = step(probe, Check::LargeRequest, async {
+pub(super) async fn check(
+    probe: &ProbeContext,
+    subject: &Subject,
+    endpoint: &Endpoint,
+    address: SocketAddr,
+) -> Step {
+    let (mut checked, _) = begin_step(probe, subject, Check::LargeRequest, async {
         send(probe, endpoint, address).await.map_err(|error| of_error(&error, false))
     })
     .await;
@@ -33,6 +39,7 @@ pub(super) async fn check(probe: &ProbeContext, endpoint: &Endpoint, address: So
         let message = format!("small requests get a response, a request of {NAME_BYTES} bytes does not");
         checked.failure = Some(failure(Reason::LargeRequestsLost, message));
     }
+    probe.report_end(subject, &checked);
     checked
 }
 

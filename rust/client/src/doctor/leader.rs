@@ -10,6 +10,7 @@ use ottla_protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{Failure, PartitionFacts};
+use super::progress::Subject;
 use super::steps::{exchange, failure, of_code, of_error, step};
 use super::topics::LedPartition;
 use crate::cluster::bootstrap::request_metadata;
@@ -46,7 +47,8 @@ async fn check_partition(
         end: None,
         leader_now: None,
     };
-    let (listed, bounds) = step(probe, Check::ListOffsets, async {
+    let subject = Subject::partition(&led.topic, led.partition);
+    let (listed, bounds) = step(probe, &subject, Check::ListOffsets, async {
         // A request may list a partition only once, so the two offsets take two requests.
         let start = list_offset(connection, led, EARLIEST).await?;
         Ok((start, list_offset(connection, led, LATEST).await?))
@@ -55,12 +57,12 @@ async fn check_partition(
     facts.steps.push(listed);
     if let Some((start, end)) = bounds {
         (facts.start, facts.end) = (Some(start), Some(end));
-        let (fetched, _) = step(probe, Check::Fetch, fetch(connection, led, end)).await;
+        let (fetched, _) = step(probe, &subject, Check::Fetch, fetch(connection, led, end)).await;
         facts.steps.push(fetched);
     }
     let not_leader = |code| matches!(code, ErrorCode::NotLeaderOrFollower | ErrorCode::FencedLeaderEpoch);
     if facts.steps.iter().filter_map(|step| step.failure.as_ref()?.code).any(not_leader) {
-        let (_, leader) = step(probe, Check::Metadata, leader_now(connection, led)).await;
+        let (_, leader) = step(probe, &subject, Check::Metadata, leader_now(connection, led)).await;
         facts.leader_now = leader.flatten();
     }
     facts

@@ -15,6 +15,7 @@ mod identity;
 mod large_request;
 mod leader;
 mod log_dirs;
+mod progress;
 mod protocol_probe;
 mod quorum;
 mod recording_network;
@@ -26,14 +27,16 @@ mod transactions;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
-pub use check::{Check, Reason};
+pub use check::{Check, Phase, Reason};
 pub use facts::{
     AddressFacts, ApiFacts, BrokerFacts, BrokerView, CoordinatorFacts, EndpointFacts, Facts, Failure,
     LogDirFacts, PartitionFacts, QuorumFacts, Step, TlsFacts, TopicFacts, View, VoterFacts,
 };
+pub use progress::{Progress, ProgressState};
 
 use crate::cluster::bootstrap::parse;
 use crate::config::Config;
@@ -69,6 +72,8 @@ pub(crate) struct ProbeContext {
     /// How long one step may take.
     step_timeout: Duration,
     permits: Semaphore,
+    /// Receives each check as it starts and ends.
+    progress: Option<UnboundedSender<Progress>>,
 }
 
 impl ProbeContext {
@@ -88,6 +93,20 @@ pub async fn examine(
     targets: Targets,
     timeout: Duration,
 ) -> Result<Facts> {
+    examine_with_progress(config, environment, targets, timeout, None).await
+}
+
+/// Checks every step as [`examine`] does, and sends each check as it starts and ends.
+///
+/// # Errors
+/// The configuration is invalid. Every other failure is part of the facts.
+pub async fn examine_with_progress(
+    config: Config,
+    environment: Environment,
+    targets: Targets,
+    timeout: Duration,
+    progress: Option<UnboundedSender<Progress>>,
+) -> Result<Facts> {
     let started = Instant::now();
     let servers = parse(&config.bootstrap_servers)?;
     let mut settings = Settings::try_from(&config)?;
@@ -99,6 +118,7 @@ pub async fn examine(
         deadline: retry::deadline(timeout),
         step_timeout: config.connection_setup_timeout.min(timeout / STEPS),
         permits: Semaphore::new(MAX_CONCURRENT_PROBES),
+        progress,
     });
     let mut facts =
         Facts { security_protocol: config.security_protocol.name().to_owned(), ..Facts::default() };

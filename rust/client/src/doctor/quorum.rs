@@ -14,6 +14,7 @@ use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::dedicated_connection;
 use super::facts::{AddressFacts, EndpointFacts, Failure, QuorumFacts, VoterFacts};
+use super::progress::Subject;
 use super::steps::{exchange, failure, of_code, of_error, step};
 use crate::connection::Endpoint;
 
@@ -38,7 +39,9 @@ pub(super) async fn check(
     server: Option<(Endpoint, SocketAddr)>,
 ) -> Option<QuorumFacts> {
     let (endpoint, address) = server?;
-    let (checked, quorum) = step(probe, Check::DescribeQuorum, describe(probe, &endpoint, address)).await;
+    let subject = Subject::controllers();
+    let description = describe(probe, &endpoint, address);
+    let (checked, quorum) = step(probe, &subject, Check::DescribeQuorum, description).await;
     let code = checked.failure.as_ref().and_then(|failure| failure.code);
     if code == Some(ErrorCode::ClusterAuthorizationFailed) {
         return None;

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use super::ProbeContext;
 use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
+use super::progress::Subject;
 use crate::connection::Connection;
 use crate::error::{Error, Kind, Phase};
 use crate::security::TlsFault;
@@ -16,9 +17,23 @@ use crate::security::TlsFault;
 /// Runs a check; its result is `None` if it failed or timed out.
 pub(super) async fn step<T>(
     probe: &ProbeContext,
+    subject: &Subject,
     check: Check,
     run: impl Future<Output = Result<T, Failure>>,
 ) -> (Step, Option<T>) {
+    let (step, result) = begin_step(probe, subject, check, run).await;
+    probe.report_end(subject, &step);
+    (step, result)
+}
+
+/// Runs a check whose failure still has to be explained: the caller reports its end.
+pub(super) async fn begin_step<T>(
+    probe: &ProbeContext,
+    subject: &Subject,
+    check: Check,
+    run: impl Future<Output = Result<T, Failure>>,
+) -> (Step, Option<T>) {
+    probe.report_start(subject, check);
     let (started, end) = (Instant::now(), probe.step_deadline());
     let result = if end <= started {
         Err(failure(Reason::OutOfTime, "not checked: the doctor's timeout had ended"))

@@ -12,6 +12,7 @@ use ottla_protocol::wire::Uuid;
 use super::ProbeContext;
 use super::check::Check;
 use super::facts::TopicFacts;
+use super::progress::Subject;
 use super::steps::{of_error, step};
 use crate::cluster::bootstrap::request_metadata;
 use crate::connection::Connection;
@@ -46,7 +47,7 @@ pub(super) async fn fetch(
     let topics =
         name.map(|name| vec![MetadataRequestTopic { name: Some(name.to_owned()), ..Default::default() }]);
     let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
-    let (checked, response) = step(probe, Check::Metadata, async {
+    let (checked, response) = step(probe, &Subject::topics(name), Check::Metadata, async {
         let failed = |error| of_error(&error, connection.close_reason().is_some());
         request_metadata(connection, &request).await.map_err(failed)
     })

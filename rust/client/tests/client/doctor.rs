@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use crate::support::*;
 use ottla_client::Config;
-use ottla_client::doctor::{AddressFacts, Check, Facts, Reason, Step, Targets, examine};
+use ottla_client::doctor::{
+    AddressFacts, Check, Facts, Phase, Progress, ProgressState, Reason, Step, Targets, examine,
+    examine_with_progress,
+};
 use ottla_client::environment::{BoxFuture, Environment, Network, SocketOptions, Stream};
 use ottla_client::error::{Error, Kind};
 use ottla_client::security::{Token, TokenProvider};
@@ -76,6 +79,75 @@ async fn the_facts_match_the_cluster_and_nothing_is_changed() {
     assert_eq!(coordinator.members, Some(0));
     let changing = [ApiKey::Produce, ApiKey::CreateTopics, ApiKey::JoinGroup, ApiKey::OffsetCommit];
     assert!(changing.iter().all(|api| cluster.request_count(None, *api) == 0));
+}
+
+/// The events of an examination; each check that starts has also ended.
+async fn progress_of(config: Config, targets: Targets) -> (Facts, Vec<Progress>) {
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    let environment = memory_environment();
+    let examination = examine_with_progress(config, environment, targets, CALL_TIMEOUT / 2, Some(sender));
+    let facts = within_deadline(examination).await.expect("facts");
+    let mut events = Vec::new();
+    while let Some(event) = receiver.recv().await {
+        events.push(event);
+    }
+    let mut running = Vec::new();
+    for event in &events {
+        let key = (&event.target, event.phase, event.check);
+        if event.state == ProgressState::Started {
+            running.push(key);
+        } else {
+            let at = running.iter().position(|started| *started == key).expect("it started before");
+            running.remove(at);
+        }
+    }
+    assert!(running.is_empty(), "{running:?}");
+    (facts, events)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_step_of_the_facts_is_reported_as_it_ends() {
+    let cluster = cluster(3).await;
+    let silent = Match::api(ApiKey::Fetch);
+    cluster.inject(Fault::new(silent, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+    let targets = targets(Some("t"), Some("g"));
+    let (facts, events) = progress_of(config(&cluster.bootstrap(), &[]), targets).await;
+    let endpoints = || facts.bootstrap.iter().chain(facts.brokers.iter().map(|broker| &broker.endpoint));
+    let addresses = endpoints().flat_map(|endpoint| &endpoint.addresses);
+    let mut steps: Vec<&Step> = endpoints().map(|endpoint| &endpoint.dns).collect();
+    steps.extend(addresses.flat_map(|address| &address.steps));
+    let partitions = facts.brokers.iter().flat_map(|broker| &broker.partitions);
+    steps.extend(partitions.flat_map(|partition| &partition.steps));
+    steps.extend(&facts.coordinator.as_ref().expect("a coordinator").steps);
+    steps.extend(facts.quorum.iter().flat_map(|quorum| &quorum.steps));
+    steps.extend(facts.topics.as_ref().map(|topics| &topics.step));
+    let known = |step: &Step| {
+        let failed = step.failure.as_ref().map(|failure| ProgressState::Failed(failure.message.clone()));
+        (step.check.name(), format!("{:?}", failed.unwrap_or(ProgressState::Passed)), step.duration)
+    };
+    let mut expected: Vec<_> = steps.into_iter().map(known).collect();
+    let ended = events.iter().filter(|event| event.state != ProgressState::Started);
+    let mut reported: Vec<_> =
+        ended.map(|event| (event.check.name(), format!("{:?}", event.state), event.duration)).collect();
+    expected.sort();
+    reported.sort();
+    assert_eq!(reported, expected);
+    assert!(events.iter().any(|event| event.phase == Phase::Leaders && event.target == "t-0"));
+    let advertised = events.iter().filter(|event| event.phase == Phase::Advertised);
+    assert!(advertised.into_iter().all(|event| event.target.starts_with("broker ")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reported_failure_is_the_explained_one() {
+    let sasl = Some(SaslConfig::default());
+    let secured = MockCluster::start(MockConfig { sasl, ..in_memory() }).await.unwrap();
+    let server = secured.brokers()[0].address.to_string();
+    let (facts, events) = progress_of(config(&server, &[]), Targets::default()).await;
+    assert_eq!(failure(&only(&facts).steps), Some((Check::Metadata, Reason::WantsSasl)));
+    let last = events.last().expect("events");
+    assert_eq!((last.phase, last.target.as_str()), (Phase::Metadata, &*format!("bootstrap server {server}")));
+    let ProgressState::Failed(message) = &last.state else { panic!("{last:?}") };
+    assert!(message.starts_with("the listener requires SASL ("), "{message}");
 }
 
 #[tokio::test(start_paused = true)]

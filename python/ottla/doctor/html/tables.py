@@ -1,0 +1,202 @@
+"""The facts as HTML tables: endpoints with each step's time, TLS, brokers, topics, group, quorum.
+
+Invariant: a table has at most ``MAX_ROWS`` rows, failed ones first, and the number of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ottla.doctor.facts import Broker, Endpoint, Facts, Step
+from ottla.doctor.step_details import step_detail
+from ottla.doctor.text import iso_date, listed
+from ottla.markup import Markup, element, joined, rows_of
+
+MAX_ROWS = 500
+_STEP_HEADINGS = ("Step", "Result", "Time", "Detail")
+_Row = tuple[bool, Sequence[str]]
+
+
+def tables(facts: Facts) -> Markup:
+    """Return a table for each kind of fact that there is."""
+    found = [
+        _endpoints("Bootstrap servers", [("", server) for server in facts.bootstrap]),
+        _tls(facts),
+        _brokers(facts),
+        _endpoints(
+            "Steps at the advertised addresses",
+            [(f"broker {broker.id}", broker.endpoint) for broker in facts.brokers],
+        ),
+        _topics(facts),
+        _partitions(facts),
+        _transactions(facts),
+        _coordinator(facts),
+        _quorum(facts),
+    ]
+    return joined(table for table in found if table)
+
+
+def table(caption: str, headings: Sequence[str], rows: Iterable[_Row]) -> Markup:
+    """Return a table, with failed rows first if not all are shown; empty without rows.
+
+    Args:
+        caption: what it shows.
+        headings: the headings of its columns.
+        rows: for each row, whether it is fine, and its cells.
+    """
+    known = list(rows)
+    if not known:
+        return Markup()
+    if len(known) > MAX_ROWS:
+        known.sort(key=lambda row: row[0])
+    body, more = rows_of((cells for _, cells in known), MAX_ROWS)
+    head = element("tr", *(element("th", heading, scope="col") for heading in headings))
+    parts = [element("caption", caption), element("thead", head), element("tbody", joined(body))]
+    rest = element("p", f"… and {more} more rows", class_="detail") if more else Markup()
+    # It scrolls by itself on small screens, also with the keyboard.
+    region = {"role": "region", "tabindex": "0", "aria_label": caption}
+    return element("div", element("table", *parts), rest, class_="scroll", **region)
+
+
+def _step_cells(step: Step, detail: str) -> tuple[str, str, str, str]:
+    result = "passed" if step.ok else "failed"
+    return (
+        step.check,
+        element("span", result, class_=f"state {result}"),
+        f"{step.seconds * 1e3:.1f} ms",
+        detail if step.ok else step.message or "",
+    )
+
+
+def _endpoints(caption: str, servers: Iterable[tuple[str, Endpoint]]) -> Markup:
+    rows: list[_Row] = []
+    for label, server in servers:
+        name = f"{label} at {server.name}" if label else server.name
+        addresses = listed([address.ip for address in server.addresses])
+        rows.append((server.dns.ok, (name, "", *_step_cells(server.dns, addresses))))
+        for address in server.addresses:
+            for step in address.steps:
+                detail = step_detail(step, address)
+                rows.append((step.ok, (name, address.ip, *_step_cells(step, detail))))
+    return table(caption, ("Server", "Address", *_STEP_HEADINGS), rows)
+
+
+def _tls(facts: Facts) -> Markup:
+    rows: list[_Row] = []
+    for server in (*facts.bootstrap, *(broker.endpoint for broker in facts.brokers)):
+        for address in server.addresses:
+            tls = address.tls
+            if tls is not None:
+                until = "" if tls.not_after is None else iso_date(tls.not_after)
+                asked = "yes" if tls.client_certificate_requested else "no"
+                names = listed(tls.names)
+                subject, issuer = tls.subject or "", tls.issuer or ""
+                known = (tls.version or "", tls.cipher or "", subject, issuer, names, until, asked)
+                rows.append((address.failure is None, (f"{server.name} ({address.ip})", *known)))
+    headings = ("Server", "Version", "Cipher suite", "Subject", "Issuer", "Names", "Valid until")
+    return table("TLS", (*headings, "Client certificate requested"), rows)
+
+
+def _brokers(facts: Facts) -> Markup:
+    cluster = "" if facts.cluster is None else facts.cluster.cluster_id or "without id"
+    headings = ("Broker", "Advertised address", "Result", "Rack", "Leads", "Replicas", "Log dirs")
+    rows = [(broker.endpoint.working is not None, _broker(broker)) for broker in facts.brokers]
+    return table(f"Brokers of cluster {cluster}", headings, rows)
+
+
+def _broker(broker: Broker) -> tuple[str, ...]:
+    state = "passed" if broker.endpoint.working is not None else "failed"
+    dirs = []
+    for found in broker.log_dirs:
+        about = found.error or ""
+        if not about and found.total_bytes and found.usable_bytes is not None:
+            about = f"{100 * found.usable_bytes / found.total_bytes:.0f}% free"
+        dirs.append(f"{found.path} ({about})" if about else found.path)
+    return (
+        str(broker.id),
+        broker.endpoint.name,
+        element("span", state, class_=f"state {state}"),
+        broker.rack or "",
+        str(broker.leads),
+        str(broker.replicas),
+        listed(dirs),
+    )
+
+
+def _topics(facts: Facts) -> Markup:
+    topics = facts.topics
+    if topics is None:
+        return Markup()
+    leaderless = [f"{topic}-{partition}" for topic, partition in topics.leaderless]
+    missing = [f"{broker} ({replicas} replicas)" for broker, replicas in topics.missing_brokers]
+    rows: list[_Row] = [
+        (True, ("Requested topic", topics.name or "all topics")),
+        (True, ("Error", topics.error or topics.step.message or "none")),
+        (True, ("Topics", str(topics.topics))),
+        (True, ("Partitions", str(topics.partitions))),
+        (True, ("Without a leader", f"{topics.leaderless_count} {listed(leaderless)}".strip())),
+        (True, ("Under-replicated", str(topics.under_replicated))),
+        (True, ("Brokers that are down", listed(missing) or "none")),
+    ]
+    return table("Topics", ("Fact", "Value"), rows)
+
+
+def _partitions(facts: Facts) -> Markup:
+    def rows() -> Iterator[_Row]:
+        for broker in facts.brokers:
+            for checked in broker.partitions:
+                name = f"{checked.topic}-{checked.partition}"
+                offsets = f"offsets {checked.start} to {checked.end}"
+                for step in checked.steps:
+                    detail = offsets if step.check == "ListOffsets" else ""
+                    yield step.ok, (name, str(broker.id), *_step_cells(step, detail))
+
+    return table("Checked partitions", ("Partition", "Leader", *_STEP_HEADINGS), rows())
+
+
+def _transactions(facts: Facts) -> Markup:
+    rows = [
+        (
+            not found.is_hanging,
+            (
+                f"{found.topic}-{found.partition}",
+                str(found.start_offset),
+                str(found.producer_id),
+                found.transactional_id or "unknown",
+                "yes" if found.is_hanging else "no",
+            ),
+        )
+        for found in facts.open_transactions
+    ]
+    headings = ("Partition", "First offset", "Producer id", "Transactional id", "Hangs")
+    return table("Open transactions", headings, rows)
+
+
+def _coordinator(facts: Facts) -> Markup:
+    found = facts.coordinator
+    if found is None:
+        return Markup()
+    where = "" if found.broker is None else f"broker {found.broker}"
+    state = "" if found.state is None else f"{found.state}, {found.members} members"
+    rows = []
+    for step in found.steps:
+        detail = where if step.check == "FindCoordinator" else state
+        rows.append((step.ok, _step_cells(step, detail)))
+    return table(f"Coordinator of group {found.group}", _STEP_HEADINGS, rows)
+
+
+def _quorum(facts: Facts) -> Markup:
+    found = facts.quorum
+    if found is None:
+        return Markup()
+    steps = table(
+        "KRaft controllers",
+        _STEP_HEADINGS,
+        [(step.ok, _step_cells(step, "")) for step in found.steps],
+    )
+    voters: list[_Row] = []
+    for voter in found.voters:
+        role = "leader" if voter.id == found.leader else "follower"
+        lag = "unknown" if voter.lag_ms is None else f"{voter.lag_ms} ms"
+        voters.append((True, (str(voter.id), role, lag)))
+    return joined([steps, table("Voters of the quorum", ("Controller", "Role", "Lag"), voters)])

@@ -1,0 +1,38 @@
+"""The result of a passed step of a connection, as one line: the release, the certificate, ….
+
+The line may contain text from the network, which the caller escapes.
+"""
+
+from __future__ import annotations
+
+from ottla.doctor.facts import Address, Step, Tls
+from ottla.doctor.text import counted, iso_date
+
+# Host names of a certificate that are shown.
+_NAMES = 3
+
+
+def step_detail(step: Step, address: Address) -> str:
+    """Return what a step of an address showed, or an empty text."""
+    if step.check == "ApiVersions" and address.apis:
+        release = f"Kafka {address.release} or newer, " if address.release else ""
+        return f"{release}{counted(len(address.apis), 'API')}"
+    if step.check == "TLS" and address.tls is not None:
+        return _tls(address.tls)
+    if step.check == "SASL":
+        return f"offered: {', '.join(address.mechanisms)}"
+    if step.check == "Metadata" and address.view is not None:
+        return counted(len(address.view.brokers), "broker")
+    if step.check == "Identity" and address.node is not None:
+        return f"it is broker {address.node}"
+    return ""
+
+
+def _tls(tls: Tls) -> str:
+    parts = [str(tls.version), tls.subject or "no certificate"]
+    if tls.names:
+        more = ", …" if len(tls.names) > _NAMES else ""
+        parts[1] += f" for {', '.join(tls.names[:_NAMES])}{more}"
+    if tls.not_after is not None:
+        parts.append(f"until {iso_date(tls.not_after)}")
+    return ", ".join(parts)
