@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 import ottla
 from ottla.console import responses
-from ottla.console.routes import groups, messages, topics
+from ottla.console.routes import doctor, groups, messages, topics
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
 
@@ -50,6 +50,7 @@ def application(context: Context) -> Starlette:
             *topics.routes(context),
             *groups.routes(context),
             *messages.routes(context),
+            *doctor.routes(context),
         ],
         exception_handlers={
             KafkaError: responses.on_kafka_error,

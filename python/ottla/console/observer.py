@@ -8,7 +8,6 @@ and costs no memory.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import time
@@ -18,6 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from ottla import AsyncEvents, ConnectionStatus, Event
+from ottla.console.events import KEEP_ALIVE, server_sent_event
 from ottla.console.source import Source
 from ottla.console.topology import Topology
 from ottla.errors import ClosedError, KafkaError
@@ -93,7 +93,7 @@ class Observer:
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._wait_after(seen), _KEEP_ALIVE)
                     continue
-                yield ": \n\n"
+                yield KEEP_ALIVE
         finally:
             self._pages -= 1
             if not self._pages:
@@ -103,7 +103,7 @@ class Observer:
         messages = [text for number, text in self._newest.values() if number > seen]
         events = [event for number, event in self._events if number > seen]
         if events:
-            messages.append(_message("events", events))
+            messages.append(server_sent_event("events", events))
         return messages
 
     async def _wait_after(self, seen: int) -> None:
@@ -112,7 +112,7 @@ class Observer:
 
     async def publish(self, kind: str, value: Any) -> None:
         """Make a value the newest of its kind, for all pages."""
-        text = _message(kind, value)
+        text = server_sent_event(kind, value)
         async with self._changed:
             if self._newest.get(kind, (0, ""))[1] != text:
                 self._number += 1
@@ -174,11 +174,6 @@ class Observer:
         self.topology = Topology(cluster)
         await self.publish("cluster", self.topology.to_json())
         await self.publish("problem", None)
-
-
-def _message(kind: str, value: Any) -> str:
-    """Return a server-sent event. JSON escapes line ends, which would end the event."""
-    return f"event: {kind}\ndata: {json.dumps(value, separators=(',', ':'))}\n\n"
 
 
 def _finite(values: dict[str, float]) -> dict[str, float | None]:

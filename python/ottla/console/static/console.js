@@ -3,13 +3,14 @@
 import { about } from "./about.js";
 import { el, replace, setText } from "./dom.js";
 import * as connections from "./pages/connections.js";
+import * as doctor from "./pages/doctor.js";
 import * as groups from "./pages/groups.js";
 import * as map from "./pages/map.js";
 import * as messages from "./pages/messages.js";
 import * as rates from "./pages/rates.js";
 import { latest, open, subscribe } from "./stream.js";
 
-const PAGES = [map, connections, rates, groups, messages];
+const PAGES = [map, connections, rates, groups, messages, doctor];
 
 const content = document.getElementById("content");
 let close = () => {};

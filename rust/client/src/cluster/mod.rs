@@ -142,6 +142,12 @@ impl Client {
         &self.inner.config
     }
 
+    /// The environment: how the client reaches the network, the clock and so on.
+    #[must_use]
+    pub fn environment(&self) -> &Environment {
+        &self.inner.environment
+    }
+
     /// The current metadata.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {

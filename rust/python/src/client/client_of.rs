@@ -53,32 +53,36 @@ pub(crate) fn async_client_of(handle: &Bound<'_, PyAny>) -> PyResult<AsyncClient
 
 /// Returns the engine, whose requests use the connections that all users share.
 fn open_core_of(handle: &Bound<'_, PyAny>) -> PyResult<Core> {
-    let core = core_of(handle)?;
+    let Some(core) = engine_of(handle)? else {
+        let ty = handle.get_type().name()?;
+        let message = format!("handle is of type {ty}: expected a client, a producer or a consumer");
+        return Err(PyTypeError::new_err(message));
+    };
     match core.is_closed() {
         true => Err(errors::closed("this client was closed")),
         false => Ok(core.with_shared_connections()),
     }
 }
 
-fn core_of(handle: &Bound<'_, PyAny>) -> PyResult<Core> {
+/// Returns the engine of a client, a producer or a consumer; `None` for another object.
+pub(crate) fn engine_of(handle: &Bound<'_, PyAny>) -> PyResult<Option<Core>> {
     if let Ok(client) = handle.cast::<Client>() {
-        return client.get().core().cloned();
+        return client.get().core().cloned().map(Some);
     }
     if let Ok(client) = handle.cast::<AsyncClient>() {
-        return client.get().core().cloned();
+        return client.get().core().cloned().map(Some);
     }
     if let Ok(producer) = handle.cast::<Producer>() {
-        return producer.get().client().cloned();
+        return producer.get().client().cloned().map(Some);
     }
     if let Ok(producer) = handle.cast::<AsyncProducer>() {
-        return producer.get().client().cloned();
+        return producer.get().client().cloned().map(Some);
     }
     if let Ok(consumer) = handle.cast::<ConsumerBase>() {
-        return consumer.get().client().cloned();
+        return consumer.get().client().cloned().map(Some);
     }
     if let Ok(consumer) = handle.cast::<ShareConsumerBase>() {
-        return consumer.get().client().cloned();
+        return consumer.get().client().cloned().map(Some);
     }
-    let ty = handle.get_type().name()?;
-    Err(PyTypeError::new_err(format!("handle is of type {ty}: expected a client, a producer or a consumer")))
+    Ok(None)
 }
