@@ -415,3 +415,20 @@ class AsyncClient:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> Future[None]: ...
+
+def async_client_of(handle: object) -> AsyncClient:
+    """Return an ``AsyncClient`` over the engine of a client, a producer or a consumer.
+
+    It shares the metadata and the connections; it is not a second client. Dropping it closes
+    nothing. Closing either closes the engine for both; but on a shared client, closing a producer
+    or a consumer leaves the client open. Its requests use the connections that all users of a
+    client share, and ``connections()`` lists all of the client's connections, those of consumers
+    on a shared client too.
+
+    Args:
+        handle: a client, a producer, a consumer or a share consumer, blocking or for asyncio.
+
+    Raises:
+        ClosedError: the handle was closed.
+        TypeError: the handle is another object.
+    """

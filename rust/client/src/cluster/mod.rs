@@ -125,6 +125,13 @@ impl Client {
         Self { inner: Arc::clone(&self.inner), dedicated: Some(Arc::new(dedicated)) }
     }
 
+    /// Returns the same client with the connections that all its users share. It does not keep dedicated
+    /// connections open.
+    #[must_use]
+    pub fn with_shared_connections(&self) -> Self {
+        Self::of(Arc::clone(&self.inner))
+    }
+
     pub(crate) fn owner(&self) -> Owner {
         self.dedicated.as_ref().map_or(Owner::CLIENT, |dedicated| dedicated.owner)
     }

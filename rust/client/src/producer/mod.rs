@@ -43,6 +43,7 @@ mod transaction;
 mod unobserved_failures;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ottla_protocol::wire::Uuid;
@@ -150,6 +151,12 @@ impl Producer {
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.inner.client
+    }
+
+    /// Whether the producer was closed, or is closing.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.accumulator().closed.load(Ordering::Acquire)
     }
 
     /// The bytes of records that are not acknowledged yet.

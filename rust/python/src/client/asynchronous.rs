@@ -53,6 +53,12 @@ pub(crate) struct AsyncClient {
 }
 
 impl AsyncClient {
+    /// Creates a client over an existing core.
+    pub(crate) fn of(core: Core) -> Self {
+        let timeout = core.config().default_api_timeout;
+        Self { core: ProcessLocal::new(core), timeout }
+    }
+
     pub(crate) fn core(&self) -> PyResult<&Core> {
         let core = self.core.get()?;
         if core.is_closed() { Err(errors::closed("this client was closed")) } else { Ok(core) }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ottla_client::config::GroupProtocol;
 use ottla_client::consumer::group::Subscription;
 use ottla_client::metadata::Pattern;
-use ottla_client::{Error, Kind, ListedOffset, OffsetSpec, TopicPartition};
+use ottla_client::{Client, Error, Kind, ListedOffset, OffsetSpec, TopicPartition};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
@@ -38,6 +38,11 @@ impl ConsumerBase {
     /// Returns the handle, unless the consumer was closed.
     pub(crate) fn handle(&self) -> PyResult<&Arc<ConsumerHandle>> {
         ConsumerHandle::open(&self.handle)
+    }
+
+    /// Returns the client, unless the consumer was closed.
+    pub(crate) fn client(&self) -> PyResult<&Client> {
+        Ok(self.handle()?.core.client())
     }
 
     /// Returns the handle, even if the consumer was closed.

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use ottla_client::Client;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -80,6 +81,14 @@ impl Drop for AsyncProducer {
                 core.client().close();
             }
         });
+    }
+}
+
+impl AsyncProducer {
+    /// Returns the client, unless the producer was closed.
+    pub(crate) fn client(&self) -> PyResult<&Client> {
+        let core = &self.handle.get()?.core;
+        if core.is_closed() { Err(errors::closed("this producer was closed")) } else { Ok(core.client()) }
     }
 }
 

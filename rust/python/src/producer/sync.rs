@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use ottla_client::Client;
 use ottla_client::producer::SendResult;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -77,6 +78,14 @@ impl Drop for Producer {
             let _ = handle.core.close(longest).await;
             handle.core.warn_unobserved_failures();
         });
+    }
+}
+
+impl Producer {
+    /// Returns the client, unless the producer was closed.
+    pub(crate) fn client(&self) -> PyResult<&Client> {
+        let core = &self.handle.get()?.core;
+        if core.is_closed() { Err(errors::closed("this producer was closed")) } else { Ok(core.client()) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ottla_client::Client;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -35,6 +36,11 @@ impl ShareConsumerBase {
     pub(super) fn handle(&self) -> PyResult<&Arc<ShareConsumerHandle>> {
         let handle = self.handle.get()?;
         if handle.is_closed() { Err(errors::closed("this share consumer was closed")) } else { Ok(handle) }
+    }
+
+    /// Returns the client, unless the consumer was closed.
+    pub(crate) fn client(&self) -> PyResult<&Client> {
+        Ok(self.handle()?.core.client())
     }
 
     /// Returns the handle, even if the consumer was closed.
