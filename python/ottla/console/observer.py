@@ -205,7 +205,7 @@ def _connection(status: ConnectionStatus) -> dict[str, Any]:
         "round_trip_time": status.round_trip_time,
         "throttled_for": status.throttled_for,
         "last_error": status.last_error,
-        "phases": getattr(status, "phases", []),
-        "api_versions": getattr(status, "api_versions", {}),
-        "connected_for": getattr(status, "connected_for", None),
+        "phases": status.phases,
+        "api_versions": status.api_versions,
+        "connected_for": status.connected_for,
     }
