@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos wheel build lint fmt audit requirements bench fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos browser console-assets wheel build lint fmt audit requirements bench fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,11 +45,11 @@ test-rust: oracle ## tier 2: the engine's tests, in Rust
 	$(STEP) 'cargo test'
 	@$(PY) -m tests.gate.cargo_tier test-rust --locked $(CARGO_TEST_ARGS)
 
-test-python: $(QUICK) .venv/dev.stamp ## tier 3: Python on the mock cluster, no JVM
+test-python: $(QUICK) .venv/dev.stamp console-assets browser ## tier 3: Python on the mock cluster, no JVM
 	$(STEP) 'pytest on the mock'
 	@$(PYTEST_TIER) test-python --numprocesses=4 -m 'not cluster and not spark and not deep' tests/mock tests/mistakes tests/cluster
 
-test-broker: $(QUICK) .venv/dev.stamp jars ## tier 4: three real brokers, security, older Kafka
+test-broker: $(QUICK) .venv/dev.stamp jars console-assets browser ## tier 4: three real brokers, security, older Kafka
 	$(STEP) 'pytest on real brokers'
 	@$(PYTEST_TIER) test-broker -m 'cluster and not deep' tests/cluster tests/security tests/compat
 
@@ -57,7 +57,7 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio network kerberos ## the slow tests, before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio network kerberos console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS)
 
 pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k scan'
@@ -72,7 +72,7 @@ unit: $(QUICK) .venv/dev.stamp
 check-test check-demo: check-%:
 	@tools/prerequisites.sh $*
 
-wheel: .venv/build.stamp ## a wheel for Linux, tested in a clean venv of each Python
+wheel: .venv/build.stamp console-assets ## a wheel for Linux, tested in a clean venv of each Python
 	@tools/wheel.sh
 
 build: $(OPTIMISED) ## the extension as users get it, into .venv
@@ -94,6 +94,14 @@ network:
 
 kerberos:
 	@tools/kerberos.sh
+
+browser:
+	@tools/browser.sh
+
+console-assets: .ottla-build/console-assets.stamp ## the chart library of the console's page, from npm
+.ottla-build/console-assets.stamp: tools/console_assets.sh tools/console_assets/package-lock.json .venv/dev.stamp
+	@tools/console_assets.sh
+	@touch $@
 
 lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	$(STEP) 'clippy'

@@ -68,7 +68,8 @@ function phases(connection) {
   const reached = connection.phases.length ? connection.phases[connection.phases.length - 1][0] : null;
   const failed = connection.state === "backing_off" || (connection.state === "disconnected" && connection.last_error !== null);
   const ready = connection.state === "connected";
-  const steps = PHASES.map((phase) => {
+  const known = times.has("Metadata") ? [...PHASES, "Metadata"] : PHASES;
+  const steps = known.map((phase) => {
     const time = times.get(phase);
     if (time === undefined) return step(phase, ready ? "unused" : "open", ready ? "not used" : "");
     if (ready || phase !== reached) return step(phase, "passed", seconds(time));
