@@ -1,6 +1,5 @@
 //! `ConnectionStatus`: the result of `connections()` of every client, producer and consumer.
 
-use ottla_client::Client as Core;
 use ottla_client::connection::{ConnectionRole, ConnectionState, Status};
 use pyo3::prelude::*;
 
@@ -64,9 +63,4 @@ impl ConnectionStatus {
             self.broker, self.role, self.address, self.state
         )
     }
-}
-
-/// Returns the state of each connection, by broker.
-pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
-    core.connections().into_iter().map(ConnectionStatus::from).collect()
 }
