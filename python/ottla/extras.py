@@ -12,6 +12,7 @@ PACKAGES = {
     "arrow": ("pyarrow",),
     "otel": ("opentelemetry",),
     "cli": ("rich", "shtab"),
+    "console": ("starlette", "uvicorn"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The packages of each extra in pyproject.toml."""

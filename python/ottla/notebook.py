@@ -108,7 +108,8 @@ def connections_html(connections: Sequence[ConnectionStatus]) -> str:
     """Return the states of connections."""
     rows = (
         (
-            str(found.broker),
+            # Bootstrap servers have no id.
+            "none" if found.broker < 0 else str(found.broker),
             found.role,
             found.address,
             found.state if found.phase is None else f"{found.state} ({found.phase})",

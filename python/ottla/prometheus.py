@@ -96,6 +96,9 @@ def _samples(client: MeasuredClient) -> Iterator[tuple[str, str, dict[str, str],
             if lag is not None:
                 yield "records-lag", _LAG, {"topic": topic, "partition": str(partition)}, lag
     for connection in client.connections():
+        # Several bootstrap servers would have the same labels.
+        if connection.role == "bootstrap":
+            continue
         values = (
             float(connection.state == "connected"),
             connection.in_flight,

@@ -58,7 +58,7 @@ def ends_by_itself(line: str) -> bool:
     command = command_of(line)
     if command == "consume":
         return arguments.exit or arguments.count is not None or arguments.last is not None
-    return command != "watch"
+    return command not in {"watch", "console"}
 
 
 def may_print_nothing(line: str) -> bool:

@@ -103,3 +103,24 @@ def test_iterating_ends_with_the_client() -> None:
 def test_timeout_without_events_returns_none() -> None:
     with MockCluster(brokers=1) as cluster, ottla.Client(cluster.bootstrap) as client:
         assert client.events().next(timeout=0.05) is None
+
+
+def test_an_unknown_topic_is_looked_up_at_intervals_with_events_of_all_topics(
+    mock_cluster: MockCluster,
+) -> None:
+    """Regression: each lookup asked for all topics, found no answer, and asked again at once."""
+    with ottla.Client(mock_cluster.bootstrap) as client:
+        with_all = client.events(all_topics=True)
+        before = mock_cluster.request_count("Metadata")
+        with pytest.raises(errors.UnknownTopicError, match="missing"):
+            client.cluster(["missing"], timeout=20)
+        assert mock_cluster.request_count("Metadata") - before < 50
+        del with_all
+
+
+def test_a_producer_creates_its_topic_with_events_of_all_topics(mock_cluster: MockCluster) -> None:
+    """Regression: a request for all topics creates none, so the first send never ended."""
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        with_all = producer.events(all_topics=True)
+        assert producer.send("created", b"value").result(20).topic == "created"
+        del with_all

@@ -10,7 +10,7 @@ from ottla._core.async_admin import AsyncAdmin
 from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
 from ottla._core.async_share_consumer import AsyncShareConsumerBase
-from ottla._core.client import AsyncClient, Client, async_client_of
+from ottla._core.client import AsyncClient, Client, async_client_of, client_of
 from ottla._core.cluster import Broker, Cluster, Partition, Topic
 from ottla._core.column_format import (
     ArrowType,
@@ -120,6 +120,7 @@ __all__ = [
     "TransactionListing",
     "__version__",
     "async_client_of",
+    "client_of",
     "config_row_of",
     "config_rows",
     "encode_printed",

@@ -416,6 +416,19 @@ class AsyncClient:
         trace: TracebackType | None,
     ) -> Future[None]: ...
 
+def client_of(handle: object) -> Client:
+    """Return a ``Client`` over the engine of a client, a producer or a consumer.
+
+    See ``async_client_of``.
+
+    Args:
+        handle: a client, a producer, a consumer or a share consumer, blocking or for asyncio.
+
+    Raises:
+        ClosedError: the handle was closed.
+        TypeError: the handle is another object.
+    """
+
 def async_client_of(handle: object) -> AsyncClient:
     """Return an ``AsyncClient`` over the engine of a client, a producer or a consumer.
 

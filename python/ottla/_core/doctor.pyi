@@ -8,7 +8,7 @@ from typing_extensions import Unpack
 from ottla.config_types import CommonConfig
 
 def examine(
-    bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | object | None = None,
     config: Mapping[str, Any] | None = None,
     *,
     topic: str | None = None,

@@ -1,11 +1,11 @@
-"""The command line: ``ottla topology | doctor | produce | consume | watch``, and what manages a
-cluster: ``ottla topics | groups | offsets | configs | brokers | quorum | features | acls | users |
-quotas | tokens | transactions``.
+"""The command line: ``ottla topology | doctor | produce | consume | watch | console``, and what
+manages a cluster: ``ottla topics | groups | offsets | configs | brokers | quorum | features |
+acls | users | quotas | tokens | transactions``.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
-Each command has a module with ``add`` (its arguments) and ``run``. Only the live view of ``watch``
-and ``completion`` need other packages (``pip install 'ottla[cli]'``).
+Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live view
+of ``watch`` and ``completion`` need other packages (``pip install 'ottla[cli,console]'``).
 
 Exit codes: 0 for success; 1 for a failure; 2 for wrong arguments or configuration; 130 after
 Ctrl-C; 141 if the reader of the output has exited. ``doctor`` has further codes.
@@ -32,6 +32,7 @@ _COMMANDS = {
     "produce": "produce",
     "consume": "consume",
     "watch": "watch",
+    "console": "console",
     "topics": "topics",
     "groups": "groups",
     "offsets": "offsets",

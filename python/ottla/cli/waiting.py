@@ -68,4 +68,6 @@ def _obstacle(connection: ConnectionStatus) -> str:
     if connection.phase is not None:
         state += f", {connection.phase}"
     why = f": {connection.last_error}" if connection.last_error else ""
-    return f"broker {connection.broker} at {connection.address} ({state}){why}"
+    bootstrap = connection.role == "bootstrap"
+    broker = "bootstrap server" if bootstrap else f"broker {connection.broker} at"
+    return f"{broker} {connection.address} ({state}){why}"

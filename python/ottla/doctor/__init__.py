@@ -7,7 +7,7 @@ derives the findings from them; the ``Report`` has both, and ``render`` formats 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ottla import _core
 from ottla.doctor.facts import (
@@ -35,7 +35,28 @@ from ottla.doctor.verdict import judge
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ottla import (
+        AsyncClient,
+        AsyncConsumer,
+        AsyncProducer,
+        AsyncShareConsumer,
+        Client,
+        Consumer,
+        Producer,
+        ShareConsumer,
+    )
     from ottla.config_types import CommonConfig
+
+    Diagnosable: TypeAlias = (
+        Client
+        | AsyncClient
+        | Producer
+        | AsyncProducer
+        | Consumer[Any, Any]
+        | AsyncConsumer[Any, Any]
+        | ShareConsumer[Any, Any]
+        | AsyncShareConsumer[Any, Any]
+    )
 
 __all__ = [
     "Address",
@@ -60,7 +81,7 @@ __all__ = [
 
 
 def diagnose(
-    bootstrap: str | Sequence[str] | Mapping[str, Any] | None = None,
+    bootstrap: str | Sequence[str] | Mapping[str, Any] | Diagnosable | None = None,
     config: Mapping[str, Any] | None = None,
     *,
     topic: str | None = None,
@@ -75,7 +96,8 @@ def diagnose(
 
     Args:
         bootstrap: addresses as ``host:port``, in one text or a list; or the configuration, as a
-            mapping.
+            mapping; or a client, a producer or a consumer, whose configuration is used, over
+            connections of the diagnosis' own.
         config: configuration by Kafka's dotted names; keyword arguments are the same names with
             underscores, and win. See ``Client``.
         topic: a topic of which every partition is checked at its leader. Default: one partition of
@@ -92,6 +114,7 @@ def diagnose(
 
     Raises:
         ConfigError: the configuration is invalid.
+        ClosedError: the client is closed.
     """
     found = _core.examine(
         bootstrap,

@@ -16,6 +16,7 @@ use pyo3::types::{PyDict, PyList};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
+use crate::client::client_of::engine_of;
 use crate::config;
 use crate::convert::errors;
 use crate::runtime::{runtime, seconds, wait, wait_for};
@@ -39,7 +40,15 @@ pub(crate) fn examine<'py>(
     on_step: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
+    let client = bootstrap.map(engine_of).transpose()?.flatten();
+    let (config, environment) = match client {
+        Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
+            let message = "a diagnosis of a client takes its configuration from it: give no other";
+            return Err(errors::config(py, message.to_owned()));
+        }
+        Some(client) => (client.config().clone(), client.environment().clone()),
+        None => config::config(py, bootstrap, config, kwargs)?,
+    };
     let timeout = seconds(timeout, TIMEOUT)?;
     let targets = Targets { topic, group };
     let Some(on_step) = on_step else {

@@ -18,7 +18,7 @@ from ottla.cli.consume.decoding import DECODERS
 from ottla.cli.consume.group import read_group
 from ottla.cli.consume.output import output_of
 from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
-from ottla.cli.consume.selection import COLUMNS, Selection
+from ottla.cli.consume.selection import COLUMNS, Selection, newest_records
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
 from ottla.cli.schema_options import add_schemas
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         with report_waiting(lambda: _waiting_for(client, arguments)) as progress:
             batches = _read(client, ranges, selection, progress)
             if arguments.last is not None:
-                batches = iter([_newest(batches, arguments.last)])
+                batches = iter([newest_records(batches, arguments.last)])
             remaining = arguments.count
             for records in batches:
                 output(records[:remaining])
@@ -135,20 +135,6 @@ def _ranges(client: Client, arguments: argparse.Namespace) -> list[Range]:
     # A filter may drop any number of records, so that all are read.
     has_filter = any((arguments.key, arguments.value, arguments.header, arguments.where))
     return newest_ranges(client, arguments, None if has_filter else arguments.last)
-
-
-def _newest(batches: Iterator[list[Record]], count: int) -> list[Record]:
-    """Return the newest records, the oldest of them first; keeps few more in memory."""
-    newest: list[Record] = []
-
-    def age(record: Record) -> tuple[int, int, int]:
-        return record.timestamp, record.partition, record.offset
-
-    for records in batches:
-        newest += records
-        if len(newest) > 2 * count + _ROWS:
-            newest = sorted(newest, key=age)[-count:]
-    return sorted(newest, key=age)[-count:]
 
 
 def _waiting_for(client: Client, arguments: argparse.Namespace) -> str | None:

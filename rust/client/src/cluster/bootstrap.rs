@@ -11,6 +11,7 @@ use ottla_protocol::messages::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ErrorCode, Request};
 use tokio::time::{Instant, timeout_at};
 
+use crate::cluster::bootstrap_attempts::BootstrapAttempts;
 use crate::config::DnsLookup;
 use crate::connection::setup::resolve;
 use crate::connection::{Connection, Endpoint, Settings, connect};
@@ -36,21 +37,31 @@ pub(crate) async fn bootstrap(
     request: &MetadataRequest,
     settings: &Settings,
     environment: &Environment,
+    attempts: &Arc<BootstrapAttempts>,
     deadline: Option<Instant>,
 ) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
+    let _search = attempts.search();
     let (mut order, unresolved) = match settings.dns_lookup {
         DnsLookup::UseAllDnsIps => (servers.to_vec(), Vec::new()),
         DnsLookup::ResolveCanonicalBootstrapServersOnly => {
-            canonical_endpoints(servers, settings, environment, deadline).await
+            canonical_endpoints(servers, settings, environment, attempts, deadline).await
         }
     };
+    attempts.retain(|server| servers.contains(server) || order.contains(server));
     environment.shuffle(&mut order);
     let attempt_delay = attempt_delay(order.len(), deadline);
     let connecting = first_success(order, attempt_delay, |server| async move {
-        let response = bootstrap_from(&server, request, settings, environment, deadline).await;
-        response.inspect_err(|error| {
-            tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
-        })
+        let attempt = attempts.begin(&server);
+        let settings = settings.for_attempt(attempt.progress.clone());
+        let response = bootstrap_from(&server, request, &settings, environment, deadline).await;
+        match &response {
+            Ok(_) => attempt.succeed(),
+            Err(error) => {
+                attempt.fail(error);
+                tracing::info!(target: "ottla.connection", %server, %error, "bootstrap server failed");
+            }
+        }
+        response
     });
     connecting.await.map_err(|failures| bootstrap_error(unresolved.into_iter().chain(failures).collect()))
 }
@@ -61,6 +72,7 @@ async fn canonical_endpoints(
     servers: &[Endpoint],
     settings: &Settings,
     environment: &Environment,
+    attempts: &Arc<BootstrapAttempts>,
     deadline: Option<Instant>,
 ) -> (Vec<Endpoint>, Vec<Error>) {
     let by = Instant::now() + settings.setup_timeout;
@@ -68,6 +80,8 @@ async fn canonical_endpoints(
     let mut resolving = tokio::task::JoinSet::new();
     for server in servers.iter().cloned() {
         let environment = environment.clone();
+        let attempt = attempts.begin(&server);
+        attempt.progress.resolve();
         resolving.spawn(async move {
             let names = async {
                 let mut names = Vec::new();
@@ -79,10 +93,16 @@ async fn canonical_endpoints(
                 }
                 Ok(names)
             };
-            timeout_at(by, names).await.unwrap_or_else(|_| {
+            let names = timeout_at(by, names).await.unwrap_or_else(|_| {
                 let error = Error::new(Kind::Connection, "name resolution timed out");
                 Err(error.phase(Phase::Dns).address(server.to_string()))
-            })
+            });
+            attempt.progress.resolved();
+            match &names {
+                Ok(_) => attempt.succeed(),
+                Err(error) => attempt.fail(error),
+            }
+            names
         });
     }
     let (mut found, mut failures) = (Vec::new(), Vec::new());
@@ -106,14 +126,17 @@ async fn bootstrap_from(
     deadline: Option<Instant>,
 ) -> Result<(Endpoint, Arc<Connection>, MetadataResponse)> {
     let connection = connect(server, settings, environment, deadline).await?;
+    settings.progress.request_metadata();
     let requesting = request_metadata(&connection, request);
     let response = match deadline {
-        None => requesting.await?,
+        None => requesting.await,
         Some(deadline) => timeout_at(deadline, requesting).await.unwrap_or_else(|_| {
             let error = Error::new(Kind::Connection, "no response in time");
             Err(error.phase(Phase::Metadata).address(connection.address()))
-        })?,
+        }),
     };
+    settings.progress.end();
+    let response = response?;
     if response.brokers.is_empty() {
         let message = "the broker knows of no brokers yet: it is starting, or not part of a cluster";
         return Err(Error::new(Kind::Connection, message).phase(Phase::Metadata).address(server.to_string()));

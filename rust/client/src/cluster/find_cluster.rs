@@ -33,6 +33,7 @@ impl Client {
     pub async fn find_cluster(&self, timeout: Duration) -> Result<()> {
         let deadline = retry::deadline(timeout);
         let backoff = self.config().connect_backoff();
+        let _search = self.inner.bootstrap_attempts.search();
         let (mut failures, mut consecutive) = (0, 0);
         let mut last_warning: Option<Instant> = None;
         let mut previous: Option<Error> = None;

@@ -4,6 +4,7 @@
 //! error code means. Callers supply the timeout.
 
 pub(crate) mod bootstrap;
+mod bootstrap_attempts;
 mod client_telemetry;
 mod coordinator;
 mod event_subscribers;
@@ -29,6 +30,7 @@ pub use route::Route;
 pub use topics::IfMissing;
 
 use crate::cluster::bootstrap::parse;
+use crate::cluster::bootstrap_attempts::BootstrapAttempts;
 use crate::cluster::coordinator::Coordinators;
 use crate::cluster::event_subscribers::EventSubscribers;
 use crate::config::Config;
@@ -71,6 +73,7 @@ pub(crate) struct Inner {
     pub(crate) pool: Pool,
     pub(crate) coordinators: Coordinators,
     pub(crate) servers: Vec<Endpoint>,
+    pub(crate) bootstrap_attempts: Arc<BootstrapAttempts>,
     pub(crate) settings: Settings,
     pub(crate) event_subscribers: Arc<EventSubscribers>,
     pub(crate) refresher: parking_lot::Mutex<Option<AbortHandle>>,
@@ -96,6 +99,7 @@ impl Client {
         let metadata = Cache::new(config.metadata_max_idle);
         let inner = Inner {
             servers: parse(&config.bootstrap_servers)?,
+            bootstrap_attempts: Arc::default(),
             pool: Pool::new(settings.clone(), backoff, environment.clone(), metadata.events().clone()),
             metadata,
             coordinators: Coordinators::default(),
@@ -142,6 +146,12 @@ impl Client {
         &self.inner.config
     }
 
+    /// The environment: how the client reaches the network, the clock and so on.
+    #[must_use]
+    pub fn environment(&self) -> &Environment {
+        &self.inner.environment
+    }
+
     /// The current metadata.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
@@ -168,10 +178,12 @@ impl Client {
         self.inner.settings.metrics.snapshot(refreshed.map(|refreshed| refreshed.elapsed()))
     }
 
-    /// The state of each connection.
+    /// The state of each connection; first of those to bootstrap servers, until the cluster is found.
     #[must_use]
     pub fn connections(&self) -> Vec<connection::Status> {
-        self.inner.pool.status()
+        let mut all = self.inner.bootstrap_attempts.status(self.is_refresh_requested());
+        all.extend(self.inner.pool.status());
+        all
     }
 
     /// Closes all connections. Requests in flight fail with that as the cause.
@@ -181,6 +193,7 @@ impl Client {
             refresher.abort();
         }
         self.inner.pool.close();
+        self.inner.bootstrap_attempts.found();
         // An error only says that there is no subscriber.
         let _ = self.inner.metadata.events().send(Event::Closed);
     }

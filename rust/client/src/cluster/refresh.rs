@@ -54,6 +54,7 @@ impl Client {
         };
         let snapshot = metadata.process_response(response, all_topics, selector);
         tracing::debug!(target: "ottla.metadata", generation = snapshot.generation, brokers = snapshot.brokers.len(), "refreshed");
+        self.inner.bootstrap_attempts.found();
         self.inner.pool.retain(|broker| snapshot.brokers.contains_key(&broker));
         self.start_refresher();
         attempt.succeed(snapshot.generation, all_topics);
@@ -103,8 +104,15 @@ impl Client {
                 None => Error::new(Kind::Connection, message).phase(Phase::Metadata),
             });
         }
-        let (server, connection, response) =
-            bootstrap(&inner.servers, request, &inner.settings, &inner.environment, deadline).await?;
+        let (server, connection, response) = bootstrap(
+            &inner.servers,
+            request,
+            &inner.settings,
+            &inner.environment,
+            &inner.bootstrap_attempts,
+            deadline,
+        )
+        .await?;
         // The pool can keep the connection if the server advertises the address that we connected to.
         let same =
             response.brokers.iter().find(|b| b.host == server.host && b.port == i32::from(server.port));

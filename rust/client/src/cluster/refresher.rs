@@ -34,6 +34,12 @@ impl Client {
         Ok(started)
     }
 
+    /// Whether a caller has requested a refresh that is still due.
+    pub(super) fn is_refresh_requested(&self) -> bool {
+        let next = self.inner.metadata.next_refresh(&self.inner.pace(), 0.0);
+        next.is_some_and(|next| next.requested) && self.check_open().is_ok()
+    }
+
     /// The outcomes of refreshes, whoever performs them. Receive them before reading the snapshot.
     pub(crate) fn refresh_outcomes(&self) -> watch::Receiver<RefreshOutcome> {
         self.inner.metadata.refresh_outcomes()

@@ -56,6 +56,7 @@ impl Client {
         let fail_after = Instant::now() + PROPAGATION_TIME;
         let mut retry = self.retry(format!("looking up {}", names.join(", ")), timeout);
         let mut snapshot = self.snapshot();
+        let mut lookups = 0;
         loop {
             let missing = names.iter().find_map(|name| match snapshot.topic(name) {
                 Some(topic) if topic.error == ErrorCode::None => None,
@@ -79,7 +80,10 @@ impl Client {
                     }
                     retry.pause(error).await?;
                 }
-                Some(_) => {}
+                // A refresh for others does not look these up. The next one does, unless a broker leaves
+                // them out.
+                Some(error) if lookups >= 2 => retry.pause(error).await?,
+                Some(_) => lookups += 1,
             }
             snapshot = match retry.attempt(self.refresh(snapshot.generation, selector)).await {
                 Ok(snapshot) => snapshot,

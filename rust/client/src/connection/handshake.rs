@@ -16,6 +16,7 @@ use super::in_flight::{ConnectionShared, InFlightRequests};
 use super::io::drive;
 use super::meter::Meter;
 use super::setup::{ConnectionSetup, EstablishedStream, display_address, resolve, resolve_error};
+use super::setup_progress::AddressProgress;
 use super::{Connection, Endpoint, Settings, reauthenticate};
 use crate::environment::Environment;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
@@ -37,8 +38,10 @@ pub async fn connect(
 ) -> Result<Arc<Connection>> {
     let deadline = deadline.unwrap_or_else(|| Instant::now() + TOTAL_TIMEOUT_FACTOR * settings.setup_timeout);
     let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
-    settings.progress.enter(Phase::Dns);
-    let addresses = match timeout(within, resolve(endpoint, environment)).await {
+    settings.progress.resolve();
+    let resolving = timeout(within, resolve(endpoint, environment)).await;
+    settings.progress.resolved();
+    let addresses = match resolving {
         Ok(resolved) => resolved?,
         Err(_) => {
             return Err(resolve_error(
@@ -50,7 +53,10 @@ pub async fn connect(
     let attempt_delay = attempt_delay(addresses.len(), Some(deadline));
     let connecting = first_success(addresses, attempt_delay, |address| async move {
         let within = settings.setup_timeout.min(deadline.saturating_duration_since(Instant::now()));
-        match connect_address(endpoint, address, settings, environment, within).await {
+        let progress = settings.progress.begin_address();
+        let connected = connect_address(endpoint, address, settings, environment, within, &progress).await;
+        progress.end(connected.is_ok());
+        match connected {
             // Credentials that one address refuses are refused by the others too.
             Err(error) if error.kind() == Kind::Authentication => Ok(Err(error)),
             connected => connected.map(Ok),
@@ -84,6 +90,7 @@ async fn connect_address(
     settings: &Settings,
     environment: &Environment,
     within: Duration,
+    progress: &AddressProgress<'_>,
 ) -> Result<Arc<Connection>> {
     let name = display_address(endpoint, address);
     let deadline = Instant::now() + within;
@@ -95,17 +102,20 @@ async fn connect_address(
         };
         Error::new(Kind::Connection, message).phase(phase).address(&name)
     };
-    let progress = &settings.progress;
     progress.enter(Phase::Tcp);
     let connecting = ConnectionSetup::tcp(endpoint, address, settings, environment);
     let mut setup =
         timeout_at(deadline, connecting).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tcp)))?;
-    progress.enter(Phase::Tls);
+    if settings.security.tls.is_some() {
+        progress.enter(Phase::Tls);
+    }
     timeout_at(deadline, setup.tls()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Tls)))?;
     progress.enter(Phase::ApiVersions);
     let apis = timeout_at(deadline, setup.api_versions()).await;
     let apis = apis.unwrap_or_else(|_| Err(timeout_error(Phase::ApiVersions)))?.len();
-    progress.enter(Phase::Sasl);
+    if settings.security.sasl.is_some() {
+        progress.enter(Phase::Sasl);
+    }
     let sasl =
         timeout_at(deadline, setup.sasl()).await.unwrap_or_else(|_| Err(timeout_error(Phase::Sasl)))?;
     tracing::debug!(target: "ottla.connection", address = %name, apis, mechanism = sasl.as_ref().map(|s| s.mechanism), "connected");

@@ -75,6 +75,11 @@ impl Meter {
         }
     }
 
+    /// The time since the connection was opened.
+    pub(super) fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     pub(super) fn idle_time(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_millis(self.used.load(Ordering::Relaxed)))
     }

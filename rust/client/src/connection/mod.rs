@@ -22,6 +22,7 @@ mod pool_slot;
 mod reauthenticate;
 mod settings;
 pub mod setup;
+mod setup_progress;
 mod status;
 mod transport_error;
 mod unreachable_brokers;
@@ -49,11 +50,12 @@ pub(crate) use handshake::establish;
 pub(crate) use pool::SupportingConnection;
 pub use pool::{Pool, unknown_broker};
 pub use settings::Settings;
-pub use status::{ConnectionRole, ConnectionState, Owner, Status};
+pub(crate) use setup_progress::SetupProgress;
+pub use status::{ConnectionRole, ConnectionState, Owner, Status, UNKNOWN_BROKER};
 pub use versions::ApiRange;
 pub(crate) use versions::{api_versions_request, is_controller};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Phase, Result};
 use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, Outgoing};
 
 /// A broker that has sent nothing for this long may be gone although its connection stays open.
@@ -130,6 +132,25 @@ impl Connection {
     #[must_use]
     pub fn apis(&self) -> &[ApiRange] {
         &self.apis
+    }
+
+    /// The highest version of each API that both sides support.
+    #[must_use]
+    pub fn api_versions(&self) -> Vec<(ApiKey, i16)> {
+        let version = |range: &ApiRange| Some((range.api, range.api.negotiate(range.min, range.max)?));
+        self.apis.iter().filter_map(version).collect()
+    }
+
+    /// The steps of connecting, with the time that each took.
+    #[must_use]
+    pub fn setup_phases(&self) -> Vec<(Phase, Duration)> {
+        self.settings.progress.phases()
+    }
+
+    /// How long the connection has been open.
+    #[must_use]
+    pub fn connected_for(&self) -> Duration {
+        self.shared.meter.age()
     }
 
     /// The number of requests that wait for responses.

@@ -16,8 +16,7 @@ use parking_lot::RwLock;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
-use super::status::Progress;
-use super::{Connection, ConnectionRole, Endpoint, Owner, Settings, Status, connect};
+use super::{Connection, ConnectionRole, Endpoint, Owner, Settings, SetupProgress, Status, connect};
 use crate::connection::pool_slot::{ConnectOutcome, PoolKey, PoolSlot, RunningAttempt};
 use crate::connection::unreachable_brokers::UnreachableBroker;
 use crate::environment::Environment;
@@ -164,6 +163,7 @@ impl Pool {
             if !attempts.is_current_task() {
                 return;
             }
+            attempts.latest = settings.progress.clone();
             let outcome = match connected {
                 Ok(connection) => {
                     slot.store(&mut attempts, &connection);
@@ -196,7 +196,7 @@ impl Pool {
     /// The settings for an attempt after `failures` consecutive failures: each attempt has more time
     /// than the one before (KIP-601), so that a slow network does not fail for ever.
     fn settings_after(&self, failures: u32) -> Settings {
-        let mut settings = Settings { progress: Progress::default(), ..self.settings.clone() };
+        let mut settings = self.settings.for_attempt(SetupProgress::default());
         if failures > 0 {
             let first = settings.setup_timeout;
             let growing = Backoff { first, max: settings.setup_timeout_max.max(first) };
@@ -217,6 +217,7 @@ impl Pool {
         slot.set_endpoint(&mut attempts, connection.endpoint());
         if slot.established(&mut attempts).is_none() {
             slot.store(&mut attempts, &connection);
+            attempts.latest = connection.settings.progress.clone();
             monitor(broker, &slot, &connection, self.events.clone(), Arc::clone(&self.lost));
         }
     }

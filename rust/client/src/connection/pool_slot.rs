@@ -14,8 +14,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
 
-use super::status::Progress;
-use super::{Connection, ConnectionRole, ConnectionState, Endpoint, Owner, Status};
+use super::{Connection, ConnectionRole, ConnectionState, Endpoint, Owner, SetupProgress, Status};
 use crate::error::{Error, Kind, Result};
 
 /// The result of an attempt to connect; `None` while it runs.
@@ -39,6 +38,8 @@ pub(super) struct ConnectAttempts {
     pub(super) not_before: Option<Instant>,
     pub(super) endpoint: Option<Endpoint>,
     pub(super) running: Option<RunningAttempt>,
+    /// The progress of the latest attempt that has ended.
+    pub(super) latest: SetupProgress,
     /// Whether the broker left the cluster.
     left: bool,
     /// Connections that are still in use but not given to new requests.
@@ -66,7 +67,7 @@ impl ConnectAttempts {
 #[derive(Debug)]
 pub(super) struct RunningAttempt {
     pub(super) outcome: watch::Receiver<ConnectOutcome>,
-    pub(super) progress: Progress,
+    pub(super) progress: SetupProgress,
     pub(super) task: AbortHandle,
 }
 
@@ -116,6 +117,7 @@ impl PoolSlot {
             self.release_current(attempts);
             // A new address deserves an attempt without backoff.
             attempts.forget_failures();
+            attempts.latest = SetupProgress::default();
             attempts.endpoint = Some(endpoint.clone());
         }
     }
@@ -195,6 +197,12 @@ impl PoolSlot {
             Some(connection) => connection.address().to_owned(),
             None => attempts.endpoint.as_ref().map(ToString::to_string).unwrap_or_default(),
         };
+        let phases = match (&connection, &attempts.running) {
+            (Some(connection), _) => connection.setup_phases(),
+            // An attempt that still waits for the backoff has no steps yet.
+            (None, Some(running)) if running.progress.phase().is_some() => running.progress.phases(),
+            (None, _) => attempts.latest.phases(),
+        };
         Status {
             broker,
             role,
@@ -202,6 +210,9 @@ impl PoolSlot {
             address,
             state,
             phase: if connection.is_some() { None } else { phase.flatten() },
+            phases,
+            connected_for: connection.as_ref().map(|connection| connection.connected_for()),
+            api_versions: connection.as_ref().map(|connection| connection.api_versions()).unwrap_or_default(),
             in_flight: connection.as_ref().map_or(0, |connection| connection.in_flight()),
             round_trip: connection.as_ref().and_then(|connection| connection.round_trip()),
             throttled_for: connection.as_ref().and_then(|connection| connection.throttled_for()),

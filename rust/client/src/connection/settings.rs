@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::Duration;
 
-use super::FinalizedFeatures;
-use super::status::Progress;
+use super::{FinalizedFeatures, SetupProgress};
 use crate::config::{Config, DnsLookup};
 use crate::environment::SocketOptions;
 use crate::error::{Error, Result};
@@ -29,12 +28,19 @@ pub struct Settings {
     pub(super) max_in_flight: usize,
     pub(super) frame_max: usize,
     pub(crate) socket: SocketOptions,
-    pub(super) progress: Progress,
+    pub(crate) progress: SetupProgress,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) failures: Arc<PersistentFailures>,
     pub(crate) features: Arc<FinalizedFeatures>,
     /// The first bootstrap server, to suggest as the argument of `ottla doctor`.
     pub(super) bootstrap: Arc<str>,
+}
+
+impl Settings {
+    /// The same settings for an attempt to connect, which reports its steps in `progress`.
+    pub(crate) fn for_attempt(&self, progress: SetupProgress) -> Self {
+        Self { progress, ..self.clone() }
+    }
 }
 
 impl TryFrom<&Config> for Settings {
@@ -53,7 +59,7 @@ impl TryFrom<&Config> for Settings {
             max_in_flight: config.max_in_flight,
             frame_max: config.receive_message_max,
             socket: SocketOptions { send_buffer: config.send_buffer, receive_buffer: config.receive_buffer },
-            progress: Progress::default(),
+            progress: SetupProgress::default(),
             metrics: Arc::new(Metrics::from(config)),
             failures: Arc::default(),
             features: Arc::default(),

@@ -1,8 +1,6 @@
 //! The state of connections, as reported to the application.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
+use ottla_protocol::ApiKey;
 use tokio::time::Duration;
 
 use crate::error::{Error, Phase};
@@ -10,6 +8,8 @@ use crate::error::{Error, Phase};
 /// What a connection is for; a client has one per broker and role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConnectionRole {
+    /// Finding the cluster: an attempt to connect to a bootstrap server. Never in the pool.
+    Bootstrap,
     /// Partitions, and everything that any broker can serve.
     Data,
     /// Groups, so that a heartbeat never waits behind a fetch's long poll.
@@ -42,10 +42,14 @@ pub enum ConnectionState {
     Disconnected,
 }
 
+/// The broker of a connection to a bootstrap server, whose id is not known yet. Kafka's Java client numbers
+/// bootstrap servers with negative ids too.
+pub const UNKNOWN_BROKER: i32 = -1;
+
 /// A connection and its state.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// The broker's id.
+    /// The broker's id; [`UNKNOWN_BROKER`] for a bootstrap server.
     pub broker: i32,
     /// The connection's role.
     pub role: ConnectionRole,
@@ -57,6 +61,14 @@ pub struct Status {
     pub state: ConnectionState,
     /// The phase of the setup, while connecting.
     pub phase: Option<Phase>,
+    /// The steps of the latest attempt to connect, in order, with the time that each took; while
+    /// connecting, the last one is the current step. Of several addresses that are tried at the same time,
+    /// these are the steps of the one that connected, or that got furthest.
+    pub phases: Vec<(Phase, Duration)>,
+    /// How long the connection has been open.
+    pub connected_for: Option<Duration>,
+    /// The highest version of each API that both sides support; empty if not connected.
+    pub api_versions: Vec<(ApiKey, i16)>,
     /// The number of requests in flight.
     pub in_flight: usize,
     /// The smoothed round-trip time; without fetches, which a broker may delay.
@@ -65,18 +77,4 @@ pub struct Status {
     pub throttled_for: Option<Duration>,
     /// The last error.
     pub last_error: Option<Error>,
-}
-
-/// The phase of an attempt to connect, updated by the task that runs it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Progress(Arc<Mutex<Option<Phase>>>);
-
-impl Progress {
-    pub(super) fn enter(&self, phase: Phase) {
-        *self.0.lock() = Some(phase);
-    }
-
-    pub(super) fn phase(&self) -> Option<Phase> {
-        *self.0.lock()
-    }
 }

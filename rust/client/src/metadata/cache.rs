@@ -230,8 +230,21 @@ impl Cache {
         let snapshot = self.snapshot();
         let mut tracked = self.tracked.lock();
         tracked.expire(Instant::now(), self.max_idle, &snapshot);
-        let all =
-            matches!(selector, TopicSelector::All | TopicSelector::Matching(_)) || tracked.has_patterns();
+        let all = match selector {
+            TopicSelector::All | TopicSelector::Matching(_) => true,
+            // Only a request that names a topic creates it, and only its response says that it does not
+            // exist: one for all topics leaves it out.
+            TopicSelector::Topics(names) | TopicSelector::Create(names)
+                if names
+                    .iter()
+                    .any(|name| !snapshot.peek_topic(name).is_some_and(|topic| topic.exists())) =>
+            {
+                false
+            }
+            TopicSelector::Tracked | TopicSelector::Topics(_) | TopicSelector::Create(_) => {
+                tracked.has_patterns()
+            }
+        };
         let named =
             |name: &Arc<str>| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() };
         MetadataRequest {

@@ -8,6 +8,7 @@ mod assignors;
 mod bootstrap;
 mod config;
 mod connection;
+mod connection_status;
 mod consumer;
 mod consumer_assignors;
 mod consumer_commits;

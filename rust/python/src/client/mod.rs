@@ -3,12 +3,12 @@
 //! - `client_ops`: each operation once, as a future; `sync` blocks on it, `asynchronous` returns it to
 //!   asyncio.
 //! - `client_arg`: the client that a producer, consumer or admin uses; `interceptor_chain`: their interceptors.
-//! - `async_client_of`: the client of a producer or a consumer.
+//! - `client_of`: the client of a producer or a consumer.
 //! - `cluster`, `connection_status`, `connections`, `events`, `metrics`: the results.
 
-pub(crate) mod async_client_of;
 pub(crate) mod asynchronous;
 pub(crate) mod client_arg;
+pub(crate) mod client_of;
 pub(crate) mod client_ops;
 pub(crate) mod cluster;
 pub(crate) mod connection_status;

@@ -51,6 +51,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// A client over an existing engine.
+    pub(super) fn of(core: Core) -> Self {
+        Self { core: ProcessLocal::new(core) }
+    }
+
     /// Returns the core, unless the client was closed.
     pub(crate) fn core(&self) -> PyResult<&Core> {
         let core = self.core.get()?;

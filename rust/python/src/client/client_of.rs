@@ -1,4 +1,4 @@
-//! `async_client_of`: the client that a producer or a consumer uses, for tools that show what it sees.
+//! `client_of` and `async_client_of`: the client that a producer or a consumer uses, for tools that show what it sees.
 //!
 //! Invariant: the returned client is the same engine. It opens no connection by itself, and does not keep
 //! a consumer's own connections open.
@@ -14,6 +14,22 @@ use crate::consumer::share::ShareConsumerBase;
 use crate::convert::errors;
 use crate::producer::asynchronous::AsyncProducer;
 use crate::producer::sync::Producer;
+
+/// Return a ``Client`` over the engine of a client, a producer or a consumer.
+///
+/// See ``async_client_of``.
+///
+/// Args:
+///     handle: a client, a producer, a consumer or a share consumer, blocking or for asyncio.
+///
+/// Raises:
+///     ClosedError: the handle was closed.
+///     TypeError: the handle is another object.
+#[pyfunction]
+#[pyo3(signature = (handle))]
+pub(crate) fn client_of(handle: &Bound<'_, PyAny>) -> PyResult<Client> {
+    open_core_of(handle).map(Client::of)
+}
 
 /// Return an ``AsyncClient`` over the engine of a client, a producer or a consumer.
 ///
@@ -32,32 +48,41 @@ use crate::producer::sync::Producer;
 #[pyfunction]
 #[pyo3(signature = (handle))]
 pub(crate) fn async_client_of(handle: &Bound<'_, PyAny>) -> PyResult<AsyncClient> {
-    let core = core_of(handle)?;
-    if core.is_closed() {
-        return Err(errors::closed("this client was closed"));
-    }
-    Ok(AsyncClient::of(core.with_shared_connections()))
+    open_core_of(handle).map(AsyncClient::of)
 }
 
-fn core_of(handle: &Bound<'_, PyAny>) -> PyResult<Core> {
+/// Returns the engine, whose requests use the connections that all users share.
+fn open_core_of(handle: &Bound<'_, PyAny>) -> PyResult<Core> {
+    let Some(core) = engine_of(handle)? else {
+        let ty = handle.get_type().name()?;
+        let message = format!("handle is of type {ty}: expected a client, a producer or a consumer");
+        return Err(PyTypeError::new_err(message));
+    };
+    match core.is_closed() {
+        true => Err(errors::closed("this client was closed")),
+        false => Ok(core.with_shared_connections()),
+    }
+}
+
+/// Returns the engine of a client, a producer or a consumer; `None` for another object.
+pub(crate) fn engine_of(handle: &Bound<'_, PyAny>) -> PyResult<Option<Core>> {
     if let Ok(client) = handle.cast::<Client>() {
-        return client.get().core().cloned();
+        return client.get().core().cloned().map(Some);
     }
     if let Ok(client) = handle.cast::<AsyncClient>() {
-        return client.get().core().cloned();
+        return client.get().core().cloned().map(Some);
     }
     if let Ok(producer) = handle.cast::<Producer>() {
-        return producer.get().client().cloned();
+        return producer.get().client().cloned().map(Some);
     }
     if let Ok(producer) = handle.cast::<AsyncProducer>() {
-        return producer.get().client().cloned();
+        return producer.get().client().cloned().map(Some);
     }
     if let Ok(consumer) = handle.cast::<ConsumerBase>() {
-        return consumer.get().client().cloned();
+        return consumer.get().client().cloned().map(Some);
     }
     if let Ok(consumer) = handle.cast::<ShareConsumerBase>() {
-        return consumer.get().client().cloned();
+        return consumer.get().client().cloned().map(Some);
     }
-    let ty = handle.get_type().name()?;
-    Err(PyTypeError::new_err(format!("handle is of type {ty}: expected a client, a producer or a consumer")))
+    Ok(None)
 }

@@ -1,0 +1,151 @@
+"""``ottla console``: serve a page that shows a cluster as a client sees it, and open a browser.
+
+The page is served even if the cluster cannot be reached: it shows why. Invariant: the address, with
+its token, is printed to standard output only, and no log has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+import socket
+import sys
+import time
+import webbrowser
+from typing import TYPE_CHECKING, Any
+
+from ottla import Client, extras
+from ottla.cli.options import add_cluster, configuration, registry_configuration
+from ottla.cli.registry_keys import REGISTRY_URL
+from ottla.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ottla.console import Console
+    from ottla.schema import Registry
+
+# Ctrl-C is noticed after this many seconds at most.
+_INTERVAL = 0.2
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "console",
+        help="show the cluster in a browser, as this client sees it",
+        description="Serve a page that shows the cluster as a client sees it: leaders, "
+        "connections, rates, groups and messages. Needs pip install 'ottla[console]'. It listens "
+        "on loopback, and the address that it prints has a token. Ctrl-C ends it.",
+    )
+    add_cluster(parser)
+    parser.add_argument("--port", type=int, default=0, help="the port (any free one)")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen at (127.0.0.1); others are reachable from other machines, "
+        "without encryption",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a further host name of its address, such as a proxy's; may be repeated",
+    )
+    parser.add_argument(
+        "--allow-changes",
+        action="store_true",
+        help="allow its pages to change the cluster, as in resetting offsets",
+    )
+    parser.add_argument(
+        "--no-token", action="store_true", help="need no token; on loopback addresses only"
+    )
+    parser.add_argument(
+        "--schema-registry",
+        metavar="URL",
+        help="the schema registry for keys and values of messages; its other settings are "
+        "configuration keys schema.registry.*",
+    )
+    parser.add_argument("--no-browser", action="store_true", help="open no browser")
+    parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C, or for the given time."""
+    try:
+        extras.require("ottla console", "console")
+    except extras.MissingExtraError as error:
+        raise ConfigError(str(error)) from None
+    from ottla.console import serve
+
+    # An unreachable cluster is something to show.
+    with (
+        Client(config=configuration(arguments), connect=False) as client,
+        serve(
+            client,
+            port=arguments.port,
+            host=arguments.host,
+            allow_changes=arguments.allow_changes,
+            allow_hosts=arguments.allow_host,
+            token=not arguments.no_token,
+            schema_registry=_registry(arguments),
+            cluster_arguments=_cluster_arguments(arguments),
+        ) as console,
+    ):
+        print(f"ottla console: {console.url}", flush=True)
+        _open(console, arguments)
+        _wait(console, arguments.seconds)
+    return 0
+
+
+def _registry(arguments: argparse.Namespace) -> Registry | None:
+    config = registry_configuration(arguments)
+    if REGISTRY_URL not in config:
+        return None
+    from ottla.schema import Registry
+
+    return Registry(config)
+
+
+def _cluster_arguments(arguments: argparse.Namespace) -> list[str]:
+    """Return the arguments that commands to copy repeat; not those of -X, which may be secrets."""
+    words = []
+    if servers := arguments.bootstrap or arguments.brokers:
+        words += ["-b", servers]
+    if arguments.config is not None:
+        words += ["--config", str(arguments.config)]
+    if arguments.profile is not None:
+        words += ["--profile", arguments.profile]
+    return words
+
+
+def _wait(console: Console, seconds: float | None) -> None:
+    until = None if seconds is None else time.monotonic() + seconds
+    while until is None or time.monotonic() < until:
+        if console.wait(_INTERVAL):
+            return
+
+
+def _open(console: Console, arguments: argparse.Namespace) -> None:
+    """Open a browser, or report how to open the address."""
+    if arguments.no_browser:
+        return
+    if os.environ.get("SSH_CONNECTION"):
+        _report(
+            "this is a session over SSH: forward the port from your machine, and open the address "
+            f"there: ssh -L {console.port}:127.0.0.1:{console.port} "
+            f"{getpass.getuser()}@{socket.gethostname()}"
+        )
+        return
+    # A browser in the terminal would take it over.
+    has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if not (has_display or sys.platform in {"darwin", "win32"}):
+        _report("there is no display for a browser: open the address in one")
+        return
+    if not webbrowser.open(console.url):
+        _report("no browser could be started: open the address in one")
+
+
+def _report(message: str) -> None:
+    print(f"ottla: {message}", file=sys.stderr, flush=True)

@@ -1,0 +1,173 @@
+"""The console: a page in the browser that shows a cluster as a client sees it.
+
+```python
+with ottla.Producer("kafka1:9092") as producer, ottla.console.serve(producer) as console:
+    print(console.url)
+```
+
+``ottla console`` serves one for any cluster. The server listens on loopback, and its pages need the
+token of its URL. It requires ``pip install 'ottla[console]'``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ottla import extras
+from ottla.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ottla.console.server import Server
+    from ottla.schema import Registry
+
+__all__ = ["Console", "serve"]
+
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+
+
+class Console:
+    """A console that is being served: the result of ``serve``.
+
+    Use it in a ``with`` block, or ``close()`` it. The client that it shows stays open.
+
+    Attributes:
+        url: the address to open in a browser, with the token.
+        port: the port.
+        token: the token; None if everybody may use it who reaches the port.
+    """
+
+    def __init__(self, server: Server, host: str, token: str | None) -> None:
+        self._server = server
+        self.port = server.port
+        self.token = token
+        self.url = f"http://{_url_host(host)}:{self.port}/" + (f"?token={token}" if token else "")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the console is closed.
+
+        Args:
+            timeout: seconds. Default: no limit.
+
+        Returns:
+            Whether it is closed.
+
+        Raises:
+            InternalError: it has failed.
+        """
+        return self._server.wait(timeout)
+
+    def close(self) -> None:
+        """End the console. Closing a closed one has no effect."""
+        self._server.close()
+
+    def __enter__(self) -> Console:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        # Without the token, which is a secret.
+        return f"Console(port={self.port})"
+
+
+def serve(
+    client: Any,
+    *,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    allow_changes: bool = False,
+    allow_hosts: Sequence[str] = (),
+    token: bool = True,
+    schema_registry: Registry | None = None,
+    cluster_arguments: Sequence[str] | None = None,
+) -> Console:
+    """Serve a console for a client that the application has.
+
+    It shows that client's own connections, metrics and group, over its own connections. With no
+    page open, it costs nothing but the client's events (``Client.events``).
+
+    Args:
+        client: a client, producer, consumer or share consumer, blocking or for asyncio.
+        port: the port; 0 takes any free one.
+        host: the address to listen at. Others than loopback are reachable from other machines,
+            without encryption.
+        allow_changes: whether pages may change the cluster, as in resetting offsets.
+        allow_hosts: further host names under which browsers may open it, such as a proxy's.
+        token: whether the URL has a token, which every request needs. Without one, the address
+            must be loopback.
+        schema_registry: the registry with which the Messages page decodes keys and values.
+        cluster_arguments: the arguments that name the cluster, and its configuration, in the
+            commands that pages offer to copy. Default: the addresses of its brokers.
+
+    Returns:
+        The console, which is served by a thread until it is closed.
+
+    Raises:
+        ConfigError: the port is taken, or an argument is wrong.
+        ClosedError: the client is closed.
+        MissingExtraError: the extra ``console`` is not installed.
+    """
+    extras.require("the console", "console")
+    if not token and not _is_loopback(host):
+        raise ConfigError(
+            f"token: without a token the console listens on loopback only, not at {host}"
+        )
+    if not 0 <= port <= 65_535:
+        raise ConfigError(f"port: expected a number from 0 to 65535, got {port}")
+    # The packages of the extra are imported here, not with ottla.
+    from ottla.console.access import new_token
+    from ottla.console.observer import Observer
+    from ottla.console.routes.context import Context
+    from ottla.console.server import Server, listen
+    from ottla.console.source import Source
+    from ottla.console.workers import Workers
+
+    source = Source(client)
+    context = Context(
+        source,
+        Observer(source),
+        Workers(),
+        allow_changes,
+        registry=schema_registry,
+        arguments=cluster_arguments,
+    )
+    secret = new_token() if token else None
+    hosts = frozenset([*_hosts(host), *allow_hosts])
+    server = Server(context, listen(host, port), token=secret, hosts=hosts)
+    server.start()
+    return Console(server, host, secret)
+
+
+def _is_loopback(host: str) -> bool:
+    if host.casefold() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _hosts(host: str) -> list[str]:
+    """Return the names under which a console that listens at an address may be used."""
+    names = [*_LOOPBACK_NAMES, host]
+    if not _is_loopback(host):
+        # Also where it listens at all addresses.
+        names += [socket.gethostname(), socket.getfqdn()]
+    return names
+
+
+def _url_host(host: str) -> str:
+    """Return the host of the URL to open."""
+    if host in {"", "0.0.0.0", "::"}:  # noqa: S104 - all addresses
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host

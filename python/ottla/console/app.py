@@ -1,0 +1,93 @@
+"""The console's web application: the page, its scripts and styles, the stream, and the routes.
+
+Invariant: the observer runs as long as the application does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+import ottla
+from ottla.console import responses
+from ottla.console.routes import doctor, groups, messages, topics
+from ottla.console.routes.context import Context
+from ottla.errors import KafkaError
+
+STATIC = Path(__file__).parent / "static"
+MAX_PAGES = 200
+"""Pages that may be open at once: each holds a connection."""
+
+_REVALIDATE = {"cache-control": "no-cache"}
+
+
+def application(context: Context) -> Starlette:
+    """Return the application over one client."""
+
+    @asynccontextmanager
+    async def observe(_: Starlette) -> AsyncIterator[None]:
+        task = asyncio.ensure_future(context.observer.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+            context.workers.close()
+
+    return Starlette(
+        routes=[
+            *_routes(context),
+            *topics.routes(context),
+            *groups.routes(context),
+            *messages.routes(context),
+            *doctor.routes(context),
+        ],
+        exception_handlers={
+            KafkaError: responses.on_kafka_error,
+            HTTPException: responses.on_http_error,
+            Exception: responses.on_failure,
+        },
+        lifespan=observe,
+    )
+
+
+def _routes(context: Context) -> list[BaseRoute]:
+    async def page(_: Request) -> Response:
+        return FileResponse(STATIC / "index.html", headers=_REVALIDATE)
+
+    async def about(_: Request) -> Response:
+        return JSONResponse(
+            {
+                "version": ottla.__version__,
+                "kind": context.source.kind,
+                "group_id": context.source.group_id,
+                "allow_changes": context.allow_changes,
+                "has_registry": context.registry is not None,
+            }
+        )
+
+    async def stream(_: Request) -> Response:
+        if context.observer.pages >= MAX_PAGES:
+            return responses.problem(503, f"{MAX_PAGES} pages are open: close some")
+        return StreamingResponse(
+            context.observer.stream(),
+            media_type="text/event-stream",
+            headers={"cache-control": "no-store"},
+        )
+
+    return [
+        Route("/", page),
+        Route("/api/about", about),
+        Route("/api/stream", stream),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]

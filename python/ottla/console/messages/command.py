@@ -1,0 +1,148 @@
+"""A request for records as the arguments of ``ottla consume``.
+
+Invariants: a page chooses among the settings that the console was started with, so that it can name
+no file, registry or regular expression of its own; the text of the command shows no credential.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ottla.cli.consume import add as add_consume
+from ottla.cli.consume.decoding import DECODERS
+from ottla.cli.consume.selection import Selection
+from ottla.cli.schema_options import PARTS
+from ottla.console.query import Query
+from ottla.errors import ConfigError
+from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry
+
+_FORMATS: dict[str, type[Any]] = {"avro": Avro, "protobuf": Protobuf, "json": Json}
+_WHERE = re.compile(r"[^=]+=.*", re.DOTALL)
+_PLACE = re.compile(r"(?P<partition>\d{1,10}):(?P<offset>\d{1,19})")
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to read, and how.
+
+    Attributes:
+        arguments: the arguments of ``ottla consume``.
+        selection: its filters, and the formats of keys and values.
+        text: the command for a shell.
+        last: whether the newest records are wanted.
+        has_filter: whether records may be left out.
+        after: the offset from which to go on, by partition; empty to begin.
+        kinds: what the key and the value are, if the page says so.
+    """
+
+    arguments: argparse.Namespace
+    selection: Selection
+    text: str
+    last: bool
+    has_filter: bool
+    after: dict[int, int]
+    kinds: dict[str, str]
+
+
+def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) -> Command:
+    """Return the command of a request.
+
+    Args:
+        query: its parameters: ``topic``, ``partition``, ``start`` (as ``-o``), ``last``, ``key``,
+            ``value`` and ``header`` (texts to find), ``where``, ``key_as`` and ``value_as``,
+            ``key_format`` and ``value_format``, and ``after``.
+        cluster: the arguments that name the cluster.
+        registry: the console's schema registry, if it has one.
+
+    Raises:
+        ConfigError: a parameter is wrong.
+    """
+    words = [f"--topic={query.required('topic')}"]
+    if query.text("partition"):
+        words.append(f"--partition={query.number('partition', 0, most=2**31 - 1)}")
+    last = bool(query.text("last"))
+    start = query.text("start")
+    # The end of the command: the page reads up to the end that the topic has now.
+    words += (
+        [f"--last={query.number('last', 100)}"]
+        if last
+        else [f"--offset={start or 'beginning'}", "-e"]
+    )
+    filters = list(_filters(query))
+    kinds = _kinds(query)
+    words += filters + [f"--{part}-as={kind}" for part, kind in kinds.items()]
+    arguments = _parse(words)
+    selection = Selection(arguments)
+    formats = _formats(query, arguments.topic, registry)
+    selection.formats.update(formats)
+    for part in formats:
+        words.append(f"--{part}-format={query.text(f'{part}_format')}")
+    if formats and registry is not None:
+        words.append(f"--schema-registry={registry.urls[0]}")
+    return Command(
+        arguments=arguments,
+        selection=selection,
+        text=shlex.join(["ottla", "consume", *cluster, *words]),
+        last=last,
+        has_filter=bool(filters),
+        after=_places(query.text("after")),
+        kinds=kinds,
+    )
+
+
+def _filters(query: Query) -> list[str]:
+    """Return the filters. Texts are escaped: a costly regular expression would stop the process."""
+    words = [f"--{part}={re.escape(query.text(part))}" for part in PARTS if query.text(part)]
+    if header := query.text("header"):
+        name, separator, text = header.partition("=")
+        words.append(f"--header={name}{separator}{re.escape(text)}")
+    if where := query.text("where"):
+        if not _WHERE.fullmatch(where):
+            raise ConfigError(f"where {where!r}: expected FIELD=VALUE, such as customer.id=42")
+        words.append(f"--where={where}")
+    return words
+
+
+def _kinds(query: Query) -> dict[str, str]:
+    kinds = {part: query.choice(f"{part}_as", "", *sorted(DECODERS)) for part in PARTS}
+    return {part: kind for part, kind in kinds.items() if kind}
+
+
+def _formats(query: Query, topic: str, registry: Registry | None) -> dict[str, ColumnFormat]:
+    formats = {}
+    for part in PARTS:
+        kind = query.choice(f"{part}_format", "", *_FORMATS)
+        if not kind:
+            continue
+        if registry is None:
+            raise ConfigError(
+                f"{part}_format: this console has no schema registry: start it with "
+                "--schema-registry, or serve(..., schema_registry=...)"
+            )
+        formats[part] = _FORMATS[kind](registry, subject=f"{topic}-{part}", mode="permissive")
+    return formats
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    commands = parser.add_subparsers()
+    add_consume(commands)
+    try:
+        return parser.parse_args(["consume", *words])
+    except (argparse.ArgumentError, SystemExit) as error:
+        raise ConfigError(f"the request is no command of ottla consume: {error}") from None
+
+
+def _places(text: str) -> dict[int, int]:
+    """Parse ``PARTITION:OFFSET,…``."""
+    places = {}
+    for each in text.split(",") if text else ():
+        if (match := _PLACE.fullmatch(each)) is None:
+            raise ConfigError(f"after: expected PARTITION:OFFSET, got {each[:40]!r}")
+        places[int(match["partition"])] = int(match["offset"])
+    return places

@@ -1,0 +1,100 @@
+"""Records as files: JSON lines as ``ottla consume --json`` prints them, CSV, or Parquet.
+
+Invariant: a Parquet file has the records' own bytes; a key or value with a schema is its JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+from starlette.responses import Response
+
+from ottla import extras
+from ottla.cli.consume.decoding import json_text
+from ottla.cli.consume.output import as_json
+from ottla.cli.formats import Record
+from ottla.console.messages.command import Command
+from ottla.console.messages.reading import Reading
+from ottla.errors import ConfigError
+
+_TYPES = {
+    "jsonl": "application/jsonl",
+    "csv": "text/csv; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+
+def download(reading: Reading, command: Command, kind: str) -> Response:
+    """Return records as a file.
+
+    Raises:
+        ConfigError: Parquet needs pyarrow, which is not installed.
+        SerializationError: a key or a value is not what the page says it is.
+    """
+    make = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet}[kind]
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", command.arguments.topic)
+    disposition = f'attachment; filename="{name}.{kind}"'
+    return Response(
+        make(reading.records, command),
+        media_type=_TYPES[kind],
+        headers={"content-disposition": disposition, "cache-control": "no-store"},
+    )
+
+
+def _jsonl(records: list[Record], command: Command) -> bytes:
+    return b"".join(as_json(record, command.kinds) for record in records)
+
+
+def _csv(records: list[Record], _: Command) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["partition", "offset", "timestamp", "key", "value", "headers"])
+    for record in records:
+        headers = [[name, _decoded(value)] for name, value in record.headers or []]
+        row = [record.partition, record.offset, record.timestamp]
+        writer.writerow([*row, _decoded(record.key), _decoded(record.value), json_text(headers)])
+    return out.getvalue().encode()
+
+
+def _decoded(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="backslashreplace")
+
+
+def _parquet(records: list[Record], _: Command) -> bytes:
+    try:
+        extras.require("Parquet", "arrow")
+    except extras.MissingExtraError as error:
+        raise ConfigError(str(error)) from None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    header = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    schema = pa.schema(
+        [
+            ("topic", pa.string()),
+            ("partition", pa.int32()),
+            ("offset", pa.int64()),
+            ("timestamp", pa.timestamp("ms", tz="UTC")),
+            ("key", pa.binary()),
+            ("value", pa.binary()),
+            ("headers", pa.list_(header)),
+        ]
+    )
+    columns = [
+        [getattr(record, field.name) for record in records]
+        for field in schema
+        if field.name != "headers"
+    ]
+    headers = [
+        [{"key": name, "value": value} for name, value in record.headers or []]
+        for record in records
+    ]
+    arrays = [
+        pa.array(values, field.type)
+        for values, field in zip([*columns, headers], schema, strict=True)
+    ]
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out)
+    return out.getvalue()

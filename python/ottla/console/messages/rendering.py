@@ -1,0 +1,79 @@
+"""What the Messages page shows of a record: texts of bounded length.
+
+Invariant: bytes that are no text are shown as hexadecimal digits, never with replaced characters.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ottla.cli.consume.decoding import decode, json_text
+from ottla.cli.formats import Record
+from ottla.cli.schema_options import PARTS
+from ottla.console.messages.command import Command
+from ottla.errors import SerializationError
+
+
+def rendered(record: Record, command: Command, most: int) -> dict[str, Any]:
+    """Return what the page shows of a record.
+
+    Args:
+        record: the record.
+        command: the command that has read it.
+        most: the largest number of characters of a key, a value or a header.
+    """
+    shown: dict[str, Any] = {part: _part(record, part, command, most) for part in PARTS}
+    headers = [
+        [name[:most], None if value is None else _text(value, most)]
+        for name, value in record.headers or []
+    ]
+    return {
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "headers": headers,
+        "error": record.error,
+        **shown,
+    }
+
+
+def _part(record: Record, part: str, command: Command, most: int) -> dict[str, Any] | None:
+    data: bytes | None = getattr(record, part)
+    if data is None:
+        return None
+    if record.objects is not None and part in record.objects:
+        return _shown("json", json_text(record.objects[part]), len(data), most)
+    kind = command.kinds.get(part)
+    if kind is None:
+        return _text(data, most)
+    try:
+        value = decode(record, part, kind)
+    except SerializationError as error:
+        return {**_text(data, most), "error": str(error)}
+    text = value if isinstance(value, str) else json_text(value)
+    return _shown(kind, text, len(data), most)
+
+
+def _text(data: bytes, most: int) -> dict[str, Any]:
+    """Return bytes as JSON or text, or else as hexadecimal digits."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return _shown("hex", data[: most // 2 + 1].hex(), len(data), most)
+    return _shown("json" if _is_json(text) else "text", text, len(data), most)
+
+
+def _shown(kind: str, text: str, size: int, most: int) -> dict[str, Any]:
+    return {"kind": kind, "text": text[:most], "size": size, "cut": len(text) > most}
+
+
+def _is_json(text: str) -> bool:
+    """Return whether a text is a JSON object or array."""
+    if text[:1] not in {"{", "["}:
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,211 @@
+"""Observes a client for all open pages: its metadata, connections, metrics and events.
+
+The client is sampled only while pages are open; events alone are always collected. Each sample is
+encoded once, and every page gets the newest one of each kind. Invariant: a slow page skips samples,
+and costs no memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+from ottla import AsyncEvents, ConnectionStatus, Event
+from ottla.console.events import KEEP_ALIVE, server_sent_event
+from ottla.console.source import Source
+from ottla.console.topology import Topology
+from ottla.errors import ClosedError, KafkaError
+
+_log = logging.getLogger(__name__)
+
+# Events that are kept for the time line.
+KEPT_EVENTS = 1_000
+# Seconds between samples of connections and metrics, and between refreshes of the metadata.
+_SAMPLE_INTERVAL = 1.0
+_REFRESH_INTERVAL = 2.0
+# The metadata of a large cluster is refreshed less often: this many times what a refresh takes.
+_REFRESH_PAUSE = 20
+_REFRESH_TIMEOUT = 10.0
+# A comment keeps a quiet stream open, and notices a page that is gone.
+_KEEP_ALIVE = 10.0
+
+
+class Observer:
+    """The newest samples of a client, and its latest events.
+
+    Args:
+        source: the client.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.topology: Topology | None = None
+        self._newest: dict[str, tuple[int, str]] = {}
+        self._events: deque[tuple[int, dict[str, Any]]] = deque(maxlen=KEPT_EVENTS)
+        self._number = 0
+        self._changed = asyncio.Condition()
+        self._opened = asyncio.Event()
+        self._pages = 0
+        self._closed = False
+
+    @property
+    def pages(self) -> int:
+        """The number of open pages."""
+        return self._pages
+
+    async def run(self) -> None:
+        """Observe until the task is cancelled."""
+        work = self._collect_events(), self._sample(), self._refresh()
+        tasks = [asyncio.ensure_future(each) for each in work]
+        try:
+            await asyncio.gather(*tasks)
+        except Exception as error:
+            # The pages would wait for ever: they show it, and the log has the place.
+            _log.exception("the console has stopped observing its client")
+            await self.publish("problem", {"message": f"the console has failed: {error!r}"})
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def stream(self) -> AsyncIterator[str]:
+        """Yield server-sent events: the newest samples, then each newer one, until ``close()``."""
+        self._pages += 1
+        self._opened.set()
+        seen = 0
+        try:
+            while not self._closed:
+                for message in self._messages_after(seen):
+                    yield message
+                seen = self._number
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._wait_after(seen), _KEEP_ALIVE)
+                    continue
+                yield KEEP_ALIVE
+        finally:
+            self._pages -= 1
+            if not self._pages:
+                self._opened.clear()
+
+    def _messages_after(self, seen: int) -> list[str]:
+        messages = [text for number, text in self._newest.values() if number > seen]
+        events = [event for number, event in self._events if number > seen]
+        if events:
+            messages.append(server_sent_event("events", events))
+        return messages
+
+    async def _wait_after(self, seen: int) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closed or self._number > seen)
+
+    async def publish(self, kind: str, value: Any) -> None:
+        """Make a value the newest of its kind, for all pages."""
+        text = server_sent_event(kind, value)
+        async with self._changed:
+            if self._newest.get(kind, (0, ""))[1] != text:
+                self._number += 1
+                self._newest[kind] = (self._number, text)
+                self._changed.notify_all()
+
+    async def add_event(self, event: dict[str, Any]) -> None:
+        """Add an event to the time line."""
+        async with self._changed:
+            self._number += 1
+            self._events.append((self._number, {"number": self._number, **event}))
+            self._changed.notify_all()
+
+    async def _collect_events(self) -> None:
+        """Collect the client's events, until it is closed."""
+        while True:
+            try:
+                events: AsyncEvents = await self._source.client.events(all_topics=True)
+                async for event in events:
+                    await self.add_event(_event(event))
+            except ClosedError:
+                pass
+            except KafkaError as error:
+                await self.publish("problem", {"message": str(error)})
+                await asyncio.sleep(_REFRESH_INTERVAL)
+                continue
+            await self.publish("problem", {"message": "the client was closed"})
+            return
+
+    async def _sample(self) -> None:
+        """Publish connections and metrics while pages are open."""
+        while True:
+            await self._opened.wait()
+            with suppress(ClosedError):
+                connections = self._source.connections()
+                await self.publish("connections", [_connection(each) for each in connections])
+                metrics = _finite(self._source.metrics())
+                await self.publish("metrics", {"time": time.time(), "values": metrics})
+            await asyncio.sleep(_SAMPLE_INTERVAL)
+
+    async def _refresh(self) -> None:
+        """Refresh the metadata while pages are open."""
+        while True:
+            await self._opened.wait()
+            started = time.perf_counter()
+            await self.refresh()
+            took = time.perf_counter() - started
+            await asyncio.sleep(max(_REFRESH_INTERVAL, _REFRESH_PAUSE * took))
+
+    async def refresh(self) -> None:
+        """Refresh the metadata once, and publish it, or why that failed."""
+        try:
+            cluster = await self._source.client.cluster(
+                all_topics=True, refresh=True, timeout=_REFRESH_TIMEOUT
+            )
+        except KafkaError as error:
+            await self.publish("problem", {"message": f"no metadata: {error}"})
+            return
+        self.topology = Topology(cluster)
+        await self.publish("cluster", self.topology.to_json())
+        await self.publish("problem", None)
+
+
+def _finite(values: dict[str, float]) -> dict[str, float | None]:
+    """Replace nan, which JSON does not have."""
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "time": time.time(),
+        "kind": event.kind,
+        "message": event.message,
+        "broker": event.broker,
+        "topic": event.topic,
+        "partition": event.partition,
+        "before": event.before,
+        "after": event.after,
+    }
+
+
+def _connection(status: ConnectionStatus) -> dict[str, Any]:
+    return {
+        "broker": status.broker,
+        "role": status.role,
+        "address": status.address,
+        "state": status.state,
+        "phase": status.phase,
+        "in_flight": status.in_flight,
+        "round_trip_time": status.round_trip_time,
+        "throttled_for": status.throttled_for,
+        "last_error": status.last_error,
+        "phases": status.phases,
+        "api_versions": status.api_versions,
+        "connected_for": status.connected_for,
+    }

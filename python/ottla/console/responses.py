@@ -1,0 +1,51 @@
+"""Responses to requests that fail.
+
+Invariant: an error of the cluster becomes a response with its message, and never a traceback.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from ottla import errors
+from ottla.errors import KafkaError
+
+_log = logging.getLogger(__name__)
+
+# The first class that fits has the status.
+_STATUSES: tuple[tuple[type[KafkaError], int], ...] = (
+    (errors.ConfigError, 400),
+    (errors.AuthorizationError, 403),
+    (errors.UnknownTopicError, 404),
+    (errors.StateError, 409),
+    (errors.ClosedError, 503),
+    (errors.TimeoutError, 504),
+    (KafkaError, 502),
+)
+
+
+def problem(status: int, message: str) -> Response:
+    """Return a response that says why there is no other."""
+    return JSONResponse({"message": message}, status_code=status)
+
+
+async def on_kafka_error(_: Request, error: Exception) -> Response:
+    """Respond with the message of an error of ottla's."""
+    status = next(status for kind, status in _STATUSES if isinstance(error, kind))
+    return problem(status, str(error))
+
+
+async def on_http_error(_: Request, error: Exception) -> Response:
+    """Respond to a request for what does not exist, or with a wrong method."""
+    assert isinstance(error, HTTPException), "it is registered for these"
+    return problem(error.status_code, error.detail)
+
+
+async def on_failure(request: Request, error: Exception) -> Response:
+    """Log an unexpected error, of which the page learns no more than that it occurred."""
+    _log.error("%s %s has failed", request.method, request.url.path, exc_info=error)
+    return problem(500, "the console has failed: its log has the cause")

@@ -1,0 +1,1 @@
+"""The routes of the console, one module for each page that has its own data."""

@@ -1,0 +1,57 @@
+"""What the routes share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ottla.console.observer import Observer
+from ottla.console.source import Source
+from ottla.console.workers import Workers
+from ottla.errors import AuthorizationError
+from ottla.schema import Registry
+
+# Brokers that the commands to copy name: one that responds is enough.
+_ADDRESSES = 3
+
+
+@dataclass(frozen=True)
+class Context:
+    """The client of a console, and what its pages may do.
+
+    Attributes:
+        source: the client.
+        observer: its observer.
+        workers: the threads for blocking calls.
+        allow_changes: whether pages may change the cluster.
+        registry: the schema registry for the Messages page, if there is one.
+        arguments: the arguments of commands that name the cluster; None for its brokers.
+    """
+
+    source: Source
+    observer: Observer
+    workers: Workers
+    allow_changes: bool
+    registry: Registry | None = None
+    arguments: Sequence[str] | None = None
+
+    def cluster_arguments(self) -> Sequence[str]:
+        """Return the arguments of a command that name the cluster."""
+        if self.arguments is not None:
+            return self.arguments
+        topology = self.observer.topology
+        brokers = [] if topology is None else topology.cluster.brokers.values()
+        addresses = [f"{broker.host}:{broker.port}" for broker in brokers]
+        return ["-b", ",".join(addresses[:_ADDRESSES])] if addresses else []
+
+    def check_changes(self) -> None:
+        """Check that pages may change the cluster.
+
+        Raises:
+            AuthorizationError: they may not.
+        """
+        if not self.allow_changes:
+            raise AuthorizationError(
+                "this console is read-only: start it with --allow-changes, or "
+                "serve(..., allow_changes=True)"
+            )

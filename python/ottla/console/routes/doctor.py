@@ -1,0 +1,134 @@
+"""The diagnosis of the Doctor page: each check as it starts and ends, then the report.
+
+Invariant: a diagnosis whose page is gone ends with its next check.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+import ottla
+from ottla.console.events import server_sent_event
+from ottla.console.query import Query
+from ottla.console.responses import problem
+from ottla.console.routes.context import Context
+from ottla.doctor import DiagnosisStep, Report
+from ottla.doctor.flowchart import QUESTIONS, ends_at, flowchart
+from ottla.errors import KafkaError
+
+# Diagnoses at a time: each checks all brokers, over connections of its own.
+_MAX_DIAGNOSES = 2
+
+
+def routes(context: Context) -> list[Route]:
+    """Return the routes."""
+    # The last one, to save.
+    reports: list[Report] = []
+    running = asyncio.Semaphore(_MAX_DIAGNOSES)
+
+    async def questions(_: Request) -> Response:
+        boxes = [{"phase": phase, "question": text} for phase, text in QUESTIONS.items()]
+        return JSONResponse(boxes)
+
+    async def diagnosis(request: Request) -> Response:
+        query = Query(request)
+        topic, group = query.text("topic") or None, query.text("group") or None
+        if running.locked():
+            return problem(409, f"{_MAX_DIAGNOSES} diagnoses are running: try again when they end")
+
+        async def events() -> AsyncIterator[str]:
+            async with running:
+                diagnosis = _Diagnosis(context, topic, group)
+                async for kind, value in diagnosis.progress():
+                    yield server_sent_event(kind, value)
+                if diagnosis.report is not None:
+                    reports[:] = [diagnosis.report]
+
+        headers = {"cache-control": "no-store"}
+        return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
+
+    async def saved(_: Request) -> Response:
+        if not reports:
+            return problem(404, "there is no report yet: run the diagnosis first")
+        headers = {"content-disposition": 'attachment; filename="ottla-doctor.html"'}
+        return Response(reports[0].to_html(), media_type="text/html", headers=headers)
+
+    return [
+        Route("/api/doctor", diagnosis),
+        Route("/api/doctor/questions", questions),
+        Route("/api/doctor/report.html", saved),
+    ]
+
+
+class _GoneError(Exception):
+    """The page is gone."""
+
+
+class _Diagnosis:
+    """A diagnosis in a thread; its progress is an asynchronous iterator."""
+
+    def __init__(self, context: Context, topic: str | None, group: str | None) -> None:
+        self.report: Report | None = None
+        self._context = context
+        self._targets: dict[str, Any] = {"topic": topic, "group": group}
+        self._is_gone = False
+        self._loop = asyncio.get_running_loop()
+        # As long as the list of the checks, which the cluster's size bounds.
+        self._queue: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+
+    async def progress(self) -> AsyncIterator[tuple[str, Any]]:
+        """Yield ``("step", …)`` for each check, then ``("report", …)`` or ``("problem", …)``."""
+        work = asyncio.ensure_future(self._context.workers.run(self._run))
+        try:
+            while True:
+                kind, value = await self._queue.get()
+                yield kind, value
+                if kind != "step":
+                    return
+        finally:
+            self._is_gone = True
+            await asyncio.wait([work])
+
+    def _run(self) -> None:
+        try:
+            handle = self._context.source.blocking
+            self.report = ottla.diagnose(handle, on_step=self._on_step, **self._targets)
+        except _GoneError:
+            return
+        except KafkaError as error:
+            self._put("problem", {"message": str(error)})
+        except Exception:
+            self._put("problem", {"message": "the diagnosis has failed: the console's log has why"})
+            raise
+        else:
+            self._put("report", _report(self.report))
+
+    def _on_step(self, step: DiagnosisStep) -> None:
+        if self._is_gone:
+            raise _GoneError
+        self._put("step", dataclasses.asdict(step))
+
+    def _put(self, kind: str, value: Any) -> None:
+        self._loop.call_soon_threadsafe(self._queue.put_nowait, (kind, value))
+
+
+def _report(report: Report) -> dict[str, Any]:
+    boxes = flowchart(report)
+    end = ends_at(boxes)
+    return {
+        "ok": report.ok,
+        "exit_code": report.exit_code,
+        "seconds": report.facts.seconds,
+        "ends_at": None if end is None else end.phase,
+        "boxes": [
+            {**dataclasses.asdict(box), "cause": box.cause, "remedy": box.remedy} for box in boxes
+        ],
+        "text": str(report),
+    }

@@ -1,0 +1,59 @@
+"""The records of the Messages page, as ``ottla consume`` reads them.
+
+The parameters of a request become the arguments of that command, which the command's own parser,
+ranges, filters and formats take: the command that the page offers to copy reads the same records.
+Invariants: a request reads for a bounded time and returns a bounded number of records and bytes; no
+group is joined, and nothing is committed.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from ottla.console.messages.command import Command, command_of
+from ottla.console.messages.download import download
+from ottla.console.messages.reading import read
+from ottla.console.messages.rendering import rendered
+from ottla.console.query import Query
+from ottla.console.routes.context import Context
+
+_MAX_SHOWN = 1_000
+_MAX_DOWNLOADED = 100_000
+# Characters of a key or value in a list, and of a single record.
+_SHORT, _LONG = 2_000, 1_000_000
+
+
+def routes(context: Context) -> list[Route]:
+    """Return the routes."""
+    client, workers = context.source.blocking, context.workers
+
+    def command(query: Query) -> Command:
+        return command_of(query, context.cluster_arguments(), context.registry)
+
+    async def messages(request: Request) -> Response:
+        query = Query(request)
+        wanted = command(query)
+        count = query.number("count", 100, most=_MAX_SHOWN)
+        most = _LONG if count == 1 else _SHORT
+        reading = await workers.run(read, client, wanted, count)
+        return JSONResponse(
+            {
+                "command": wanted.text,
+                "records": [rendered(record, wanted, most) for record in reading.records],
+                "read": reading.read,
+                "ended": reading.ended,
+                "next": reading.next,
+            }
+        )
+
+    async def save(request: Request) -> Response:
+        query = Query(request)
+        wanted = command(query)
+        kind = query.choice("as", "jsonl", "csv", "parquet")
+        count = query.number("count", 10_000, most=_MAX_DOWNLOADED)
+        reading = await workers.run(read, client, wanted, count)
+        return await workers.run(download, reading, wanted, kind)
+
+    return [Route("/api/messages", messages), Route("/api/messages/download", save)]

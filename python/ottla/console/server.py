@@ -1,0 +1,155 @@
+"""A console's server: its socket, its thread, and its address.
+
+Invariants: the socket is bound before anything starts, so that a taken port is an error of the
+caller; closing ends all streams and the thread within seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from types import TracebackType
+
+import uvicorn
+
+from ottla.console.access import Access
+from ottla.console.app import application
+from ottla.console.routes.context import Context
+from ottla.errors import ConfigError, InternalError
+
+# Connections at once: a page has one for its stream, and a browser opens six at most.
+_MAX_CONNECTIONS = 2_048
+_MAX_HEADER_BYTES = 16_384
+# Seconds to start, and for open responses when it ends.
+_START_TIMEOUT = 30.0
+_CLOSE_TIMEOUT = 2
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        ConfigError: the port is taken, or the address is not of this machine.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"the console cannot listen at {host}:{port}: {error}") from error
+    try:
+        # A port whose last console has just ended can be used at once.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        remedy = "choose another port, or 0 for any free one"
+        message = f"the console cannot listen at {host}:{port}: {error.strerror}: {remedy}"
+        raise ConfigError(message) from error
+    return listening
+
+
+class Server:
+    """A running server.
+
+    Args:
+        context: what it serves.
+        listening: the socket.
+        token: the token; None admits everybody who reaches the port.
+        hosts: the host names under which it may be used.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        listening: socket.socket,
+        *,
+        token: str | None,
+        hosts: frozenset[str],
+    ) -> None:
+        self._context = context
+        self._socket = listening
+        self.port: int = listening.getsockname()[1]
+        app = Access(application(context), token=token, hosts=hosts, port=self.port)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=_MAX_CONNECTIONS,
+                h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+                timeout_graceful_shutdown=_CLOSE_TIMEOUT,
+            )
+        )
+        self._error: BaseException | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="ottla-console", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread, and wait until it serves.
+
+        Raises:
+            InternalError: it has not started.
+        """
+        self._thread.start()
+        deadline = threading.Event()
+        for _ in range(int(_START_TIMEOUT / 0.02)):
+            if self._server.started or not self._thread.is_alive():
+                break
+            deadline.wait(0.02)
+        if not self._server.started:
+            self.close()
+            raise InternalError(f"the console has not started: {self._error or 'no response'}")
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # noqa: BLE001 - start() or wait() raises it
+            self._error = error
+        finally:
+            self._socket.close()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._server.serve(sockets=[self._socket])
+
+    def close(self) -> None:
+        """End the server. Closing a closed one has no effect."""
+        self._server.should_exit = True
+        if self._loop is not None and self._thread.is_alive():
+            end = self._context.observer.close()
+            try:
+                asyncio.run_coroutine_threadsafe(end, self._loop)
+            except RuntimeError:  # the loop has just ended
+                end.close()
+        if self._thread is not threading.current_thread() and self._thread.ident is not None:
+            self._thread.join(_CLOSE_TIMEOUT + 8)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the server ends; return whether it has.
+
+        Raises:
+            InternalError: it has failed.
+        """
+        self._thread.join(timeout)
+        if self._error is not None:
+            raise InternalError(f"the console has failed: {self._error!r}") from self._error
+        return not self._thread.is_alive()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

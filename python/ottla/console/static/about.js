@@ -1,0 +1,6 @@
+// What the console serves and allows; requested once.
+
+import { get } from "./stream.js";
+
+/** The promise of {version, kind, group_id, allow_changes, has_registry}. */
+export const about = get("/api/about");

@@ -1,0 +1,63 @@
+// Brokers as tiles, by rack: what each leads, and this client's connections to it. A broker that only lists
+// of replicas name is a ghost.
+
+import { brokerColor } from "./colors.js";
+import { el } from "./dom.js";
+import { count, counted, seconds } from "./format.js";
+
+// More replicas a broker make failover slow (Kafka's own advice).
+const ADVISED_REPLICAS = 4000;
+// Of larger clusters, only numbers are shown.
+const MAX_DETAILED = 60;
+
+/** Returns the tiles of all brokers. */
+export function brokerTiles(cluster, connections) {
+  const racks = new Map();
+  for (const broker of cluster.brokers) {
+    const rack = broker.missing ? "missing" : broker.rack ?? "";
+    if (!racks.has(rack)) racks.set(rack, []);
+    racks.get(rack).push(broker);
+  }
+  const compact = cluster.brokers.length > MAX_DETAILED;
+  const most = Math.max(1, ...cluster.brokers.map((broker) => broker.replicas));
+  const names = [...racks.keys()].sort((a, b) => (a === "missing") - (b === "missing") || a.localeCompare(b));
+  return names.map((rack) => {
+    const title = rack === "missing" ? "not in the metadata" : rack ? `rack ${rack}` : "no rack";
+    const tiles = racks.get(rack).map((broker) => tile(broker, most, connections.filter((each) => each.broker === broker.id), compact));
+    return el("section.rack", { "aria-label": title }, el("h3", {}, title), el("ul.tiles", {}, tiles));
+  });
+}
+
+function tile(broker, most, connections, compact) {
+  const head = el("div.head", { style: { "--broker": brokerColor(broker.id) } }, el("b", {}, `broker ${broker.id}`), state(connections));
+  if (broker.missing) {
+    return el("li.tile.ghost", { "data-broker": broker.id }, head, el("p", {}, `${counted(broker.replicas, "replica")} named, but the broker is down or gone`));
+  }
+  return el("li.tile", { "data-broker": broker.id }, head,
+    el("p.address", { title: broker.address }, broker.address),
+    compact ? el("p", {}, `leads ${count(broker.leads)} of ${count(broker.replicas)}`) : numbers(broker, most));
+}
+
+function state(connections) {
+  const open = connections.filter((each) => each.state === "connected");
+  if (open.length) {
+    const times = open.map((each) => each.round_trip_time).filter((time) => time !== null);
+    return el("span.link.good", {}, times.length ? `● ${seconds(Math.min(...times))}` : "● connected");
+  }
+  if (connections.some((each) => each.state === "connecting")) return el("span.link.wait", {}, "◌ connecting");
+  if (connections.some((each) => each.state === "backing_off")) return el("span.link.bad", {}, "✗ failed");
+  return el("span.link", {}, "○ not connected");
+}
+
+function numbers(broker, most) {
+  const off = broker.leads - broker.preferred;
+  return el("dl", {},
+    el("div", {}, el("dt", {}, "leads"), el("dd", {}, count(broker.leads), bar(broker.leads, most))),
+    el("div", {}, el("dt", {}, "preferred"), el("dd", {}, count(broker.preferred), off ? ` (${off > 0 ? "+" : "−"}${count(Math.abs(off))})` : "", bar(broker.preferred, most))),
+    el("div", {}, el("dt", {}, "replicas"), el("dd", {}, count(broker.replicas), bar(broker.replicas, most))),
+    broker.replicas > ADVISED_REPLICAS ? el("p.warn", {}, `more than the ${count(ADVISED_REPLICAS)} replicas that Kafka advises`) : null);
+}
+
+function bar(value, most) {
+  return el("span.bar-track", { "aria-hidden": "true" }, el("span.bar-fill", { style: { width: `${(100 * value) / most}%` } }));
+}

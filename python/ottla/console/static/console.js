@@ -1,0 +1,60 @@
+// The page's frame: navigation, the state of the link to the console, and the page in view.
+
+import { about } from "./about.js";
+import { el, replace, setText } from "./dom.js";
+import * as connections from "./pages/connections.js";
+import * as doctor from "./pages/doctor.js";
+import * as groups from "./pages/groups.js";
+import * as map from "./pages/map.js";
+import * as messages from "./pages/messages.js";
+import * as rates from "./pages/rates.js";
+import { latest, open, subscribe } from "./stream.js";
+
+const PAGES = [map, connections, rates, groups, messages, doctor];
+
+const content = document.getElementById("content");
+let close = () => {};
+
+function show() {
+  const [, name = "", query = ""] = /^#\/([^?]*)\??(.*)$/.exec(location.hash) ?? [];
+  const page = PAGES.find((each) => each.name === name) ?? PAGES[0];
+  close();
+  close = () => {};
+  document.title = `${page.title} · ottla console`;
+  for (const link of document.querySelectorAll("#pages a")) {
+    if (link.dataset.page === page.name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  replace(content, el("h2", {}, page.title), el("p.lead", {}, page.lead));
+  close = page.open(content, new URLSearchParams(query));
+}
+
+function status() {
+  const status = document.getElementById("status");
+  const problem = latest("problem");
+  const linked = latest("link");
+  let text = "connecting …";
+  let state = "waiting";
+  if (linked === false) [text, state] = ["the console does not respond; trying again …", "bad"];
+  else if (problem) [text, state] = [problem.message, "bad"];
+  else if (latest("cluster")) [text, state] = ["live", "good"];
+  setText(status, text);
+  status.className = state;
+}
+
+async function start() {
+  replace(document.getElementById("pages"),
+    PAGES.map((page) => el("li", {}, el("a", { href: `#/${page.name}`, "data-page": page.name }, page.title))));
+  for (const kind of ["link", "problem", "cluster"]) subscribe(kind, status);
+  subscribe("cluster", (cluster) => {
+    setText(document.getElementById("cluster-name"), cluster.cluster_id ? `cluster ${cluster.cluster_id}` : "cluster");
+  });
+  open(["cluster", "connections", "metrics", "requests", "events", "problem"]);
+  addEventListener("hashchange", () => { show(); content.focus({ preventScroll: true }); scrollTo(0, 0); });
+  show();
+  const { kind, group_id, version, allow_changes } = await about;
+  const of = group_id ? `${kind} of group ${group_id}` : kind;
+  document.querySelector(".bar").append(el("p.about", {}, `${of} · ottla ${version}${allow_changes ? " · changes allowed" : " · read-only"}`));
+}
+
+start();

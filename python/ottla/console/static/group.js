@@ -1,0 +1,113 @@
+// One group: its members and what they hold, the lag of each partition with its trend, and a reset of its
+// offsets, whose plan is shown first.
+
+import { about } from "./about.js";
+import { el, replace, setText, table } from "./dom.js";
+import { count, counted, number, seconds } from "./format.js";
+import { repeat } from "./repeat.js";
+import { get, post } from "./stream.js";
+
+const INTERVAL = 3000;
+// The trend is that of this window.
+const WINDOW_SECONDS = 60;
+
+/** Shows a group; returns what ends it. */
+export function openGroup(content, group) {
+  const summary = el("p.found", { role: "status" }, "looking up the group …");
+  const members = el("section");
+  const lags = el("section");
+  const samples = [];
+  content.append(el("p", {}, el("a", { href: "#/groups" }, "← all groups")), el("h3", {}, group), summary, lags, members, resetForm(group));
+  return repeat(INTERVAL, async () => {
+    const found = await get("/api/group", { name: group });
+    if (!samples.length || samples[samples.length - 1].time !== found.time) samples.push(found);
+    while (samples[0].time < found.time - WINDOW_SECONDS) samples.shift();
+    draw(found);
+  }, (error) => setText(summary, error.message));
+
+  function draw(found) {
+    const known = found.partitions.map((each) => each.lag).filter((lag) => lag !== null);
+    const total = known.reduce((sum, lag) => sum + lag, 0);
+    const oldest = Math.max(0, ...found.partitions.map((each) => each.lag_ms ?? 0));
+    const parts = [found.state, found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.members.length, "member")];
+    setText(summary, parts.filter(Boolean).join(" · "));
+    replace(members, el("h3", {}, "Members"), found.members.length ? table("Members", ["member", "client", "host", "holds"], found.members.map(member)) : el("p", {}, "The group has no members."));
+    if (!found.has_lag) {
+      replace(lags, el("p", {}, `Groups of type ${found.type} have no committed offsets: there is no lag.`));
+      return;
+    }
+    replace(lags,
+      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", trendText(trendOf(samples, () => true))),
+      found.partitions.length ? table("Lag by partition", ["partition", "committed", "end", "lag", "behind", "read/s", "written/s", "cleared in", "member"], found.partitions.map((each) => partition(each, samples))) : el("p", {}, "The group has committed nothing."),
+      found.total > found.partitions.length ? el("p", {}, `+ ${count(found.total - found.partitions.length)} more partitions`) : null);
+  }
+}
+
+function member(each) {
+  const held = new Map();
+  for (const [topic, index] of each.assignment) held.set(topic, [...(held.get(topic) ?? []), index]);
+  const texts = [...held].map(([topic, indexes]) => `${topic}: ${indexes.join(", ")}`);
+  return [each.instance_id ? `${each.member_id} (${each.instance_id})` : each.member_id, each.client_id, each.host, texts.join("; ") || "nothing"];
+}
+
+function partition(each, samples) {
+  const trend = trendOf(samples, (other) => other.topic === each.topic && other.partition === each.partition);
+  const cell = (text, attributes = {}) => el("td.number", attributes, text);
+  return [`${each.topic}-${each.partition}`, cell(count(each.committed)), cell(count(each.end)), cell(count(each.lag), { "data-lag": each.lag ?? "" }),
+    cell(each.lag_ms === null ? "–" : seconds(each.lag_ms / 1000)), cell(trend ? number(trend.read) : "–"), cell(trend ? number(trend.written) : "–"),
+    cell(trend ? clearedIn(trend) : "–"), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
+}
+
+// Read and written records per second, from the oldest and the newest sample; null before there are two.
+function trendOf(samples, isWanted) {
+  const [first, last] = [samples[0], samples[samples.length - 1]];
+  const time = last.time - first.time;
+  if (!(time > 0)) return null;
+  let [read, written, lag] = [0, 0, 0];
+  for (const now of last.partitions.filter(isWanted)) {
+    const before = first.partitions.find((each) => each.topic === now.topic && each.partition === now.partition);
+    if (!before) continue;
+    written += Math.max(0, now.end - before.end);
+    if (now.committed !== null && before.committed !== null) read += Math.max(0, now.committed - before.committed);
+    lag += now.lag ?? 0;
+  }
+  return { read: read / time, written: written / time, lag };
+}
+
+function clearedIn({ read, written, lag }) {
+  if (!lag) return "clear";
+  return read > written ? seconds(lag / (read - written)) : "never";
+}
+
+function trendText(trend) {
+  if (!trend) return "measuring its trend …";
+  const rates = `${number(trend.read)} read and ${number(trend.written)} written per second`;
+  if (!trend.lag) return rates;
+  return trend.read > trend.written ? `${rates}, cleared in ${clearedIn(trend)}` : `${rates}: it is not shrinking`;
+}
+
+// Plans a reset, shows the plan, and applies it if the console allows changes.
+function resetForm(group) {
+  const to = el("input", { id: "reset-to", required: true, placeholder: "earliest, latest, 12h, +10 …", autocomplete: "off" });
+  const topics = el("input", { id: "reset-topics", placeholder: "all committed topics", autocomplete: "off" });
+  const result = el("div", { role: "status" });
+  const apply = el("button", { type: "button", hidden: true, onclick: () => send(false) }, "Apply the plan");
+  const form = el("form.controls", { onsubmit: (event) => { event.preventDefault(); send(true); } },
+    el("label", { for: "reset-to" }, "Reset to"), to, el("label", { for: "reset-topics" }, "of"), topics, el("button", { type: "submit" }, "Show the plan"));
+  const send = async (dryRun) => {
+    apply.hidden = true;
+    try {
+      const { changed, changes } = await post("/api/group/reset", { group, to: to.value, topics: topics.value, dry_run: dryRun });
+      const rows = changes.map((each) => [each.resource, each.before ?? "none", each.after ?? "none", each.detail]);
+      replace(result, el("p", {}, changed ? `Reset: ${counted(changes.length, "partition")}.` : changes.length ? "The plan; nothing has changed yet:" : "There is nothing to change."),
+        rows.length ? table("Plan of the reset", ["what", "before", "after", ""], rows) : null);
+      apply.hidden = !dryRun || !changes.length || !(await about).allow_changes;
+      if (dryRun && changes.length && !(await about).allow_changes) result.append(el("p.found", {}, "This console is read-only. Start it with --allow-changes to apply plans."));
+    } catch (error) {
+      replace(result, el("p.notice.bad", {}, error.message));
+    }
+  };
+  return el("section", { "aria-labelledby": "reset-title" }, el("h3", { id: "reset-title" }, "Reset offsets"),
+    el("p.found", {}, "To earliest, latest, an offset, a time (2026-11-24T10:00:00Z), how long ago (12h), or +N or -N from the committed offset. The group must have no members."),
+    form, result, apply);
+}

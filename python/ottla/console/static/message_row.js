@@ -1,0 +1,67 @@
+// One record of the Messages page: its place, its key and value in short, and all of it on demand.
+
+import { el, replace } from "./dom.js";
+import { count } from "./format.js";
+import { get } from "./stream.js";
+
+const SHORT = 200;
+
+/** Returns the row of a record. `rest` are the parameters with which it was read. */
+export function messageRow(record, rest) {
+  const body = el("div.body");
+  const details = el("details", { ontoggle: () => { if (details.open && !body.children.length) draw(body, record, rest); } },
+    el("summary", {},
+      el("span.place", {}, el("span.marker", { "aria-hidden": "true" }), `${record.partition} : ${record.offset}`),
+      el("time", { datetime: iso(record.timestamp) }, record.timestamp < 0 ? "no time" : iso(record.timestamp)),
+      el("span.key", {}, brief(record.key)),
+      el("span.value", {}, brief(record.value)),
+      record.error ? el("span.bad", {}, record.error) : null),
+    body);
+  return el("li", { "data-offset": record.offset, "data-partition": record.partition }, details);
+}
+
+function iso(milliseconds) {
+  const date = new Date(milliseconds);
+  return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
+}
+
+function brief(part) {
+  if (part === null) return el("i", {}, "null");
+  if (part.kind === "hex") return `0x${part.text.slice(0, SHORT)}`;
+  return part.text.slice(0, SHORT);
+}
+
+async function draw(body, record, rest) {
+  show(body, record);
+  if (!record.key?.cut && !record.value?.cut) return;
+  const wanted = { ...rest, last: "", partition: record.partition, start: record.offset, count: 1 };
+  try {
+    const page = await get("/api/messages", wanted);
+    if (page.records[0]?.offset === record.offset) show(body, page.records[0]);
+  } catch (error) {
+    body.append(el("p.notice.bad", {}, error.message));
+  }
+}
+
+function show(body, record) {
+  const headers = record.headers.map(([name, value]) => el("li", {}, el("b", {}, name), ": ", brief(value)));
+  replace(body, part("key", record.key), part("value", record.value),
+    headers.length ? [el("h4", {}, "headers"), el("ul.plain", {}, headers)] : el("p.found", {}, "no headers"));
+}
+
+function part(name, value) {
+  if (value === null) return el("p", {}, el("b", {}, name), ": null");
+  const head = el("h4", {}, name, " ", el("small", {}, `${value.kind}, ${count(value.size)} bytes${value.cut ? ", cut" : ""}`));
+  const shown = value.kind === "hex" ? value.text.replace(/(.{64})/g, "$1\n").replace(/(..)/g, "$1 ") : value.kind === "json" && !value.cut ? pretty(value.text) : value.text;
+  return [head, value.error ? el("p.bad", {}, value.error) : null, el("pre", { tabindex: "0", "aria-label": name }, shown)];
+}
+
+// Numbers beyond JavaScript's precision would change: such JSON is shown as it is.
+function pretty(text) {
+  try {
+    const value = JSON.parse(text);
+    return /\d{16,}/.test(text) ? text : JSON.stringify(value, null, 2);
+  } catch {
+    return text;
+  }
+}

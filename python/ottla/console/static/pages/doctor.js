@@ -1,0 +1,99 @@
+// The Doctor page: the flowchart of a diagnosis, lit up box by box while the checks run, and the report.
+
+import { el, replace, setText } from "../dom.js";
+import { counted, seconds } from "../format.js";
+import { get } from "../stream.js";
+
+export const name = "doctor";
+export const title = "Doctor";
+export const lead = "Each step of each connection, in the order in which a client meets problems. The first box that fails has the cause.";
+
+const STATES = { passed: "passed", warning: "warning", failed: "failed", running: "running …", not_reached: "not reached", not_used: "not used", open: "" };
+const SHOWN_STEPS = 6;
+
+/** Shows the page; returns what ends it. */
+export function open(content) {
+  const topic = el("input", { id: "d-topic", autocomplete: "off", placeholder: "optional" });
+  const group = el("input", { id: "d-group", autocomplete: "off", placeholder: "optional" });
+  const start = el("button.primary", { type: "submit" }, "Run the diagnosis");
+  const form = el("form.controls", { onsubmit: (event) => { event.preventDefault(); run(); } },
+    el("label", { for: "d-topic" }, "Topic"), topic, el("label", { for: "d-group" }, "Group"), group, start);
+  const status = el("p.verdict", { role: "status" });
+  const chart = el("ol.flowchart", { "aria-label": "Flowchart of the diagnosis" });
+  const report = el("section");
+  content.append(form, status, chart, report);
+  let source;
+  let boxes = new Map();
+
+  const ready = get("/api/doctor/questions").then((questions) => {
+    boxes = new Map(questions.map((each) => [each.phase, { ...each, state: "open", steps: [], passed: 0, failed: 0 }]));
+    draw();
+  }).catch((error) => setText(status, error.message));
+
+  async function run() {
+    source?.close();
+    await ready;
+    for (const box of boxes.values()) Object.assign(box, { state: "open", steps: [], passed: 0, failed: 0, detail: "", cause: "", remedy: "", findings: [] });
+    replace(report);
+    draw();
+    setText(status, "checking …");
+    start.disabled = true;
+    const query = new URLSearchParams({ topic: topic.value.trim(), group: group.value.trim() });
+    source = new EventSource(`/api/doctor?${query}`);
+    source.addEventListener("step", (message) => step(JSON.parse(message.data)));
+    source.addEventListener("report", (message) => { end(); finish(JSON.parse(message.data)); });
+    source.addEventListener("problem", (message) => { end(); setText(status, JSON.parse(message.data).message); });
+    source.onerror = () => { end(); setText(status, "the diagnosis has ended early: the console does not respond, or two others are running"); };
+  }
+
+  // Otherwise EventSource would begin another diagnosis.
+  function end() {
+    source.close();
+    start.disabled = false;
+  }
+
+  function step({ phase, target, state, message, seconds: time }) {
+    const box = boxes.get(phase);
+    if (!box) return;
+    if (state === "started") {
+      box.state = box.failed ? box.state : "running";
+      box.steps.push({ target, state });
+    } else {
+      const index = box.steps.findIndex((each) => each.target === target && each.state === "started");
+      if (index >= 0) box.steps.splice(index, 1);
+      box[state] += 1;
+      box.steps.push({ target, state, message, time });
+      if (!box.steps.some((each) => each.state === "started")) box.state = box.failed ? "failed" : "passed";
+    }
+    draw();
+  }
+
+  function finish(found) {
+    for (const each of found.boxes) Object.assign(boxes.get(each.phase), each);
+    draw(found.ends_at);
+    setText(status, found.ends_at ? `The diagnosis ends at ${found.ends_at}: ${boxes.get(found.ends_at).cause}` : `No errors, in ${seconds(found.seconds)}.`);
+    status.className = found.ends_at ? "verdict bad" : "verdict good";
+    replace(report, el("h3", {}, "Report"),
+      el("p", {}, el("a.button", { href: "/api/doctor/report.html", download: "ottla-doctor.html" }, "Save as HTML")),
+      el("pre", { tabindex: "0", "aria-label": "Report" }, found.text));
+  }
+
+  function draw(endsAt = null) {
+    replace(chart, [...boxes.values()].map((box) => boxOf(box, endsAt)));
+  }
+
+  return () => source?.close();
+}
+
+function boxOf(box, endsAt) {
+  const steps = box.steps.slice(-SHOWN_STEPS).map((each) => el(`li.${each.state}`, {}, `${{ started: "◌", passed: "✓", failed: "✗" }[each.state]} ${each.target}`,
+    each.time === undefined ? "" : el("small", {}, ` ${seconds(each.time)}`), each.message ? `: ${each.message}` : ""));
+  const hidden = box.steps.length - steps.length;
+  const cause = box.cause ? el("div.cause", {}, el("p", {}, el("b", {}, "Cause: "), box.cause), box.remedy ? el("p", {}, el("b", {}, "Remedy: "), box.remedy) : null) : null;
+  const others = (box.findings ?? []).slice(1).map((each) => el("li", {}, `${each.severity}: ${each.summary}${each.fix ? `; ${each.fix}` : ""}`));
+  return el(`li.box.${box.state}${endsAt === box.phase ? ".end" : ""}`, { "data-box": box.phase, "data-box-state": box.state, "aria-current": endsAt === box.phase ? "step" : null },
+    el("div.head", {}, el("b", {}, box.phase), el("span.question", {}, box.question), el("span.state", {}, STATES[box.state])),
+    box.detail ? el("p.found", {}, box.detail) : null,
+    steps.length ? el("ul.steps", {}, steps, hidden > 0 ? el("li", {}, `and ${counted(hidden, "more check")}`) : null) : null,
+    cause, others.length ? el("ul.plain", {}, others) : null);
+}

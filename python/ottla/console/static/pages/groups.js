@@ -1,0 +1,39 @@
+// The Groups page: the groups with their lag, and one group with its members, its partitions and resets.
+
+import { el, replace, setText, table } from "../dom.js";
+import { count } from "../format.js";
+import { openGroup } from "../group.js";
+import { repeat } from "../repeat.js";
+import { get } from "../stream.js";
+
+export const name = "groups";
+export const title = "Groups";
+export const lead = "Who reads what, and how far behind it is: in records, in seconds, and where that goes.";
+
+const INTERVAL = 3000;
+
+/** Shows the page; returns what ends it. */
+export function open(content, query) {
+  if (query.has("group")) return openGroup(content, query.get("group"));
+  const found = el("p.found", { role: "status" }, "looking up groups …");
+  const search = el("input", { type: "search", id: "group-search", placeholder: "part of an id", autocomplete: "off", spellcheck: "false" });
+  const list = el("div");
+  content.append(el("div.controls", {}, el("label", { for: "group-search" }, "Find"), search, found), list);
+  let groups = [];
+  const draw = () => {
+    const wanted = search.value.trim().toLowerCase();
+    const shown = groups.filter((group) => group.group_id.toLowerCase().includes(wanted));
+    setText(found, `${count(shown.length)} of ${count(groups.length)} groups`);
+    replace(list, groups.length ? table("Groups", ["group", "state", "type", "partitions", "lag"], shown.slice(0, 500).map(row)) : el("p", {}, "There are no groups."));
+  };
+  search.addEventListener("input", draw);
+  return repeat(INTERVAL, async () => {
+    groups = await get("/api/groups");
+    draw();
+  }, (error) => setText(found, error.message));
+}
+
+function row(group) {
+  const link = el("a", { href: `#/groups?group=${encodeURIComponent(group.group_id)}`, "data-key": `group ${group.group_id}` }, group.group_id);
+  return [link, group.state ?? "–", group.type ?? "–", count(group.partitions), el("td.number", { "data-lag": group.lag ?? "" }, group.error ?? count(group.lag))];
+}

@@ -1,0 +1,109 @@
+// The Map page: brokers by rack, topics with the leader of each partition, and the time line of changes.
+
+import { brokerTiles } from "../broker_tiles.js";
+import { brokerColor } from "../colors.js";
+import { el, replace, setText } from "../dom.js";
+import { count, counted } from "../format.js";
+import { get, latest, subscribe } from "../stream.js";
+import { timeLine } from "../time_line.js";
+import { VirtualList } from "../virtual_list.js";
+import { openTopic } from "./topic.js";
+
+export const name = "map";
+export const title = "Map";
+export const lead = "The cluster as the metadata describes it to this client: who leads what, and what moved.";
+
+const FLASH_SECONDS = 3;
+
+/** Shows the page; returns what ends it. */
+export function open(content, query) {
+  if (query.has("topic")) return openTopic(content, query.get("topic"));
+  const totals = el("ul.totals", { "aria-label": "Totals" });
+  const racks = el("div.racks");
+  const problem = el("p.notice", { role: "alert", hidden: true });
+  const search = el("input", { type: "search", id: "topic-search", placeholder: "part of a name", autocomplete: "off", spellcheck: "false" });
+  const order = el("select", { id: "topic-order" },
+    el("option", { value: "name" }, "name"), el("option", { value: "health" }, "unhealthy first"), el("option", { value: "partitions" }, "most partitions"));
+  const found = el("p.found", { role: "status" });
+  const changed = new Map();
+  const list = new VirtualList({
+    label: "Topics",
+    rowHeight: 44,
+    load: async (start, rows) => {
+      const page = await get("/api/topics", { start, count: rows, q: search.value.trim(), order: order.value });
+      problem.hidden = true;
+      setText(found, counted(page.total, "topic"));
+      return page;
+    },
+    render: (topic) => topicRow(topic, changed),
+    onError: (error) => { setText(problem, error.message); problem.hidden = false; },
+  });
+  const line = timeLine();
+  content.append(totals, racks,
+    el("section", { "aria-labelledby": "topics-title" },
+      el("h3", { id: "topics-title" }, "Topics"),
+      el("div.controls", {}, el("label", { for: "topic-search" }, "Find"), search, el("label", { for: "topic-order" }, "Order"), order, found),
+      problem, list.element, legend()),
+    line.element);
+
+  let timer;
+  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => list.reset(), 150); });
+  order.addEventListener("change", () => list.reset());
+
+  let version;
+  const draw = () => {
+    const cluster = latest("cluster");
+    if (!cluster) return;
+    drawTotals(totals, cluster);
+    replace(racks, brokerTiles(cluster, latest("connections") ?? []));
+    if (version !== cluster.version) { version = cluster.version; list.refresh(); }
+  };
+  const ends = [
+    subscribe("cluster", draw),
+    subscribe("connections", draw),
+    subscribe("fresh events", (fresh) => {
+      for (const event of fresh) {
+        if (event.kind === "leader_changed") changed.set(`${event.topic}\n${event.partition}`, performance.now());
+      }
+    }),
+  ];
+  return () => { ends.forEach((end) => end()); list.close(); line.close(); clearTimeout(timer); };
+}
+
+function drawTotals(totals, cluster) {
+  const item = (value, label, state) => el(`li${state ? `.${state}` : ""}`, {}, el("b", {}, count(value)), ` ${label}`);
+  const missing = cluster.brokers.filter((broker) => broker.missing).length;
+  replace(totals,
+    item(cluster.brokers.length - missing, "brokers"),
+    missing ? item(missing, "missing", "bad") : null,
+    item(cluster.topics, "topics"),
+    item(cluster.partitions, "partitions"),
+    item(cluster.under_replicated, "under-replicated", cluster.under_replicated ? "warn" : ""),
+    item(cluster.offline, "without a leader", cluster.offline ? "bad" : ""),
+    item(cluster.not_preferred, "not led by the preferred replica", cluster.not_preferred ? "warn" : ""));
+}
+
+function topicRow(topic, changed) {
+  const link = el("a.topic", { href: `#/map?topic=${encodeURIComponent(topic.name)}`, "data-key": `topic ${topic.name}`, title: topic.name }, topic.name);
+  const health = topic.offline ? el("span.bad", {}, `${topic.offline} without a leader`)
+    : topic.under_replicated ? el("span.warn", {}, `${topic.under_replicated} under-replicated`) : null;
+  const cells = topic.cells.map(([index, leader, state]) => cell(topic.name, index, leader, state, changed));
+  const more = topic.partitions > topic.cells.length ? el("span.more", {}, `+ ${count(topic.partitions - topic.cells.length)}`) : null;
+  return el("div.row", {}, el("div.name", {}, link, el("small", {}, counted(topic.partitions, "partition"), " ", health)), el("div.cells", {}, cells, more));
+}
+
+const STATES = { ok: "", under: ", under-replicated", offline: ", no leader" };
+
+function cell(topic, index, leader, state, changed) {
+  const at = changed.get(`${topic}\n${index}`);
+  const moved = at !== undefined && performance.now() - at < FLASH_SECONDS * 1000;
+  const text = leader === null ? "no leader" : `led by broker ${leader}`;
+  return el(`span.cell.${state}${moved ? ".moved" : ""}`,
+    { title: `partition ${index}: ${text}${STATES[state]}`, "data-partition": index, "data-leader": leader ?? "none", style: { "--broker": brokerColor(leader) } },
+    leader ?? "–");
+}
+
+function legend() {
+  return el("p.legend", {}, "A cell is a partition, with the id of its leader. ",
+    el("span.cell.under", { style: { "--broker": "#ddd" } }, "1"), " under-replicated, ", el("span.cell.offline", {}, "–"), " without a leader. Preferred leaders are the first replicas.");
+}

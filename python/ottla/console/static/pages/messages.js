@@ -1,0 +1,125 @@
+// The Messages page: records of a topic by place, time or tail, filtered and decoded, to read or to save.
+
+import { about } from "../about.js";
+import { el, replace, setText } from "../dom.js";
+import { count, counted } from "../format.js";
+import { messageRow } from "../message_row.js";
+import { repeat } from "../repeat.js";
+import { get, latest } from "../stream.js";
+
+export const name = "messages";
+export const title = "Messages";
+export const lead = "Records of a topic. Reading them joins no group and commits nothing.";
+
+const TAIL_INTERVAL = 1000;
+const MAX_TAIL = 1000;
+const KINDS = ["string", "json", "hex", "base64", "short", "integer", "long", "float", "double", "uuid"];
+const ENDS = { end: "up to the end", count: "there are more", time: "10 seconds are over: there may be more", size: "64 MiB are read: there are more" };
+
+/** Shows the page; returns what ends it. */
+export function open(content, query) {
+  const fields = {};
+  const field = (key, label, input) => { input.id = `m-${key}`; input.name = key; fields[key] = input; return [el("label", { for: input.id }, label), input]; };
+  const text = (key, label, placeholder) => field(key, label, el("input", { value: query.get(key) ?? "", placeholder, autocomplete: "off", spellcheck: "false" }));
+  const select = (key, label, choices) => field(key, label, el("select", {}, choices.map(([value, name]) => el("option", { value, selected: query.get(key) === value }, name))));
+  const decoded = (part) => select(`${part}_as`, part, [["", "text or hex"], ...KINDS.map((kind) => [kind, kind])]);
+  const form = el("form", { "aria-label": "What to read", onsubmit: (event) => { event.preventDefault(); load(); } },
+    el("div.controls", {}, text("topic", "Topic", "name"), text("partition", "Partition", "all"),
+      select("mode", "Read", [["last", "the newest"], ["start", "from a place"], ["tail", "new ones (tail)"]]), text("start", "Place", "beginning, 4711, -100, 12h, a time"),
+      text("count", "At most", "100"), el("button.primary", { type: "submit" }, "Read")),
+    el("details", { open: ["key", "value", "header", "where"].some((key) => query.has(key)) }, el("summary", {}, "Filters and decoding"),
+      el("div.controls", {}, text("key", "Key contains", ""), text("value", "Value contains", ""), text("header", "Header", "name=text"), text("where", "JSON field", "customer.id=42")),
+      el("div.controls", {}, "Decode ", decoded("key"), decoded("value"), el("span.formats"))));
+  const status = el("p.found", { role: "status" });
+  const tools = el("div.controls", { hidden: true });
+  const list = el("ul.messages", { "aria-label": "Records" });
+  const more = el("button", { type: "button", hidden: true, onclick: () => go() }, "Read on");
+  content.append(form, status, tools, list, more);
+  about.then(({ has_registry }) => {
+    if (!has_registry) return;
+    const formats = [["", "no schema"], ["avro", "Avro"], ["protobuf", "Protobuf"], ["json", "JSON Schema"]];
+    form.querySelector(".formats").append(...select("key_format", "schema of the key", formats), ...select("value_format", "schema of the value", formats));
+  });
+  let end = () => {};
+  let state;
+
+  function parameters() {
+    const values = Object.fromEntries(Object.entries(fields).map(([key, input]) => [key, input.value.trim()]));
+    const { mode, ...rest } = values;
+    if (mode === "last") { rest.start = ""; rest.last = rest.count || "100"; }
+    if (mode === "tail") rest.start = "end";
+    return { mode, rest };
+  }
+
+  async function load() {
+    end();
+    end = () => {};
+    const { mode, rest } = parameters();
+    history.replaceState(null, "", `#/messages?${new URLSearchParams(Object.entries({ ...rest, mode }).filter(([, value]) => value && value !== "last"))}`);
+    state = { rest, read: 0, shown: 0 };
+    replace(list);
+    await go();
+    if (mode === "tail") end = repeat(TAIL_INTERVAL, () => go(true), fail);
+  }
+
+  async function go(isTail = false) {
+    const mine = state;
+    if (!isTail) setText(status, "reading …");
+    let page;
+    try {
+      page = await get("/api/messages", { ...mine.rest, after: mine.next ? Object.entries(mine.next).map((each) => each.join(":")).join(",") : "" });
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    if (mine !== state) return;
+    mine.next = page.next;
+    mine.read += page.read;
+    mine.shown += page.records.length;
+    const rows = page.records.map((record) => messageRow(record, mine.rest));
+    if (isTail) list.prepend(...rows.reverse()); else list.append(...rows);
+    while (isTail && list.children.length > MAX_TAIL) list.lastChild.remove();
+    more.hidden = isTail || mine.rest.last || page.ended === "end";
+    const how = isTail ? "waiting for new ones" : ENDS[page.ended];
+    setText(status, `${counted(mine.shown, "record")} of ${count(mine.read)} read, ${how}`);
+    drawTools(page.command, mine.rest);
+  }
+
+  function fail(error) {
+    setText(status, error.message);
+    more.hidden = true;
+  }
+
+  function drawTools(command, rest) {
+    if (tools.dataset.command === command) return;
+    tools.dataset.command = command;
+    tools.hidden = false;
+    const saved = new URLSearchParams(Object.entries({ ...rest, count: "" }).filter(([, value]) => value));
+    replace(tools,
+      el("code.command", { tabindex: "0", "aria-label": "The same as a command" }, command),
+      el("button", { type: "button", onclick: (event) => copy(command, event.target) }, "Copy as command"),
+      ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: `/api/messages/download?${saved}&as=${kind}`, download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])));
+  }
+
+  if (query.get("topic")) load();
+  else suggest(fields.topic);
+  return () => { end(); state = undefined; };
+}
+
+async function copy(text, button) {
+  await navigator.clipboard.writeText(text).then(() => setText(button, "Copied"), () => setText(button, "Select the text to copy it"));
+  setTimeout(() => setText(button, "Copy as command"), 2000);
+}
+
+// The names of topics, as the user types.
+function suggest(input) {
+  const list = el("datalist", { id: "m-topics" });
+  input.setAttribute("list", list.id);
+  input.after(list);
+  const load = async () => {
+    const { rows } = await get("/api/topics", { q: input.value.trim(), count: 30 }).catch(() => ({ rows: [] }));
+    replace(list, rows.map((row) => el("option", { value: row.name })));
+  };
+  input.addEventListener("input", load);
+  if (latest("cluster")) load();
+}

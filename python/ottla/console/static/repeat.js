@@ -1,0 +1,21 @@
+// Repeats a request while a page is open. Invariant: never two at once, however long one takes.
+
+/**
+ * Calls a function now and then.
+ * @param {number} interval milliseconds from the end of a call to the next
+ * @returns {() => void} ends it
+ */
+export function repeat(interval, work, onError) {
+  let ended = false;
+  let timer;
+  const run = async () => {
+    try {
+      if (!document.hidden) await work();
+    } catch (error) {
+      if (!ended) onError(error);
+    }
+    if (!ended) timer = setTimeout(run, interval);
+  };
+  run();
+  return () => { ended = true; clearTimeout(timer); };
+}

@@ -1,0 +1,103 @@
+// The data that the server pushes, and requests to it. Each kind of sample has its newest value; pages
+// subscribe to kinds. The last ten minutes of metrics stay in the page's memory.
+
+const HISTORY_SECONDS = 600;
+const MAX_EVENTS = 2000;
+
+const newest = new Map();
+const subscribers = new Map();
+
+/** Events of the time line, the oldest first. */
+export const events = [];
+/** Samples of metrics: {time, values}, the oldest first. */
+export const history = [];
+
+/** Samples of the statistics of requests, the oldest first. */
+export const requestHistory = [];
+
+/** Returns the newest value of a kind. */
+export function latest(kind) {
+  return newest.get(kind);
+}
+
+/**
+ * Calls a function with each new value of a kind, and at once with the newest one.
+ * @returns {() => void} ends the subscription
+ */
+export function subscribe(kind, callback) {
+  if (!subscribers.has(kind)) subscribers.set(kind, new Set());
+  subscribers.get(kind).add(callback);
+  if (newest.has(kind)) callback(newest.get(kind));
+  return () => subscribers.get(kind).delete(callback);
+}
+
+function publish(kind, value) {
+  newest.set(kind, value);
+  for (const callback of subscribers.get(kind) ?? []) callback(value);
+}
+
+function keep(samples, sample) {
+  samples.push(sample);
+  while (samples[0].time < sample.time - HISTORY_SECONDS) samples.shift();
+}
+
+let number = 0;
+
+const HANDLERS = {
+  metrics: (sample) => keep(history, sample),
+  requests: (sample) => keep(requestHistory, sample),
+  events(list) {
+    // After a reconnection, the server sends again those that are known.
+    const fresh = list.filter((event) => event.number > number);
+    if (!fresh.length) return;
+    number = fresh[fresh.length - 1].number;
+    events.push(...fresh);
+    if (events.length > MAX_EVENTS) events.splice(0, events.length - MAX_EVENTS);
+    newest.set("fresh events", fresh);
+  },
+};
+
+/** Opens the stream; EventSource connects again by itself. */
+export function open(kinds) {
+  const source = new EventSource("/api/stream");
+  source.onopen = () => publish("link", true);
+  source.onerror = () => publish("link", false);
+  for (const kind of kinds) {
+    source.addEventListener(kind, (message) => {
+      const value = JSON.parse(message.data);
+      HANDLERS[kind]?.(value);
+      publish(kind, value);
+    });
+  }
+  // Otherwise the browser keeps a page that was left connected.
+  addEventListener("pagehide", () => source.close());
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+}
+
+/** An error response. */
+export class Problem extends Error {}
+
+/** Requests JSON. */
+export async function get(path, parameters = {}, options = {}) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined));
+  return request(`${path}${query.size ? `?${query}` : ""}`, options);
+}
+
+/** Sends JSON, for changes. */
+export async function post(path, body) {
+  return request(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+}
+
+async function request(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem("the console does not respond: it may have ended");
+  }
+  if (response.status === 401) throw new Problem("the token is not valid any more: open the console's address again");
+  const body = await response.json().catch(() => ({ message: response.statusText }));
+  if (!response.ok) throw new Problem(body.message);
+  return body;
+}

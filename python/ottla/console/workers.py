@@ -1,0 +1,59 @@
+"""Blocking calls in threads, few at a time, and results that all pages share for a moment.
+
+Invariant: fifty pages that ask for the same cost the cluster as much as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+# Threads of a console.
+_THREADS = 4
+# Results that are kept.
+_MAX_RESULTS = 64
+
+
+class Workers:
+    """Runs blocking calls."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="ottla-console-call")
+        self._shared: OrderedDict[Hashable, tuple[float, asyncio.Future[Any]]] = OrderedDict()
+
+    async def run(self, function: Callable[..., _T], *arguments: Any) -> _T:
+        """Run a function in a thread, as soon as one is free."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, functools.partial(function, *arguments))
+
+    async def shared(
+        self, key: Hashable, seconds: float, function: Callable[..., _T], *arguments: Any
+    ) -> _T:
+        """Run a function, unless it runs already or its result is newer than some seconds.
+
+        Args:
+            key: identifies the call.
+            seconds: for how long its result is used again.
+            function: the function.
+            arguments: its arguments.
+        """
+        ends, call = self._shared.get(key, (0.0, None))
+        if call is None or (call.done() and (ends < time.monotonic() or call.exception())):
+            call = asyncio.ensure_future(self.run(function, *arguments))
+            self._shared[key] = (time.monotonic() + seconds, call)
+            while len(self._shared) > _MAX_RESULTS:
+                self._shared.popitem(last=False)
+        # A page that goes away does not end the call of the others.
+        result: _T = await asyncio.shield(call)
+        return result
+
+    def close(self) -> None:
+        """Start no more calls. Those that run end by their own timeouts."""
+        self._executor.shutdown(wait=False, cancel_futures=True)

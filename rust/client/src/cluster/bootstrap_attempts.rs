@@ -1,0 +1,150 @@
+//! The attempts to connect to bootstrap servers, for `connections()`, until the cluster is found.
+//!
+//! Invariant: there is one entry per server at most, and none once the cluster is found.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::connection::{
+    ConnectionRole, ConnectionState, Endpoint, Owner, SetupProgress, Status, UNKNOWN_BROKER,
+};
+use crate::error::{Error, Kind};
+
+/// The latest attempts of a client.
+#[derive(Debug, Default)]
+pub(crate) struct BootstrapAttempts {
+    servers: Mutex<Vec<ServerAttempt>>,
+    /// The number of callers that try the servers again after a failure.
+    searching: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct ServerAttempt {
+    server: Endpoint,
+    running: bool,
+    progress: SetupProgress,
+    last_error: Option<Error>,
+}
+
+/// An attempt that is running; dropping it gives the attempt up.
+pub(super) struct RunningAttempt {
+    attempts: Arc<BootstrapAttempts>,
+    server: Endpoint,
+    pub(super) progress: SetupProgress,
+    /// Whether the attempt has succeeded or failed.
+    ended: bool,
+}
+
+/// A caller that tries the servers again after a failure.
+pub(super) struct Search(Arc<BootstrapAttempts>);
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.0.searching.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl BootstrapAttempts {
+    /// Marks a search, which tries servers that have failed again.
+    pub(super) fn search(self: &Arc<Self>) -> Search {
+        self.searching.fetch_add(1, Ordering::Relaxed);
+        Search(Arc::clone(self))
+    }
+
+    /// Drops the entries of servers that are not tried any more.
+    pub(super) fn retain(&self, is_tried: impl Fn(&Endpoint) -> bool) {
+        self.servers.lock().retain(|entry| is_tried(&entry.server));
+    }
+
+    /// Begins an attempt.
+    pub(super) fn begin(self: &Arc<Self>, server: &Endpoint) -> RunningAttempt {
+        let progress = SetupProgress::default();
+        let mut servers = self.servers.lock();
+        match servers.iter_mut().find(|entry| entry.server == *server) {
+            Some(entry) => (entry.running, entry.progress) = (true, progress.clone()),
+            None => servers.push(ServerAttempt {
+                server: server.clone(),
+                running: true,
+                progress: progress.clone(),
+                last_error: None,
+            }),
+        }
+        RunningAttempt { attempts: Arc::clone(self), server: server.clone(), progress, ended: false }
+    }
+
+    /// Drops all entries: the cluster is found.
+    pub(super) fn found(&self) {
+        self.servers.lock().clear();
+    }
+
+    /// The state of each server that has been tried. `retrying` is whether the servers will be tried again.
+    pub(crate) fn status(&self, retrying: bool) -> Vec<Status> {
+        let retrying = retrying || self.searching.load(Ordering::Relaxed) > 0;
+        let servers = self.servers.lock();
+        let mut all: Vec<Status> = servers.iter().map(|entry| entry.status(retrying)).collect();
+        all.sort_by(|one, other| one.address.cmp(&other.address));
+        all
+    }
+}
+
+impl ServerAttempt {
+    fn status(&self, retrying: bool) -> Status {
+        let state = match (self.running, retrying) {
+            (true, _) => ConnectionState::Connecting,
+            (false, true) => ConnectionState::BackingOff,
+            (false, false) => ConnectionState::Disconnected,
+        };
+        Status {
+            broker: UNKNOWN_BROKER,
+            role: ConnectionRole::Bootstrap,
+            owner: Owner::CLIENT,
+            address: self.server.to_string(),
+            state,
+            phase: if self.running { self.progress.phase() } else { None },
+            phases: self.progress.phases(),
+            connected_for: None,
+            api_versions: Vec::new(),
+            in_flight: 0,
+            round_trip: None,
+            throttled_for: None,
+            last_error: self.last_error.clone(),
+        }
+    }
+}
+
+impl RunningAttempt {
+    /// Drops the entry: the server works.
+    pub(super) fn succeed(mut self) {
+        self.ended = true;
+        self.attempts.servers.lock().retain(|entry| entry.server != self.server);
+    }
+
+    /// Records that the attempt failed.
+    pub(super) fn fail(mut self, error: &Error) {
+        self.end(error.clone());
+    }
+
+    fn end(&mut self, error: Error) {
+        self.ended = true;
+        self.progress.end();
+        let mut servers = self.attempts.servers.lock();
+        if let Some(entry) = servers.iter_mut().find(|entry| entry.server == self.server) {
+            (entry.running, entry.last_error) = (false, Some(error));
+        }
+    }
+}
+
+impl Drop for RunningAttempt {
+    fn drop(&mut self) {
+        if !self.ended {
+            let error = Error::new(Kind::Connection, "not connected before the call that needed it ended");
+            let error = error.address(self.server.to_string());
+            self.end(match self.progress.phase() {
+                Some(phase) => error.phase(phase),
+                None => error,
+            });
+        }
+    }
+}
