@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from ottla.admin import Admin, AsyncAdmin
     from ottla.async_consumer import AsyncConsumer
     from ottla.async_share_consumer import AsyncShareConsumer
+    from ottla.connections import Connections
     from ottla.doctor import diagnose
     from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
     from ottla.scanning import scan
@@ -96,6 +97,7 @@ __all__ = [
     "Client",
     "Cluster",
     "ConnectionStatus",
+    "Connections",
     "Consumer",
     "Delivery",
     "Event",
@@ -153,6 +155,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "AsyncAdmin": "admin",
             "AsyncConsumer": "async_consumer",
             "AsyncShareConsumer": "async_share_consumer",
+            "Connections": "connections",
             "Metrics": "metrics",
             "ProducerMetrics": "metrics",
             "TopicMetrics": "metrics",
@@ -169,6 +172,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "async_consumer",
             "async_share_consumer",
             "config_types",
+            "connections",
             "console",
             "deserializers",
             "doctor",

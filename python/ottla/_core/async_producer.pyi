@@ -12,13 +12,13 @@ from ottla._core.aliases import DeliveryCallback, Headers, OffsetsOrRecord, Seri
 from ottla._core.client import AsyncClient, Client
 from ottla._core.cluster import Partition
 from ottla._core.column_format import ColumnFormat
-from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import AsyncBatchDelivery, RecordMetadata
 from ottla._core.events import AsyncEvents
 from ottla._core.group import GroupMetadata
 from ottla._core.transactions import PreparedTransaction
 from ottla.config_types import ProducerConfig
+from ottla.connections import Connections
 from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import ProducerMetrics, TopicMetrics
 from ottla.transactions import AsyncTransaction
@@ -247,7 +247,7 @@ class AsyncProducer:
             TimeoutError: no broker has responded within ``timeout`` seconds.
         """
 
-    def connections(self) -> list[ConnectionStatus]:
+    def connections(self) -> Connections:
         """Return the state of each connection, by broker, without waiting.
 
         The connections of a shared client include those of its other users.

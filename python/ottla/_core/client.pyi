@@ -10,11 +10,11 @@ from typing_extensions import Unpack
 
 from ottla._core.cluster import Cluster, Partition
 from ottla._core.column_format import ColumnFormat
-from ottla._core.connection_status import ConnectionStatus
 from ottla._core.events import AsyncEvents, Events
 from ottla._core.offsets import OffsetAndTimestamp
 from ottla._core.scan import Scan
 from ottla.config_types import ClientConfig
+from ottla.connections import Connections
 from ottla.metrics import Metrics
 
 @final
@@ -124,7 +124,7 @@ class Client:
             TimeoutError: the cluster did not respond in time.
         """
 
-    def connections(self) -> list[ConnectionStatus]:
+    def connections(self) -> Connections:
         """Return the state of each connection, by broker, without waiting."""
 
     def metrics(self) -> Metrics:
@@ -347,7 +347,7 @@ class AsyncClient:
             TimeoutError: the cluster did not respond in time.
         """
 
-    def connections(self) -> list[ConnectionStatus]:
+    def connections(self) -> Connections:
         """Return the state of each connection, by broker, without waiting."""
 
     def metrics(self) -> Metrics:

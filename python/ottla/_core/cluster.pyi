@@ -65,6 +65,7 @@ class Topic:
     @property
     def partitions(self) -> dict[int, Partition]:
         """The topic's partitions by number, in a new dict."""
+    def _repr_html_(self) -> str: ...
 
 @final
 class Cluster:
@@ -85,3 +86,4 @@ class Cluster:
     @property
     def topics(self) -> Mapping[str, Topic]:
         """The topics that the client knows: a read-only mapping by name, in alphabetical order."""
+    def _repr_html_(self) -> str: ...

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing_extensions import disjoint_base
 
 from ottla._core.aliases import RebalanceCallback, TopicPartition
-from ottla._core.connection_status import ConnectionStatus
 from ottla._core.group import GroupMetadata
+from ottla.connections import Connections
 from ottla.metrics import Metrics
 
 @disjoint_base
@@ -146,7 +146,7 @@ class ConsumerBase:
             ConfigError: there is no ``group.id``.
         """
 
-    def connections(self) -> list[ConnectionStatus]:
+    def connections(self) -> Connections:
         """Return the state of each connection, by broker, without waiting.
 
         On a shared client, this includes the connections of its other users.

@@ -11,13 +11,13 @@ from ottla._core.aliases import DeliveryCallback, Headers, OffsetsOrRecord, Seri
 from ottla._core.client import Client
 from ottla._core.cluster import Partition
 from ottla._core.column_format import ColumnFormat
-from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import BatchDelivery, Delivery
 from ottla._core.events import Events
 from ottla._core.group import GroupMetadata
 from ottla._core.transactions import PreparedTransaction
 from ottla.config_types import ProducerConfig
+from ottla.connections import Connections
 from ottla.interceptors import ProducerInterceptor
 from ottla.metrics import ProducerMetrics, TopicMetrics
 from ottla.transactions import Transaction
@@ -281,7 +281,7 @@ class Producer:
             TimeoutError: no broker has responded within ``timeout`` seconds.
         """
 
-    def connections(self) -> list[ConnectionStatus]:
+    def connections(self) -> Connections:
         """Return the state of each connection, by broker, without waiting.
 
         The connections of a shared client include those of its other users.

@@ -6,9 +6,9 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from ottla._core.aliases import AcknowledgementCommitCallback, TopicPartition
-from ottla._core.connection_status import ConnectionStatus
 from ottla._core.records import Record
 from ottla.acknowledge_type import AcknowledgeType
+from ottla.connections import Connections
 from ottla.metrics import Metrics
 
 @disjoint_base
@@ -116,7 +116,7 @@ class ShareConsumerBase:
     @property
     def member_id(self) -> str:
         """The id of this member in its group; empty before the first poll."""
-    def connections(self) -> list[ConnectionStatus]:
+    def connections(self) -> Connections:
         """Return the state of each connection, by broker, without waiting.
 
         On a shared client, this includes the connections of its other users.

@@ -55,5 +55,10 @@ class Report:
 
         return page(self.facts, self.findings, flowchart(self), self.exit_code, self.time)
 
+    def _repr_html_(self) -> str:
+        from ottla.notebook import report_html
+
+        return report_html(self)
+
     def __str__(self) -> str:
         return render(self.facts, self.findings, Style())

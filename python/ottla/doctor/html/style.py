@@ -55,13 +55,15 @@ li.is_failed{border-left-color:var(--failed)}
 li.is_not_reached,li.is_not_used{border-style:dashed}
 .head{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 1rem}
 .scroll{overflow-x:auto;margin:0 0 1.25rem}
-table{border-collapse:collapse;width:100%;font-size:.875rem;overflow-wrap:normal}
+table{border-collapse:collapse;width:100%;font-size:.875rem;min-width:40rem;
+  overflow-wrap:break-word}
 caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{text-align:left;vertical-align:top;font-weight:normal;padding:.25rem .75rem .25rem 0;
   border-bottom:1px solid var(--line)}
 thead th{color:var(--faint);white-space:nowrap}
-td{min-width:4rem;max-width:30rem;overflow-wrap:anywhere}
+td{max-width:30rem}
+td .state{white-space:nowrap}
 footer{margin-top:2rem;color:var(--faint);font-size:.875rem}
-@media print{body{max-width:none;padding:0}.scroll{overflow:visible}}
+@media print{body{max-width:none;padding:0}.scroll{overflow:visible}table{min-width:0}}
 """
 )

@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use crate::asyncio::{FutureResult, start};
 use crate::client::client_ops::{self, SnapshotRequest};
 use crate::client::cluster::{self, Cluster};
-use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::connections::{Connections, connections};
 use crate::client::events::{Event, EventSubscription};
 use crate::client::metrics::metrics;
 use crate::client::sync as sync_client;
@@ -185,7 +185,7 @@ impl AsyncClient {
     }
 
     /// Return the state of each connection, by broker, without waiting.
-    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+    fn connections(&self) -> PyResult<Connections> {
         Ok(connections(self.core()?))
     }
 

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyMappingProxy};
 
+use crate::convert::notebook;
+
 /// A broker of the cluster, as the metadata describes it.
 #[pyclass(frozen, get_all, module = "ottla")]
 pub(crate) struct Broker {
@@ -106,6 +108,10 @@ impl Topic {
         partitions(py, &self.0)
     }
 
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        notebook::html(slf.py(), "topic_html", (slf,))
+    }
+
     fn __repr__(&self) -> String {
         format!("Topic(name={:?}, partitions={})", self.0.name, self.0.partitions.len())
     }
@@ -186,6 +192,10 @@ impl Cluster {
             Ok(PyMappingProxy::new(py, dict.as_mapping()).unbind())
         })?;
         Ok(topics.clone_ref(py))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        notebook::html(slf.py(), "cluster_html", (slf,))
     }
 
     fn __repr__(&self) -> String {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ottla_client::Client as Core;
 use ottla_client::connection::{ConnectionRole, ConnectionState, Status};
 use pyo3::prelude::*;
 
@@ -95,9 +94,4 @@ impl ConnectionStatus {
             self.broker, self.role, self.address, self.state
         )
     }
-}
-
-/// Returns the state of each connection, by broker.
-pub(crate) fn connections(core: &Core) -> Vec<ConnectionStatus> {
-    core.connections().into_iter().map(ConnectionStatus::from).collect()
 }

@@ -4,7 +4,7 @@
 //!   asyncio.
 //! - `client_arg`: the client that a producer, consumer or admin uses; `interceptor_chain`: their interceptors.
 //! - `client_of`: the client of a producer or a consumer.
-//! - `cluster`, `connection_status`, `events`, `metrics`: the results.
+//! - `cluster`, `connection_status`, `connections`, `events`, `metrics`: the results.
 
 pub(crate) mod asynchronous;
 pub(crate) mod client_arg;
@@ -12,6 +12,7 @@ pub(crate) mod client_of;
 pub(crate) mod client_ops;
 pub(crate) mod cluster;
 pub(crate) mod connection_status;
+pub(crate) mod connections;
 pub(crate) mod events;
 pub(crate) mod interceptor_chain;
 pub(crate) mod metrics;

@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::client::client_ops::{self, SnapshotRequest};
 use crate::client::cluster::{self, Cluster};
-use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::connections::{Connections, connections};
 use crate::client::events::Events;
 use crate::client::metrics::metrics;
 use crate::config;
@@ -196,7 +196,7 @@ impl Client {
     }
 
     /// Return the state of each connection, by broker, without waiting.
-    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+    fn connections(&self) -> PyResult<Connections> {
         Ok(connections(self.core()?))
     }
 

@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::partitions::{self, GroupMetadata};
 use super::subscription_arg::SubscriptionArg;
-use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::connections::{Connections, connections};
 use crate::client::metrics::metrics;
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::errors;
@@ -321,7 +321,7 @@ impl ConsumerBase {
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// On a shared client, this includes the connections of its other users.
-    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+    fn connections(&self) -> PyResult<Connections> {
         Ok(connections(self.handle()?.core.client()))
     }
 

@@ -11,6 +11,7 @@ use pyo3::types::{PyString, PyTuple};
 
 use super::deserializers::{Deserializers, RecordContext};
 use crate::convert::field_bytes::bytes_or_none;
+use crate::convert::notebook;
 
 /// A consumed record. It refers to no buffer of the consumer.
 ///
@@ -188,6 +189,10 @@ impl Record {
         let make =
             py.import("functools")?.getattr("partial")?.call((py.get_type::<Self>(),), Some(&fields))?;
         Ok((make, (&self.topic, self.partition, self.offset)).into_pyobject(py)?.into_any())
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        notebook::html(slf.py(), "record_html", (slf,))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
 use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
-use crate::convert::rows;
+use crate::convert::{notebook, rows};
 
 /// Records as Arrow columns, for any library that supports Arrow's PyCapsule interface.
 ///
@@ -75,6 +75,12 @@ impl RecordBatch {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let field = as_struct_field(self.0.schema_ref());
         Ok(to_array_pycapsules(py, field, &StructArray::from(self.0.clone()), requested_schema)?)
+    }
+
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let num_rows = self.0.num_rows();
+        let first = rows::rows(py, &self.0.slice(0, num_rows.min(notebook::MAX_ROWS)))?;
+        notebook::html(py, "record_batch_html", (self.column_names(), first, num_rows))
     }
 
     fn __repr__(&self) -> String {

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use crate::asyncio::{LoopCache, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
-use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::connections::{Connections, connections};
 use crate::client::metrics::{metrics, topic_metrics};
 use crate::convert::errors;
 use crate::convert::record::RecordArgs;
@@ -289,7 +289,7 @@ impl AsyncProducer {
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// The connections of a shared client include those of its other users.
-    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+    fn connections(&self) -> PyResult<Connections> {
         Ok(connections(self.handle.get()?.core.client()))
     }
 

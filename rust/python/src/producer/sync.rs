@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::client::client_arg::resolve_connected_client;
-use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::connections::{Connections, connections};
 use crate::client::events::Events;
 use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::sync as sync_client;
@@ -279,7 +279,7 @@ impl Producer {
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// The connections of a shared client include those of its other users.
-    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+    fn connections(&self) -> PyResult<Connections> {
         Ok(connections(self.handle.get()?.core.client()))
     }
 

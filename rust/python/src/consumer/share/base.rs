@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use super::handle::{ShareConsumerHandle, acknowledge_type};
-use crate::client::connection_status::{ConnectionStatus, connections};
+use crate::client::connections::{Connections, connections};
 use crate::client::metrics::metrics;
 use crate::consumer::base::names;
 use crate::consumer::partitions;
@@ -200,7 +200,7 @@ impl ShareConsumerBase {
     /// Return the state of each connection, by broker, without waiting.
     ///
     /// On a shared client, this includes the connections of its other users.
-    fn connections(&self) -> PyResult<Vec<ConnectionStatus>> {
+    fn connections(&self) -> PyResult<Connections> {
         Ok(connections(self.handle()?.core.client()))
     }
 
