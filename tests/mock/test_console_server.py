@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import socket
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -174,16 +176,16 @@ def test_the_stream_has_the_cluster_and_its_events(
         leader = mock_cluster.leader(topic, 0)
         assert leader is not None
         mock_cluster.move_leader(topic, 0, leader % 3 + 1)
-        moved = next(
-            event
-            for kind, events in stream
-            if kind == "events"
-            for event in events
-            if event["kind"] == "leader_changed"
-        )
-        assert (moved["topic"], moved["partition"]) == (topic, 0)
-        assert (moved["before"], moved["after"]) == (leader, leader % 3 + 1)
-        assert stream.wait_for("cluster")["version"] != cluster["version"]
+        moved: list[dict[str, Any]] = []
+        version = cluster["version"]
+        while not moved or version == cluster["version"]:
+            kind, value = next(stream)
+            if kind == "events":
+                moved += [each for each in value if each["kind"] == "leader_changed"]
+            if kind == "cluster":
+                version = value["version"]
+        assert [(each["topic"], each["partition"]) for each in moved] == [(topic, 0)]
+        assert (moved[0]["before"], moved[0]["after"]) == (leader, leader % 3 + 1)
 
 
 def test_an_unreachable_cluster_is_shown(mock_cluster: MockCluster) -> None:
@@ -256,8 +258,9 @@ def test_a_flood_of_requests_leaves_it_usable(console: Console) -> None:
         flood = pool.map(lambda n: request(console, f"/api/{n}", token=False).status, range(1_500))
         assert request(console, "/api/about").status == 200
         assert set(flood) == {401}
-    long = {"X-Long": "x" * 100_000}
-    assert request(console, "/api/about", headers=long).status in {400, 431}
+    with contextlib.suppress(ConnectionError):
+        long = {"X-Long": "x" * 4_000_000}
+        assert request(console, "/api/about", headers=long).status in {400, 431}
     # Connections that send nothing, or half a request.
     idle = [socket.create_connection(("127.0.0.1", console.port)) for _ in range(100)]
     for each in idle[:50]:
@@ -375,7 +378,14 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
     console.close()
     console.close()
     assert time.monotonic() - started < 10
-    assert list(stream) == [] or True
+    # The stream ends; it does not break.
+    assert {kind for kind, _ in stream} <= {
+        "cluster",
+        "connections",
+        "metrics",
+        "problem",
+        "events",
+    }
     stream.close()
     assert console.wait(1)
     left = {thread.name for thread in threading.enumerate()} - before

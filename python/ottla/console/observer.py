@@ -29,9 +29,10 @@ KEPT_EVENTS = 1_000
 # Seconds between samples of connections and metrics, and between refreshes of the metadata.
 _SAMPLE_INTERVAL = 1.0
 _REFRESH_INTERVAL = 2.0
-# The metadata of a large cluster is refreshed less often: this many times what a refresh takes.
+# The metadata of a large cluster is refreshed less often: after this many times the time that its
+# evaluation took, so that it takes a twentieth of a core at most.
 _REFRESH_PAUSE = 20
-_REFRESH_TIMEOUT = 10.0
+_REFRESH_TIMEOUT = 5.0
 # A comment keeps a quiet stream open, and notices a page that is gone.
 _KEEP_ALIVE = 10.0
 
@@ -53,6 +54,8 @@ class Observer:
         self._opened = asyncio.Event()
         self._pages = 0
         self._closed = False
+        # Seconds.
+        self._evaluation_time = 0.0
 
     @property
     def pages(self) -> int:
@@ -157,10 +160,8 @@ class Observer:
         """Refresh the metadata while pages are open."""
         while True:
             await self._opened.wait()
-            started = time.perf_counter()
             await self.refresh()
-            took = time.perf_counter() - started
-            await asyncio.sleep(max(_REFRESH_INTERVAL, _REFRESH_PAUSE * took))
+            await asyncio.sleep(max(_REFRESH_INTERVAL, _REFRESH_PAUSE * self._evaluation_time))
 
     async def refresh(self) -> None:
         """Refresh the metadata once, and publish it, or why that failed."""
@@ -171,7 +172,9 @@ class Observer:
         except KafkaError as error:
             await self.publish("problem", {"message": f"no metadata: {error}"})
             return
+        started = time.perf_counter()
         self.topology = Topology(cluster)
+        self._evaluation_time = time.perf_counter() - started
         await self.publish("cluster", self.topology.to_json())
         await self.publish("problem", None)
 
