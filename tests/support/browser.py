@@ -68,7 +68,8 @@ def open_page(
     try:
         page.goto(url)
         yield page
-        assert problems == []
+        if problems:
+            pytest.fail("\n".join(problems))
     finally:
         context.close()
 
@@ -92,7 +93,8 @@ def assert_accessible(page: Page) -> None:
     # As the browser's own tools do: the policy of the page does not apply to it.
     page.evaluate(Path(_AXE).read_text(encoding="utf-8") + "; undefined")
     found = page.evaluate("async () => (await axe.run(document)).violations")
-    assert [_violation(each) for each in found] == []
+    if found:
+        pytest.fail("\n".join(map(_violation, found)))
 
 
 def _violation(found: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ export function open(content, query) {
   const found = el("p.found", { role: "status" });
   const changed = new Map();
   const list = new VirtualList({
-    label: "Topics",
+    label: "List of topics",
     rowHeight: 44,
     load: async (start, rows) => {
       const page = await get("/api/topics", { start, count: rows, q: search.value.trim(), order: order.value });
@@ -63,7 +63,7 @@ export function open(content, query) {
     subscribe("connections", draw),
     subscribe("fresh events", (fresh) => {
       for (const event of fresh) {
-        if (event.kind === "leader_changed") changed.set(`${event.topic}\n${event.partition}`, performance.now());
+        if (event.kind === "leader_changed") changed.set(`${event.topic}\n${event.partition}`, event.time);
       }
     }),
   ];
@@ -72,12 +72,13 @@ export function open(content, query) {
 
 function drawTotals(totals, cluster) {
   const item = (value, label, state) => el(`li${state ? `.${state}` : ""}`, {}, el("b", {}, count(value)), ` ${label}`);
+  const items = (value, noun) => item(value, value === 1 ? noun : `${noun}s`);
   const missing = cluster.brokers.filter((broker) => broker.missing).length;
   replace(totals,
-    item(cluster.brokers.length - missing, "brokers"),
+    items(cluster.brokers.length - missing, "broker"),
     missing ? item(missing, "missing", "bad") : null,
-    item(cluster.topics, "topics"),
-    item(cluster.partitions, "partitions"),
+    items(cluster.topics, "topic"),
+    items(cluster.partitions, "partition"),
     item(cluster.under_replicated, "under-replicated", cluster.under_replicated ? "warn" : ""),
     item(cluster.offline, "without a leader", cluster.offline ? "bad" : ""),
     item(cluster.not_preferred, "not led by the preferred replica", cluster.not_preferred ? "warn" : ""));
@@ -96,7 +97,7 @@ const STATES = { ok: "", under: ", under-replicated", offline: ", no leader" };
 
 function cell(topic, index, leader, state, changed) {
   const at = changed.get(`${topic}\n${index}`);
-  const moved = at !== undefined && performance.now() - at < FLASH_SECONDS * 1000;
+  const moved = at !== undefined && Date.now() / 1000 - at < FLASH_SECONDS;
   const text = leader === null ? "no leader" : `led by broker ${leader}`;
   return el(`span.cell.${state}${moved ? ".moved" : ""}`,
     { title: `partition ${index}: ${text}${STATES[state]}`, "data-partition": index, "data-leader": leader ?? "none", style: { "--broker": brokerColor(leader) } },

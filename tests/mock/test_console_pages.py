@@ -1,0 +1,463 @@
+"""The console's pages in a real browser, on the mock cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import ottla
+from ottla.console import Console, serve
+from ottla.testing import Fault, MockCluster
+from tests.support.browser import NARROW, WIDE, assert_accessible, go, open_page, running_browser
+from tests.support.consumers import read
+from tests.support.ports import free_ports
+
+PAGES = ["map", "connections", "rates", "groups", "messages", "doctor"]
+HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202e"\'&amp;\x07'
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def orders(mock_cluster: MockCluster) -> str:
+    """A topic with records of JSON, and a group that has read some of them."""
+    mock_cluster.create_topic("orders", partitions=6)
+    with ottla.Producer(mock_cluster.bootstrap) as producer:
+        for n in range(60):
+            value = json.dumps({"id": n, "customer": {"n": n % 7}}).encode()
+            producer.send("orders", value, key=b"key %d" % n, partition=n % 6)
+    for partition in range(6):
+        mock_cluster.commit("billing", "orders", partition, 3)
+    return "orders"
+
+
+@pytest.fixture
+def console(client: ottla.Client, orders: str) -> Iterator[Console]:
+    with serve(client) as console:
+        yield console
+
+
+@pytest.fixture
+def page(browser: Browser, console: Console) -> Iterator[Page]:
+    with open_page(browser, console.url) as page:
+        expect(page.locator("#status")).to_have_text("live")
+        yield page
+
+
+def cell(page: Page, topic: str, partition: int) -> Any:
+    row = page.locator(".row", has=page.get_by_role("link", name=topic, exact=True))
+    return row.locator(f"[data-partition='{partition}']")
+
+
+def test_the_address_bar_does_not_keep_the_token(page: Page, console: Console) -> None:
+    assert "token" not in page.url
+    assert str(console.token) not in page.content()
+
+
+def test_the_map_follows_leaders_and_brokers(page: Page, mock_cluster: MockCluster) -> None:
+    leader = mock_cluster.leader("orders", 0)
+    assert leader is not None
+    found = cell(page, "orders", 0)
+    expect(found).to_have_text(str(leader))
+    color = found.evaluate("each => getComputedStyle(each).backgroundColor")
+    mock_cluster.stop_broker(leader)
+    expect(found).not_to_have_text(str(leader), timeout=5_000)
+    assert found.evaluate("each => getComputedStyle(each).backgroundColor") != color
+    expect(found).to_have_class(re.compile("under"))
+    ghost = page.locator(f".tile.ghost[data-broker='{leader}']")
+    expect(ghost).to_contain_text("6 replicas named")
+    expect(page.locator(".events")).to_contain_text("orders-0 changed from")
+    mock_cluster.start_broker(leader)
+    expect(ghost).to_have_count(0)
+
+
+def test_a_topic_shows_each_partition(page: Page, mock_cluster: MockCluster) -> None:
+    page.get_by_role("link", name="orders", exact=True).click()
+    expect(page.locator(".row.partition")).to_have_count(6)
+    leader = mock_cluster.leader("orders", 5)
+    row = page.locator(".row.partition[data-partition='5']")
+    expect(row).to_contain_text(f"broker {leader} leads")
+    expect(row.locator(".replica")).to_have_count(3)
+    page.get_by_role("link", name="all topics").click()
+    expect(page.get_by_role("heading", name="Topics")).to_be_visible()
+
+
+def test_topics_are_found_and_ordered(page: Page, mock_cluster: MockCluster) -> None:
+    for name in ["payments", "refunds"]:
+        mock_cluster.create_topic(name, partitions=2)
+    expect(page.locator("main .found").first).to_have_text("3 topics")
+    page.get_by_label("Find").fill("PAY")
+    expect(page.locator("main .found").first).to_have_text("1 topic")
+    expect(page.locator(".row")).to_have_count(1)
+    page.get_by_label("Find").fill("")
+    page.get_by_label("Order").select_option("partitions")
+    expect(page.locator(".row").first).to_contain_text("orders")
+
+
+def test_connections_show_their_phases(page: Page, client: ottla.Client) -> None:
+    go(page, "connections")
+    [status] = [each for each in client.connections() if each.state == "connected"][:1]
+    found = page.locator(f".connection[data-broker='{status.broker}']").first
+    for phase, state in [
+        ("DNS", "passed"),
+        ("TCP", "passed"),
+        ("TLS", "unused"),
+        ("SASL", "unused"),
+    ]:
+        step = found.locator(f"[data-phase='{phase}']")
+        assert step.get_attribute("data-phase-state") == state
+    expect(found.locator("[data-phase='ready']")).to_contain_text("in ")
+    found.get_by_text("versions negotiated").click()
+    expect(found.locator(".versions")).to_contain_text(f"Fetch v{status.api_versions['Fetch']}")
+
+
+def test_rates_of_a_producer(
+    browser: Browser, mock_cluster: MockCluster, orders: str, producer: ottla.Producer
+) -> None:
+    with serve(producer) as console, open_page(browser, console.url) as page:
+        go(page, "rates")
+        chart = page.locator("[data-chart='Records']")
+        expect(chart.locator("canvas")).to_be_visible()
+        for _ in range(100):
+            producer.send(orders, b"value")
+        expect(chart.locator("dd").first).not_to_have_text(re.compile(r"^\D*0?$"), timeout=10_000)
+        for title in ["Requests", "Bytes", "Latency", "Buffer", "Batches", "Compression"]:
+            expect(page.locator(f"[data-chart='{title}']")).to_be_visible()
+
+
+def test_groups_show_lag_and_members(page: Page, mock_cluster: MockCluster) -> None:
+    go(page, "groups")
+    expect(page.locator("tbody tr")).to_contain_text(["billing"])
+    expect(page.locator("td[data-lag]")).to_have_attribute("data-lag", "42")
+    page.get_by_role("link", name="billing").click()
+    expect(page.locator("#total-lag")).to_have_text("42")
+    consumer = ottla.Consumer(mock_cluster.bootstrap, group_id="billing", client_id="reader")
+    with consumer:
+        consumer.subscribe(["orders"])
+        assert len(read(consumer, 42)) == 42
+        consumer.commit()
+        expect(page.locator("#total-lag")).to_have_attribute("data-lag", "0", timeout=10_000)
+        members = page.get_by_role("region", name="Members")
+        expect(members).to_contain_text("orders: 0, 1, 2, 3, 4, 5")
+        expect(members).to_contain_text("reader")
+
+
+def test_a_plan_of_a_reset_changes_nothing(page: Page, mock_cluster: MockCluster) -> None:
+    go(page, "groups?group=billing")
+    page.get_by_label("Reset to").fill("earliest")
+    page.get_by_role("button", name="Show the plan").click()
+    plan = page.get_by_role("region", name="Plan of the reset")
+    expect(plan.locator("tbody tr")).to_have_count(6)
+    expect(page.get_by_text("This console is read-only")).to_be_visible()
+    expect(page.get_by_role("button", name="Apply the plan")).to_be_hidden()
+    assert mock_cluster.committed("billing")["orders", 0] == 3
+    page.get_by_label("Reset to").fill("someday")
+    page.get_by_role("button", name="Show the plan").click()
+    expect(page.locator(".notice.bad")).to_contain_text("someday")
+
+
+def test_a_plan_is_applied_if_changes_are_allowed(
+    browser: Browser, client: ottla.Client, mock_cluster: MockCluster, orders: str
+) -> None:
+    with serve(client, allow_changes=True) as console, open_page(browser, console.url) as page:
+        go(page, "groups?group=billing")
+        page.get_by_label("Reset to").fill("latest")
+        page.get_by_role("button", name="Show the plan").click()
+        page.get_by_role("button", name="Apply the plan").click()
+        expect(page.get_by_text("Reset: 6 partitions.")).to_be_visible()
+        assert set(mock_cluster.committed("billing").values()) == {10}
+        expect(page.locator("#total-lag")).to_have_text("0")
+
+
+def test_messages_are_read_filtered_and_saved(
+    page: Page, mock_cluster: MockCluster, tmp_path: Path
+) -> None:
+    go(page, "messages")
+    page.get_by_label("Topic").fill("orders")
+    page.get_by_role("button", name="Read", exact=True).click()
+    expect(page.locator(".messages li")).to_have_count(60)
+    page.get_by_text("Filters and decoding").click()
+    page.get_by_label("JSON field").fill("customer.n=3")
+    page.get_by_label("Key contains").fill("key")
+    page.get_by_label("Read", exact=True).select_option("start")
+    page.get_by_role("button", name="Read", exact=True).click()
+    expect(page.locator(".messages li")).to_have_count(9)
+    first = page.locator(".messages li").first
+    first.locator("summary").click()
+    expect(first.locator("pre").nth(1)).to_contain_text('"n": 3')
+    # The command to copy reads the same records.
+    command = page.locator("code.command").inner_text()
+    done = subprocess.run(
+        ["bash", "-c", command.replace("ottla ", "python -m ottla ", 1)],
+        capture_output=True,
+        check=True,
+        timeout=120,
+        env=_environment(),
+    )
+    assert sorted(json.loads(line)["id"] for line in done.stdout.splitlines()) == list(
+        range(3, 60, 7)
+    )
+    for name, kind in [("JSON lines", "jsonl"), ("CSV", "csv"), ("Parquet", "parquet")]:
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name).click()
+        assert download.value.suggested_filename == f"orders.{kind}"
+        path = tmp_path / kind
+        download.value.save_as(path)
+        assert _count(path, kind) == 9
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def _count(path: Path, kind: str) -> int:
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        rows: int = pq.read_table(path).num_rows
+        return rows
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return len(lines) - (kind == "csv")
+
+
+def test_new_records_are_followed(page: Page, producer: ottla.Producer) -> None:
+    go(page, "messages?topic=orders&mode=tail")
+    expect(page.get_by_text("waiting for new ones")).to_be_visible()
+    expect(page.locator(".messages li")).to_have_count(0)
+    producer.send("orders", b"fresh \xff", headers=[("trace", b"1")]).result(30)
+    found = page.locator(".messages li")
+    expect(found).to_have_count(1)
+    # It is no UTF-8.
+    expect(found).to_contain_text("0x" + b"fresh \xff".hex())
+    producer.send("orders", b"another").result(30)
+    expect(found).to_have_count(2)
+    expect(found.first).to_contain_text("another")
+
+
+def test_the_doctor_lights_up_its_chart(page: Page, mock_cluster: MockCluster) -> None:
+    go(page, "doctor")
+    expect(page.locator(".box")).to_have_count(10)
+    page.get_by_role("button", name="Run the diagnosis").click()
+    expect(page.locator(".verdict")).to_contain_text("No errors")
+    for phase in ["DNS", "TCP", "ApiVersions", "Metadata", "Advertised", "Leaders"]:
+        assert page.locator(f"[data-box='{phase}']").get_attribute("data-box-state") == "passed"
+    assert page.locator("[data-box='TLS']").get_attribute("data-box-state") == "not_used"
+    mock_cluster.advertise(2, "127.0.0.1:1")
+    page.get_by_role("button", name="Run the diagnosis").click()
+    end = page.locator(".box.end")
+    expect(end).to_have_attribute("data-box", "Advertised")
+    expect(end).to_contain_text("Cause:")
+    expect(end).to_contain_text("Remedy:")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as HTML").click()
+    assert download.value.suggested_filename == "ottla-doctor.html"
+
+
+def test_hostile_texts_are_shown_as_text(
+    page: Page, producer: ottla.Producer, mock_cluster: MockCluster
+) -> None:
+    """Records, names and errors are data. A dialog or an error of a script would fail the test."""
+    hostile = HOSTILE.encode()
+    mock_cluster.create_topic("evil", partitions=1)
+    producer.send("evil", hostile, key=hostile, headers=[(HOSTILE, hostile)]).result(30)
+    go(page, "messages?topic=evil")
+    record = page.locator(".messages li")
+    record.locator("summary").click()
+    expect(record.locator("pre").first).to_contain_text("<script>alert(2)</script>")
+    expect(record.locator("pre").first).to_contain_text("\\u202e")
+    assert page.locator("main img, main script").count() == 0
+    # Names and texts that a broker should not send, but could.
+    row = {"name": HOSTILE, "internal": False, "partitions": 1, "offline": 0}
+    row |= {"under_replicated": 0, "cells": [[0, 1, "ok"]]}
+    rows = {"version": 1, "total": 1, "start": 0, "rows": [row]}
+    page.route("**/api/topics*", lambda route: route.fulfill(json=rows))
+    page.route("**/api/groups", lambda route: route.fulfill(status=502, json={"message": HOSTILE}))
+    go(page, "map")
+    expect(page.locator("a.topic")).to_contain_text("<img src=x")
+    go(page, "groups")
+    expect(page.locator("main .found").first).to_contain_text("<script>alert(2)</script>")
+    assert page.locator("main img, main script").count() == 0
+    width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert width <= 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_every_page_is_accessible(
+    browser: Browser, mock_cluster: MockCluster, orders: str, width: int, scheme: str
+) -> None:
+    mock_cluster.stop_broker(2)
+    with (
+        ottla.Producer(mock_cluster.bootstrap) as producer,
+        serve(producer) as console,
+        open_page(browser, console.url, width=width, scheme=scheme) as page,
+    ):
+        expect(page.locator("#status")).to_have_text("live")
+        for place in [
+            *PAGES,
+            f"map?topic={orders}",
+            "groups?group=billing",
+            "messages?topic=orders",
+        ]:
+            go(page, place)
+            _settle(page, place)
+            assert_accessible(page)
+            # Nothing makes the page wider than the screen.
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
+
+
+def _settle(page: Page, place: str) -> None:
+    """Wait until a page shows its data."""
+    shown = {
+        "map": ".cell",
+        "connections": ".connection",
+        "rates": ".chart dd",
+        "groups": "table",
+        "messages": "form",
+        "doctor": ".box",
+        "map?topic=orders": ".row.partition",
+        "groups?group=billing": "#total-lag",
+        "messages?topic=orders": ".messages li",
+    }
+    page.wait_for_selector(shown[place])
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.goto(page.url.partition("#")[0])
+    for title in ["Map", "Connections", "Rates", "Groups", "Messages", "Doctor"]:
+        link = page.locator("#pages").get_by_role("link", name=title)
+        link.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("h2")).to_have_text(title)
+        expect(link).to_have_attribute("aria-current", "page")
+    # A diagnosis and a reading, without a mouse.
+    page.get_by_role("button", name="Run the diagnosis").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict")).to_contain_text("No errors")
+    go(page, "messages")
+    page.get_by_label("Topic").focus()
+    page.keyboard.type("orders")
+    page.keyboard.press("Enter")
+    record = page.locator(".messages li summary").first
+    record.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".messages pre").first).to_be_visible()
+    # A list that is drawn again keeps the focus.
+    go(page, "map")
+    topic = page.get_by_role("link", name="orders", exact=True)
+    topic.focus()
+    page.wait_for_timeout(2_500)
+    expect(topic).to_be_focused()
+
+
+def test_a_console_that_ends_is_noticed(
+    browser: Browser, client: ottla.Client, orders: str
+) -> None:
+    console = serve(client)
+    with open_page(browser, console.url) as page:
+        expect(page.locator("#status")).to_have_text("live")
+        console.close()
+        expect(page.locator("#status")).to_contain_text("does not respond")
+        page.get_by_role("link", name="Groups").click()
+        expect(page.locator("main .found").first).to_contain_text("does not respond")
+
+
+class _NotKafka:
+    """A server that responds as HTTP servers do."""
+
+    def __init__(self) -> None:
+        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _HttpHandler)
+        self._server.daemon_threads = True
+        self.address = f"127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> str:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self.address
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _HttpHandler(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.recv(1024)
+        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+
+
+SASL = {
+    "security_protocol": "SASL_PLAINTEXT",
+    "sasl_mechanism": "SCRAM-SHA-512",
+    "sasl_username": "alice",
+    "sasl_password": "wrong",
+}
+
+
+@contextmanager
+def broken_setup(box: str, mock_cluster: MockCluster) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A bootstrap address and configuration with which a diagnosis ends at a box."""
+    if box == "DNS":
+        yield "no-such-host.invalid:9092", {}
+    elif box == "TCP":
+        yield f"127.0.0.1:{free_ports(1)[0]}", {}
+    elif box == "TLS":
+        yield mock_cluster.bootstrap, {"security_protocol": "SSL"}
+    elif box == "ApiVersions":
+        with _NotKafka() as address:
+            yield address, {}
+    elif box == "SASL":
+        with MockCluster(users={"alice": "right"}) as secured:
+            yield secured.bootstrap, SASL
+    elif box == "Advertised":
+        mock_cluster.advertise(2, f"127.0.0.1:{free_ports(1)[0]}")
+        yield mock_cluster.bootstrap, {}
+    else:
+        mock_cluster.create_topic("single", partitions=1)
+        mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="ListOffsets")
+        yield mock_cluster.bootstrap, {}
+
+
+@pytest.mark.parametrize(
+    "box", ["DNS", "TCP", "TLS", "ApiVersions", "SASL", "Advertised", "Leaders"]
+)
+def test_the_chart_ends_at_the_broken_box(
+    browser: Browser, mock_cluster: MockCluster, box: str
+) -> None:
+    with (
+        broken_setup(box, mock_cluster) as (bootstrap, config),
+        ottla.Client(bootstrap, connect=False, **config) as client,
+        serve(client) as console,
+        open_page(browser, console.url) as page,
+    ):
+        go(page, "doctor")
+        page.get_by_role("button", name="Run the diagnosis").click()
+        end = page.locator(".box.end")
+        expect(end).to_have_attribute("data-box", box, timeout=30_000)
+        expect(end).to_contain_text("Cause:")
+        expect(end).to_contain_text("Remedy:")
+        expect(page.locator(".verdict")).to_contain_text(f"ends at {box}")
+        # The connections say the same.
+        if box not in {"Advertised", "Leaders"}:
+            go(page, "connections")
+            failed = page.locator(f"[data-phase='{box}'][data-phase-state='failed']").first
+            expect(failed).to_be_visible(timeout=15_000)
