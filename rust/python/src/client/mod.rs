@@ -4,7 +4,7 @@
 //!   asyncio.
 //! - `client_arg`: the client that a producer, consumer or admin uses; `interceptor_chain`: their interceptors.
 //! - `async_client_of`: the client of a producer or a consumer.
-//! - `cluster`, `connection_status`, `events`, `metrics`: the results.
+//! - `cluster`, `connection_status`, `events`, `metrics`, `request_statistics`: the results.
 
 pub(crate) mod async_client_of;
 pub(crate) mod asynchronous;
@@ -15,4 +15,5 @@ pub(crate) mod connection_status;
 pub(crate) mod events;
 pub(crate) mod interceptor_chain;
 pub(crate) mod metrics;
+pub(crate) mod request_statistics;
 pub(crate) mod sync;
