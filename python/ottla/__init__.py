@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ottla import errors
 from ottla._core import (
+    ApiStatistics,
     AsyncBatchDelivery,
     AsyncClient,
     AsyncEvents,
@@ -43,8 +44,10 @@ from ottla._core import (
     Record,
     RecordBatch,
     RecordMetadata,
+    RequestStatistics,
     Scan,
     ShareConsumer,
+    SlowRequest,
     Topic,
     TransactionDescription,
     TransactionListing,
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AcknowledgeType",
     "Admin",
+    "ApiStatistics",
     "AsyncAdmin",
     "AsyncBatchDelivery",
     "AsyncClient",
@@ -116,8 +120,10 @@ __all__ = [
     "Record",
     "RecordBatch",
     "RecordMetadata",
+    "RequestStatistics",
     "Scan",
     "ShareConsumer",
+    "SlowRequest",
     "Topic",
     "TopicMetrics",
     "TransactionDescription",

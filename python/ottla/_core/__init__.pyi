@@ -43,6 +43,7 @@ from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from ottla._core.partitioner import Array, partition_for_key, partitions_for_keys
 from ottla._core.producer import Producer
 from ottla._core.records import Record, RecordBatch
+from ottla._core.request_statistics import ApiStatistics, RequestStatistics, SlowRequest
 from ottla._core.scan import Scan
 from ottla._core.schema_registry import (
     AsyncRegistry,
@@ -65,6 +66,7 @@ from ottla._core.transactions import (
 __all__ = [
     "Admin",
     "AdminCall",
+    "ApiStatistics",
     "Array",
     "ArrowType",
     "AsyncAdmin",
@@ -110,11 +112,13 @@ __all__ = [
     "RecordBatch",
     "RecordMetadata",
     "Registry",
+    "RequestStatistics",
     "Scan",
     "Schema",
     "SchemaReference",
     "ShareConsumer",
     "ShareConsumerBase",
+    "SlowRequest",
     "Topic",
     "TransactionDescription",
     "TransactionListing",

@@ -16,6 +16,7 @@ from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import AsyncBatchDelivery, RecordMetadata
 from ottla._core.events import AsyncEvents
 from ottla._core.group import GroupMetadata
+from ottla._core.request_statistics import RequestStatistics
 from ottla._core.transactions import PreparedTransaction
 from ottla.config_types import ProducerConfig
 from ottla.connections import Connections
@@ -270,6 +271,12 @@ class AsyncProducer:
         """Return the metrics of this producer and its client, by the Java client's names.
 
         ``ottla.ProducerMetrics`` describes them.
+        """
+
+    def request_statistics(self) -> RequestStatistics:
+        """Return statistics of the client's requests: by API, the slowest, and retries.
+
+        On a shared client, they include its other users.
         """
 
     def client_instance_id(self, timeout: float | None = None) -> Future[str]:

@@ -12,6 +12,7 @@ from ottla._core.cluster import Cluster, Partition
 from ottla._core.column_format import ColumnFormat
 from ottla._core.events import AsyncEvents, Events
 from ottla._core.offsets import OffsetAndTimestamp
+from ottla._core.request_statistics import RequestStatistics
 from ottla._core.scan import Scan
 from ottla.config_types import ClientConfig
 from ottla.connections import Connections
@@ -132,6 +133,9 @@ class Client:
 
         See ``ottla.Metrics`` for their meaning.
         """
+
+    def request_statistics(self) -> RequestStatistics:
+        """Return statistics of the client's requests: by API, the slowest, and retries."""
 
     def client_instance_id(self, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).
@@ -355,6 +359,9 @@ class AsyncClient:
 
         See ``ottla.Metrics`` for their meaning.
         """
+
+    def request_statistics(self) -> RequestStatistics:
+        """Return statistics of the client's requests: by API, the slowest, and retries."""
 
     def client_instance_id(self, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).

@@ -7,6 +7,7 @@ from typing_extensions import disjoint_base
 
 from ottla._core.aliases import RebalanceCallback, TopicPartition
 from ottla._core.group import GroupMetadata
+from ottla._core.request_statistics import RequestStatistics
 from ottla.connections import Connections
 from ottla.metrics import Metrics
 
@@ -156,6 +157,12 @@ class ConsumerBase:
         """Return the client's metrics, by the Java client's names, without waiting.
 
         On a shared client, they include its other users. ``ottla.Metrics`` describes each.
+        """
+
+    def request_statistics(self) -> RequestStatistics:
+        """Return statistics of the client's requests: by API, the slowest, and retries.
+
+        On a shared client, they include its other users.
         """
 
     def wakeup(self) -> None:

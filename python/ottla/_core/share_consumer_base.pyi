@@ -7,6 +7,7 @@ from typing_extensions import disjoint_base
 
 from ottla._core.aliases import AcknowledgementCommitCallback, TopicPartition
 from ottla._core.records import Record
+from ottla._core.request_statistics import RequestStatistics
 from ottla.acknowledge_type import AcknowledgeType
 from ottla.connections import Connections
 from ottla.metrics import Metrics
@@ -125,6 +126,12 @@ class ShareConsumerBase:
         """Return the client's metrics, by the Java client's names, without waiting.
 
         On a shared client, they include its other users. ``ottla.Metrics`` describes each.
+        """
+
+    def request_statistics(self) -> RequestStatistics:
+        """Return statistics of the client's requests: by API, the slowest, and retries.
+
+        On a shared client, they include its other users.
         """
     def wakeup(self) -> None:
         """End the current poll, or else the next one, with ``WakeupError``; from any thread."""

@@ -33,6 +33,7 @@ pub mod metadata;
 pub mod metrics;
 mod printable;
 pub mod producer;
+pub mod request_statistics;
 pub mod requests;
 pub mod retry;
 #[cfg(feature = "arrow")]

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
 use crate::config::Config;
+use crate::request_statistics::RequestCounters;
 
 /// A metric and its value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,7 +38,8 @@ pub(crate) struct Metrics {
     pub(crate) received: Sensor,
     /// Milliseconds from the last byte of a request to its response.
     pub(crate) latency: Sensor,
-    /// The same for each broker; `None` if no metrics are pushed.
+    pub(crate) requests: RequestCounters,
+    /// The latency for each broker; `None` if no metrics are pushed.
     nodes: Option<Mutex<BTreeMap<i32, Arc<Sensor>>>>,
     samples: usize,
     window: Duration,
@@ -56,6 +58,7 @@ impl From<&Config> for Metrics {
             sent: sensor(),
             received: sensor(),
             latency: sensor(),
+            requests: RequestCounters::default(),
             nodes: config.enable_metrics_push.then(Mutex::default),
             samples: config.metrics_num_samples,
             window: config.metrics_sample_window,

@@ -43,6 +43,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::batch_delivery::BatchDelivery>()?;
     module.add_class::<producer::callbacks::DeliveryReports>()?;
     module.add_class::<client::sync::Client>()?;
+    module.add_class::<client::request_statistics::ApiStatistics>()?;
+    module.add_class::<client::request_statistics::RequestStatistics>()?;
+    module.add_class::<client::request_statistics::SlowRequest>()?;
     module.add_class::<client::connection_status::ConnectionStatus>()?;
     module.add_class::<client::cluster::Broker>()?;
     module.add_class::<client::cluster::Cluster>()?;

@@ -40,6 +40,7 @@ use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
+use crate::request_statistics::RequestStatistics;
 use crate::retry::Retry;
 use crate::telemetry::Telemetry;
 
@@ -178,6 +179,12 @@ impl Client {
         self.inner.settings.metrics.snapshot(refreshed.map(|refreshed| refreshed.elapsed()))
     }
 
+    /// Statistics of the requests of all users of the client.
+    #[must_use]
+    pub fn request_statistics(&self) -> RequestStatistics {
+        self.inner.settings.metrics.requests.statistics()
+    }
+
     /// The state of each connection; first of those to bootstrap servers, until the cluster is found.
     #[must_use]
     pub fn connections(&self) -> Vec<connection::Status> {
@@ -213,12 +220,18 @@ impl Client {
 
     pub(crate) fn retry(&self, what: impl Into<String>, timeout: Duration) -> Retry {
         let failures = Arc::clone(&self.inner.settings.failures);
-        Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment, failures)
+        let retry = Retry::new(what, timeout, self.inner.config.backoff(), &self.inner.environment, failures);
+        retry.counted_in(&self.inner.settings.metrics)
     }
 
     /// Records that `what` has been failing since `since`, and logs a warning if that is long enough.
     pub(crate) fn record_failure(&self, what: impl std::fmt::Display, error: &Error, since: Instant) {
         self.inner.settings.failures.record(what, error, since);
+    }
+
+    /// Counts a request or a batch that is sent again after `error`.
+    pub(crate) fn count_retry(&self, error: &Error) {
+        self.inner.settings.metrics.requests.retried(error);
     }
 
     /// The wait after `failures` consecutive failures.

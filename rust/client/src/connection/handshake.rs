@@ -135,7 +135,7 @@ pub(crate) fn establish(
 fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -> Arc<Connection> {
     let EstablishedStream { endpoint, name, settings, stream, frames, apis } = opened;
     let state = Mutex::new(InFlightRequests::Alive(Default::default()));
-    let meter = Meter::start(&settings.metrics);
+    let meter = Meter::start(&settings.metrics, &name);
     if settings.security.tls.is_some() || settings.security.sasl.is_some() {
         settings.metrics.authenticated.count();
     }

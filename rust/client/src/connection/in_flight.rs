@@ -22,6 +22,7 @@ use crate::retry::persistent_failures::PersistentFailures;
 /// A frame for the writer.
 pub(super) struct Outgoing {
     pub(super) correlation_id: i32,
+    pub(super) api: ApiKey,
     pub(super) frame: Frame,
     /// How long the socket may take to accept the frame.
     pub(super) timeout: Duration,
@@ -38,8 +39,6 @@ pub(super) struct InFlightRequest {
     pub(super) timeout: Duration,
     /// When the request was written; the broker's time starts then.
     pub(super) written_at: Option<Instant>,
-    /// Whether the broker should respond at once, without a wait that the request allows.
-    pub(super) prompt: bool,
     pub(super) response: oneshot::Sender<Result<Bytes>>,
     /// Held until the response arrives, even if the caller is gone: the broker still processes the
     /// request.
@@ -47,6 +46,12 @@ pub(super) struct InFlightRequest {
 }
 
 impl InFlightRequest {
+    /// How long the request lets the broker wait before it responds: its timeout beyond
+    /// `request.timeout.ms`.
+    pub(super) fn allowed_wait(&self, request_timeout: Duration) -> Duration {
+        self.timeout.saturating_sub(request_timeout)
+    }
+
     /// When the response is overdue.
     pub(super) fn overdue(&self) -> Option<Instant> {
         self.written_at.map(|written_at| written_at + self.timeout)
@@ -88,6 +93,9 @@ impl ConnectionShared {
             *state = InFlightRequests::Dead(cause.clone());
             drop(state);
             for request in waiting {
+                if request.written_at.is_some() {
+                    self.meter.failed(request.api);
+                }
                 // An error only says that the caller is gone.
                 let _ = request.response.send(Err(cause.clone().api(request.api)));
             }

@@ -51,11 +51,11 @@ async fn write_loop(
     mut queue: mpsc::UnboundedReceiver<Outgoing>,
     shared: &ConnectionShared,
 ) -> Error {
-    while let Some(Outgoing { correlation_id, frame, timeout, on_written }) = queue.recv().await {
+    while let Some(Outgoing { correlation_id, api, frame, timeout, on_written }) = queue.recv().await {
         let (deadline, bytes) = (Instant::now() + timeout, frame.len());
         match timeout_at(deadline, write_frame(&mut stream, frame.into_segments())).await {
             Ok(Ok(())) => {
-                shared.meter.sent(bytes);
+                shared.meter.sent(api, bytes);
                 match on_written {
                     // An error only says that the caller is gone.
                     Some((written, _permit)) => drop(written.send(())),
@@ -194,7 +194,8 @@ fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
     match request {
         Some(request) if request.correlation_id == correlation_id => {
             let waited = request.written_at.map(|written| written.elapsed());
-            shared.meter.received(LENGTH_PREFIX + frame.len(), waited, request.prompt);
+            let allowed = request.allowed_wait(shared.request_timeout);
+            shared.meter.received(request.api, LENGTH_PREFIX + frame.len(), waited, allowed);
             // An error only says that the caller is gone.
             let _ = request.response.send(Ok(frame));
             Ok(())

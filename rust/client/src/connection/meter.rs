@@ -4,12 +4,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use ottla_protocol::ApiKey;
 use tokio::time::{Duration, Instant};
 
 use crate::metrics::{Metrics, Sensor};
 
 pub(super) struct Meter {
     metrics: Arc<Metrics>,
+    address: Arc<str>,
     started: Instant,
     /// Last use, in milliseconds since `started`.
     used: AtomicU64,
@@ -21,10 +23,11 @@ pub(super) struct Meter {
 
 impl Meter {
     /// Starts with a new connection.
-    pub(super) fn start(metrics: &Arc<Metrics>) -> Self {
+    pub(super) fn start(metrics: &Arc<Metrics>, address: &str) -> Self {
         metrics.opened.count();
         let (started, used, round_trip) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
-        Self { metrics: Arc::clone(metrics), started, used, round_trip, node: OnceLock::new() }
+        let (metrics, address) = (Arc::clone(metrics), address.into());
+        Self { metrics, address, started, used, round_trip, node: OnceLock::new() }
     }
 
     /// Records latencies for a broker too.
@@ -36,28 +39,37 @@ impl Meter {
         self.metrics.closed.count();
     }
 
-    fn touch(&self) {
-        let millis = self.started.elapsed().as_millis();
+    /// Records a written request that gets no response.
+    pub(super) fn failed(&self, api: ApiKey) {
+        self.metrics.requests.failed(api);
+    }
+
+    fn touch(&self, now: Instant) {
+        let millis = now.saturating_duration_since(self.started).as_millis();
         self.used.store(u64::try_from(millis).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    pub(super) fn sent(&self, bytes: usize) {
-        self.touch();
+    pub(super) fn sent(&self, api: ApiKey, bytes: usize) {
+        let now = Instant::now();
+        self.touch(now);
         self.metrics.sent.record(bytes as f64);
+        self.metrics.requests.sent(api, now);
     }
 
-    /// Records a response. `waited` is the time since its request was written. If `prompt`, the broker
-    /// had no reason to wait, and `waited` counts as a round-trip time.
-    pub(super) fn received(&self, bytes: usize, waited: Option<Duration>, prompt: bool) {
-        self.touch();
+    /// Records a response. `waited` is the time since its request was written, which let the broker wait for
+    /// up to `allowed`. Without such a wait, `waited` counts as a round-trip time.
+    pub(super) fn received(&self, api: ApiKey, bytes: usize, waited: Option<Duration>, allowed: Duration) {
+        let now = Instant::now();
+        self.touch(now);
         self.metrics.received.record(bytes as f64);
         let Some(waited) = waited else { return };
+        self.metrics.requests.received(api, &self.address, (waited, allowed), now);
         let millis = waited.as_secs_f64() * 1000.0;
         self.metrics.latency.record(millis);
         if let Some(node) = self.node.get() {
             node.record(millis);
         }
-        if prompt {
+        if allowed.is_zero() {
             let micros = u64::try_from(waited.as_micros()).unwrap_or(u64::MAX).max(1);
             let smoothed = match self.round_trip.load(Ordering::Relaxed) {
                 0 => micros,

@@ -170,9 +170,8 @@ impl Connection {
     /// Whether the oldest response is late by [`HUNG_AFTER`], beyond any wait that its request allows.
     pub(crate) fn is_hung(&self) -> bool {
         let InFlightRequests::Alive(pending) = &*self.shared.state.lock() else { return false };
-        // A timeout above `request.timeout.ms` is a wait that the request allows, as a fetch does.
         let due = |request: &InFlightRequest| {
-            let own = request.timeout.saturating_sub(self.settings.request_timeout);
+            let own = request.allowed_wait(self.settings.request_timeout);
             Some(request.written_at? + own + HUNG_AFTER)
         };
         pending.front().and_then(due).is_some_and(|due| due <= Instant::now())
@@ -320,14 +319,13 @@ impl Connection {
         self.submit(request, version, timeout, |outgoing, pending| {
             let Outgoing { correlation_id, timeout, .. } = outgoing;
             let (correlation_id, timeout) = (*correlation_id, *timeout);
-            let (api, written_at, prompt) = (R::API, None, timeout <= self.settings.request_timeout);
+            let (api, written_at) = (R::API, None);
             pending.push_back(InFlightRequest {
                 correlation_id,
                 api,
                 version,
                 timeout,
                 written_at,
-                prompt,
                 response,
                 _permit: permit,
             });
@@ -397,7 +395,7 @@ impl Connection {
         };
         let frame = header::request_frame(&header, R::API.request_header_version(version), request)
             .map_err(|e| Error::from(e).api(R::API).address(self.address()))?;
-        let mut outgoing = Outgoing { correlation_id, frame, timeout, on_written: None };
+        let mut outgoing = Outgoing { correlation_id, api: R::API, frame, timeout, on_written: None };
         let mut state = self.shared.state.lock();
         match &mut *state {
             InFlightRequests::Dead(cause) => return Err(cause.clone().api(R::API)),

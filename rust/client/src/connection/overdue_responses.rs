@@ -58,7 +58,7 @@ fn next_action<'a>(
     if overdue <= now {
         let (api, version, millis) = (request.api.name(), request.version, request.timeout.as_millis());
         let message = format!("no response to {api} v{version} within {millis} ms");
-        return GuardAction::Close(Error::new(Kind::Connection, message).address(&shared.address));
+        return GuardAction::Close(Error::new(Kind::Connection, message).address(&shared.address).overdue());
     }
     // Responses come in order: the oldest request delays all others.
     let late = pending.clone().find_map(|request| Some((late_at(shared, request)?, request)));
@@ -83,6 +83,6 @@ fn late_at(shared: &ConnectionShared, request: &InFlightRequest) -> Option<Insta
     if matches!(request.api, ApiKey::JoinGroup | ApiKey::SyncGroup) {
         return None;
     }
-    let allowed = request.timeout.saturating_sub(shared.request_timeout);
+    let allowed = request.allowed_wait(shared.request_timeout);
     Some(request.written_at? + allowed + LATE_AFTER)
 }

@@ -37,6 +37,8 @@ struct Inner {
     /// Whether the object that reported the error cannot be used any more.
     fatal: bool,
     outlook: Outlook,
+    /// Whether a response did not come in time, which ended the connection.
+    overdue: bool,
     /// The fault in TLS, if it is known.
     tls_fault: Option<TlsFault>,
     /// The failures of the attempts that this error sums up.
@@ -54,6 +56,7 @@ impl Error {
             maybe_done: false,
             fatal: false,
             outlook: Outlook::default(),
+            overdue: false,
             tls_fault: None,
             attempts: Vec::new(),
         }))
@@ -75,6 +78,18 @@ impl Error {
     #[must_use]
     pub fn prefixed(self, prefix: impl fmt::Display) -> Self {
         self.with(|inner| inner.message = format!("{prefix}: {}", inner.message))
+    }
+
+    /// Marks the error of a response that did not come in time.
+    #[must_use]
+    pub(crate) fn overdue(self) -> Self {
+        self.with(|inner| inner.overdue = true)
+    }
+
+    /// Whether a response did not come in time.
+    #[must_use]
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.0.overdue
     }
 
     /// Replaces the kind.

@@ -344,10 +344,14 @@ fn process_partition_response(
             let wait = pause(inner, &batch, &error);
             tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts, %error, "batch is out of order");
             let invalidate_id = code == ErrorCode::InvalidProducerEpoch;
+            inner.client.count_retry(&error);
             accumulator.retry_out_of_order(batch, wait, error, invalidate_id);
         }
         Recovery::Split if batch.count() > 1 && !batch.part.is_complete() => match split(&batch) {
-            Ok(parts) => accumulator.retry_split(batch, parts, error),
+            Ok(parts) => {
+                inner.client.count_retry(&error);
+                accumulator.retry_split(batch, parts, error);
+            }
             Err(why) => accumulator.complete(batch, Err(error.prefixed(why))),
         },
         recovery if recovery.retries() => fail_or_retry(inner, batch, error),
@@ -370,6 +374,7 @@ fn fail_or_retry(inner: &ProducerInner, batch: Batch, error: Error) {
     let since = if batch.failed_attempts > 0 { batch.created } else { Instant::now() };
     inner.record_failure(&batch.part.partition().0, &error, since);
     tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts + 1, %error, "batch is sent again");
+    inner.client.count_retry(&error);
     inner.accumulator.retry(batch, wait, error);
 }
 

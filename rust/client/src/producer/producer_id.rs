@@ -54,7 +54,12 @@ impl ProducerIdState {
         }
         let client = client.clone();
         self.task.spawn(async move {
-            try_catch("a request for a producer id", init_producer_id(&client, leader)).await
+            let requested = try_catch("a request for a producer id", init_producer_id(&client, leader)).await;
+            requested.inspect_err(|error| {
+                if error.is_transient() {
+                    client.count_retry(error);
+                }
+            })
         });
         None
     }

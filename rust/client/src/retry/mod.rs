@@ -14,6 +14,7 @@ use tokio::time::{Duration, Instant, sleep, timeout_at};
 
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
+use crate::metrics::Metrics;
 use crate::retry::backoff::Backoff;
 use crate::retry::persistent_failures::PersistentFailures;
 
@@ -38,6 +39,8 @@ pub(crate) struct Retry {
     failing_since: Option<Instant>,
     last: Option<Error>,
     reports: Arc<PersistentFailures>,
+    /// Where retries of requests to brokers are counted.
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Retry {
@@ -59,7 +62,13 @@ impl Retry {
             failing_since: None,
             last: None,
             reports,
+            metrics: None,
         }
+    }
+
+    /// Counts the retries in the client's request statistics.
+    pub(crate) fn counted_in(self, metrics: &Arc<Metrics>) -> Self {
+        Self { metrics: Some(Arc::clone(metrics)), ..self }
     }
 
     pub(crate) fn deadline(&self) -> Instant {
@@ -89,8 +98,12 @@ impl Retry {
         let wait = self.backoff.after(self.failures, self.environment.random()).max(least);
         tracing::debug!(target: "ottla.retry", what = %self.what, failures = self.failures, ?wait, %error, "retrying");
         self.report(&error);
+        let has_time = Instant::now() + wait < self.deadline;
+        if has_time && let Some(metrics) = &self.metrics {
+            metrics.requests.retried(&error);
+        }
         self.last = Some(error);
-        if Instant::now() + wait >= self.deadline {
+        if !has_time {
             tokio::time::sleep_until(self.deadline).await;
             return Err(self.timed_out());
         }

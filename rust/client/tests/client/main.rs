@@ -64,6 +64,7 @@ mod producer_moves;
 mod rebootstrap;
 mod recovery;
 mod refresher;
+mod request_statistics;
 mod scan;
 mod scan_arrow;
 mod scan_remade;

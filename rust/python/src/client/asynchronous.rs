@@ -22,6 +22,7 @@ use crate::client::cluster::{self, Cluster};
 use crate::client::connections::{Connections, connections};
 use crate::client::events::{Event, EventSubscription};
 use crate::client::metrics::metrics;
+use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::client::sync as sync_client;
 use crate::config;
 use crate::convert::errors;
@@ -194,6 +195,11 @@ impl AsyncClient {
     /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         metrics(py, self.core()?.metrics())
+    }
+
+    /// Return statistics of the client's requests: by API, the slowest, and retries.
+    fn request_statistics(&self, py: Python<'_>) -> PyResult<RequestStatistics> {
+        request_statistics(py, self.core()?)
     }
 
     /// Return the id under which the cluster receives the metrics of this client (KIP-714).

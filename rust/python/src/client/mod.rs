@@ -4,7 +4,8 @@
 //!   asyncio.
 //! - `client_arg`: the client that a producer, consumer or admin uses; `interceptor_chain`: their interceptors.
 //! - `client_of`: the client of a producer or a consumer.
-//! - `cluster`, `connection_status`, `connections`, `events`, `metrics`: the results.
+//! - `cluster`, `connection_status`, `connections`, `events`, `metrics`, `request_statistics`: the
+//!   results.
 
 pub(crate) mod asynchronous;
 pub(crate) mod client_arg;
@@ -16,4 +17,5 @@ pub(crate) mod connections;
 pub(crate) mod events;
 pub(crate) mod interceptor_chain;
 pub(crate) mod metrics;
+pub(crate) mod request_statistics;
 pub(crate) mod sync;

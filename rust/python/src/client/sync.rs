@@ -16,6 +16,7 @@ use crate::client::cluster::{self, Cluster};
 use crate::client::connections::{Connections, connections};
 use crate::client::events::Events;
 use crate::client::metrics::metrics;
+use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::config;
 use crate::convert::errors;
 use crate::convert::offsets;
@@ -205,6 +206,11 @@ impl Client {
     /// See ``ottla.Metrics`` for their meaning.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         metrics(py, self.core()?.metrics())
+    }
+
+    /// Return statistics of the client's requests: by API, the slowest, and retries.
+    fn request_statistics(&self, py: Python<'_>) -> PyResult<RequestStatistics> {
+        request_statistics(py, self.core()?)
     }
 
     /// Return the id under which the cluster receives the metrics of this client (KIP-714).

@@ -14,6 +14,7 @@ use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
 use crate::client::connections::{Connections, connections};
 use crate::client::metrics::{metrics, topic_metrics};
+use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::convert::errors;
 use crate::convert::record::RecordArgs;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
@@ -316,6 +317,13 @@ impl AsyncProducer {
     /// ``ottla.ProducerMetrics`` describes them.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         metrics(py, self.handle.get()?.core.metrics())
+    }
+
+    /// Return statistics of the client's requests: by API, the slowest, and retries.
+    ///
+    /// On a shared client, they include its other users.
+    fn request_statistics(&self, py: Python<'_>) -> PyResult<RequestStatistics> {
+        request_statistics(py, self.handle.get()?.core.client())
     }
 
     /// Return the id under which the cluster receives the metrics of this producer (KIP-714).

@@ -12,6 +12,7 @@ use crate::client::client_arg::resolve_connected_client;
 use crate::client::connections::{Connections, connections};
 use crate::client::events::Events;
 use crate::client::metrics::{metrics, topic_metrics};
+use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::client::sync as sync_client;
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
@@ -301,6 +302,13 @@ impl Producer {
     /// ``ottla.ProducerMetrics`` describes them.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         metrics(py, self.handle.get()?.core.metrics())
+    }
+
+    /// Return statistics of the client's requests: by API, the slowest, and retries.
+    ///
+    /// On a shared client, they include its other users.
+    fn request_statistics(&self, py: Python<'_>) -> PyResult<RequestStatistics> {
+        request_statistics(py, self.handle.get()?.core.client())
     }
 
     /// Return the id under which the cluster receives the metrics of this producer (KIP-714).

@@ -88,6 +88,9 @@ impl Fetcher {
         let Some(broker_state) = self.brokers.get_mut(&broker) else { return };
         broker_state.failures += 1;
         let since = *broker_state.failing_since.get_or_insert(now);
+        if error.is_transient() {
+            self.shared.client.count_retry(&error);
+        }
         if new_session {
             // The partitions are fetched again in a new session: at once, unless that failed before.
             if broker_state.failures > 1 {
@@ -214,8 +217,11 @@ impl Fetcher {
                 state.retry_at = None;
             }
             Recovery::ResetOffset => {}
-            Recovery::Refresh => self.metadata_is_stale(),
-            recovery if recovery.retries() => {}
+            Recovery::Refresh => {
+                self.shared.client.count_retry(&error);
+                self.metadata_is_stale();
+            }
+            recovery if recovery.retries() => self.shared.client.count_retry(&error),
             _ => return Err(error),
         }
         Ok(())

@@ -242,6 +242,9 @@ impl Driver {
         match result {
             JobResult::Response(request_id, broker, response) => {
                 self.broker = broker.or(self.broker);
+                if let Some(error) = response.retry_cause() {
+                    self.shared.client.count_retry(&error);
+                }
                 self.shared.membership_manager.lock().process_response(now, request_id, response);
                 // It may need other topics now.
                 self.seen_generation = None;

@@ -77,6 +77,26 @@ pub enum GroupResponse {
     Failed(Error),
 }
 
+impl GroupResponse {
+    /// The error after which the same request is sent again, if the response is one. A heartbeat that calls
+    /// for a rebalance is none.
+    pub(super) fn retry_cause(&self) -> Option<Error> {
+        let code = match self {
+            Self::Join(response) => response.error_code,
+            Self::Sync(response) => response.error_code,
+            Self::Heartbeat(response) => response.error_code,
+            Self::Leave(response) => response.error_code,
+            Self::ConsumerHeartbeat(response) => response.error_code,
+            Self::ShareHeartbeat(response) => response.error_code,
+            Self::Assigned(_) => return None,
+            Self::Failed(error) => return error.is_transient().then(|| error.clone()),
+        };
+        let code = ErrorCode::from(code);
+        let recovery = recovery(code);
+        (recovery.retries() || recovery == Recovery::FindCoordinator).then(|| Error::from_code(code))
+    }
+}
+
 /// The assignment that the leader's assignor made.
 #[derive(Debug, Clone, Default)]
 pub struct LeaderAssignment {

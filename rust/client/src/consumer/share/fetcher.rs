@@ -69,6 +69,11 @@ fn process(shared: &Shared, outcome: Outcome) {
     let now = Instant::now();
     let backoff = |failures| shared.client.backoff(failures);
     let (Outcome::Fetched(leader, _) | Outcome::Acknowledged(leader, _)) = outcome else { return };
+    if let Outcome::Fetched(_, Err(error)) | Outcome::Acknowledged(_, Err(error)) = &outcome
+        && error.is_transient()
+    {
+        shared.client.count_retry(error);
+    }
     let mut state = shared.state.lock();
     match outcome {
         Outcome::Fetched(leader, response) => state.process_fetch(leader, response, now, backoff),

@@ -150,6 +150,7 @@ impl<'a> Attempts<'a> {
                 Err(RequestFailure { class: ErrorClass::Abortable, error })
             }
             _ => {
+                self.client.count_retry(&error);
                 sleep_until(now + wait).await;
                 Ok(())
             }

@@ -10,6 +10,7 @@ use pyo3::types::PyList;
 use super::handle::{ShareConsumerHandle, acknowledge_type};
 use crate::client::connections::{Connections, connections};
 use crate::client::metrics::metrics;
+use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::consumer::base::names;
 use crate::consumer::partitions;
 use crate::consumer::record::Record;
@@ -209,6 +210,13 @@ impl ShareConsumerBase {
     /// On a shared client, they include its other users. ``ottla.Metrics`` describes each.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         metrics(py, self.handle()?.core.client().metrics())
+    }
+
+    /// Return statistics of the client's requests: by API, the slowest, and retries.
+    ///
+    /// On a shared client, they include its other users.
+    fn request_statistics(&self, py: Python<'_>) -> PyResult<RequestStatistics> {
+        request_statistics(py, self.handle()?.core.client())
     }
 
     /// End the current poll, or else the next one, with ``WakeupError``; from any thread.
