@@ -139,6 +139,34 @@ def test_rates_of_a_producer(
         expect(chart.locator("dd").first).not_to_have_text(re.compile(r"^\D*0?$"), timeout=10_000)
         for title in ["Requests", "Bytes", "Latency", "Buffer", "Batches", "Compression"]:
             expect(page.locator(f"[data-chart='{title}']")).to_be_visible()
+        fault = Fault.error("NOT_LEADER_OR_FOLLOWER")
+        mock_cluster.inject(fault, api="Produce", times=1)
+        mock_cluster.inject(Fault.delay(0.4), api="Produce", times=1)
+        producer.send(orders, b"value").result(30)
+        retries = page.get_by_role("region", name="Retries by cause")
+        expect(retries).to_contain_text("NOT_LEADER_OR_FOLLOWER")
+        slowest = page.get_by_role("region", name="Slowest requests").locator("tbody tr").first
+        expect(slowest).to_contain_text("Produce")
+
+
+def test_the_cadences_of_a_consumer(browser: Browser, mock_cluster: MockCluster) -> None:
+    mock_cluster.create_topic("orders", partitions=1)
+    with (
+        ottla.Consumer(
+            mock_cluster.bootstrap, group_id="billing", auto_offset_reset="earliest"
+        ) as consumer,
+        serve(consumer) as console,
+        open_page(browser, console.url) as page,
+    ):
+        mock_cluster.append("orders", 0, [b"x"])
+        consumer.subscribe(["orders"])
+        read(consumer, 1)
+        consumer.commit()
+        go(page, "connections")
+        for cadence in ["Fetches", "Heartbeats", "Commits"]:
+            expect(page.locator(f"[data-cadence='{cadence}']")).to_contain_text("ago")
+        roles = page.locator(".connection[data-role='coordinator']")
+        expect(roles).to_contain_text("group coordinator")
 
 
 def test_groups_show_lag_and_members(page: Page, mock_cluster: MockCluster) -> None:

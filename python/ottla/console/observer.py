@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-from ottla import AsyncEvents, ConnectionStatus, Event
+from ottla import AsyncEvents
+from ottla.console import samples
 from ottla.console.events import KEEP_ALIVE, server_sent_event
 from ottla.console.source import Source
 from ottla.console.topology import Topology
@@ -135,7 +135,7 @@ class Observer:
             try:
                 events: AsyncEvents = await self._source.client.events(all_topics=True)
                 async for event in events:
-                    await self.add_event(_event(event))
+                    await self.add_event(samples.event(event))
             except ClosedError:
                 pass
             except KafkaError as error:
@@ -151,9 +151,11 @@ class Observer:
             await self._opened.wait()
             with suppress(ClosedError):
                 connections = self._source.connections()
-                await self.publish("connections", [_connection(each) for each in connections])
-                metrics = _finite(self._source.metrics())
-                await self.publish("metrics", {"time": time.time(), "values": metrics})
+                await self.publish("connections", list(map(samples.connection, connections)))
+                metrics, now = samples.finite(self._source.metrics()), time.time()
+                await self.publish("metrics", {"time": now, "values": metrics})
+                requests = samples.requests(self._source.client.request_statistics())
+                await self.publish("requests", {"time": now, **requests})
             await asyncio.sleep(_SAMPLE_INTERVAL)
 
     async def _refresh(self) -> None:
@@ -177,38 +179,3 @@ class Observer:
         self._evaluation_time = time.perf_counter() - started
         await self.publish("cluster", self.topology.to_json())
         await self.publish("problem", None)
-
-
-def _finite(values: dict[str, float]) -> dict[str, float | None]:
-    """Replace nan, which JSON does not have."""
-    return {name: value if math.isfinite(value) else None for name, value in values.items()}
-
-
-def _event(event: Event) -> dict[str, Any]:
-    return {
-        "time": time.time(),
-        "kind": event.kind,
-        "message": event.message,
-        "broker": event.broker,
-        "topic": event.topic,
-        "partition": event.partition,
-        "before": event.before,
-        "after": event.after,
-    }
-
-
-def _connection(status: ConnectionStatus) -> dict[str, Any]:
-    return {
-        "broker": status.broker,
-        "role": status.role,
-        "address": status.address,
-        "state": status.state,
-        "phase": status.phase,
-        "in_flight": status.in_flight,
-        "round_trip_time": status.round_trip_time,
-        "throttled_for": status.throttled_for,
-        "last_error": status.last_error,
-        "phases": status.phases,
-        "api_versions": status.api_versions,
-        "connected_for": status.connected_for,
-    }

@@ -59,7 +59,7 @@ function used(sample) {
 
 function slowest(requests) {
   if (!requests.slowest.length) return null;
-  const rows = requests.slowest.map((each) => [each.api, each.address, seconds(each.seconds), `${seconds(each.ago)} ago`]);
+  const rows = requests.slowest.map((each) => [each.api, each.address, seconds(each.latency), `${seconds(each.age)} ago`]);
   return el("section", {}, el("h3", {}, "Slowest requests of the last ten minutes"), table("Slowest requests", ["API", "broker", "time", "when"], rows));
 }
 
