@@ -175,7 +175,9 @@ def perform(cluster: SimulatedCluster, name: object, parameters: object) -> str:
                 f"{action.name} has no parameter {_shown(given)}: "
                 f"it has {', '.join(known) or 'none'}"
             )
-    values = {each.name: each.check(parameters.get(each.name), cluster) for each in action.parameters}
+    values = {
+        each.name: each.check(parameters.get(each.name), cluster) for each in action.parameters
+    }
     return action.run(cluster, **values)
 
 

@@ -7,53 +7,42 @@ their own addresses, the preferred replicas lead, and no fault is left.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import ottla
 from ottla.console.simulation.faults import Faults
+from ottla.console.simulation.layout import GROUP, TOPIC, Layout
 from ottla.errors import ConfigError, StateError
 from ottla.testing import Fault, MockCluster
 
-TOPIC = "orders"
-GROUP = "billing"
 MIN_BROKERS, MAX_BROKERS = 3, 12
 
 _REPLICATION = 3
 _RACKS = ("rack-a", "rack-b", "rack-c")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The cluster at its start, and again whenever a scenario begins.
-
-    Attributes:
-        brokers: the ids of the brokers.
-        replicas: the replicas of each partition of the topic; the first one leads.
-        coordinator: the coordinator of the group.
-    """
-
-    brokers: tuple[int, ...]
-    replicas: dict[int, tuple[int, ...]]
-    coordinator: int
-
-
 class SimulatedCluster:
     """A mock cluster with the topic ``orders``.
 
+    Each action checks whether it is possible, announces what it does, does it, and returns what it
+    has announced: the client's reactions come after the announcement.
+
     Args:
         brokers: the number of brokers.
+        announce: is called with what is being done.
 
     Raises:
         ConfigError: a cluster of that many brokers cannot be simulated.
     """
 
-    def __init__(self, brokers: int) -> None:
+    def __init__(self, brokers: int, announce: Callable[[str], None]) -> None:
         if not MIN_BROKERS <= brokers <= MAX_BROKERS:
             raise ConfigError(
                 f"a simulation has {MIN_BROKERS} to {MAX_BROKERS} brokers, not {brokers}"
             )
         self._lock = threading.RLock()
+        self._announce = announce
         self.mock = MockCluster(brokers, racks=_RACKS)
         try:
             self.mock.create_topic(TOPIC, partitions=2 * brokers, replication=_REPLICATION)
@@ -87,19 +76,21 @@ class SimulatedCluster:
                     f"broker {broker} is the last one that runs: start another one first"
                 )
             led = self._led(broker)
+            moved = f"Its leaderships move: {', '.join(led)}." if led else "It led no partition."
+            text = self._say(f"Broker {broker} is killed: its connections break. {moved}")
             self.mock.stop_broker(broker)
             self._running.discard(broker)
-            moved = f"Its leaderships move: {', '.join(led)}." if led else "It led no partition."
-            return f"Broker {broker} was killed: its connections break. {moved}"
+            return text
 
     def start_broker(self, broker: int) -> str:
         """Start a stopped broker."""
         with self._lock:
             if broker in self._running:
                 raise StateError(f"broker {broker} runs already")
-            self.mock.start_broker(broker)
-            self._running.add(broker)
-            return f"Broker {broker} was started at its old address, {self._addresses[broker]}."
+            address = self._addresses[broker]
+            text = self._say(f"Broker {broker} is started at its old address, {address}.")
+            self._start(broker)
+            return text
 
     def move_leader(self, partition: int, broker: int) -> str:
         """Make another replica the leader of a partition."""
@@ -116,8 +107,9 @@ class SimulatedCluster:
                 raise StateError(f"broker {broker} does not run: start it first")
             if broker == before:
                 raise StateError(f"broker {broker} leads {name} already")
+            text = self._say(f"The leader of {name} moves from broker {before} to broker {broker}.")
             self.mock.move_leader(TOPIC, partition, broker)
-            return f"The leader of {name} moved from broker {before} to broker {broker}."
+            return text
 
     def move_coordinator(self, broker: int) -> str:
         """Make another broker the coordinator of the group."""
@@ -127,42 +119,46 @@ class SimulatedCluster:
                 raise StateError(f"broker {broker} does not run: start it first")
             if broker == before:
                 raise StateError(f"broker {broker} coordinates the group {GROUP} already")
-            self.mock.move_coordinator(GROUP, broker)
-            return (
-                f"The coordinator of the group {GROUP} moved from broker {before} to "
+            text = self._say(
+                f"The coordinator of the group {GROUP} moves from broker {before} to "
                 f"broker {broker}."
             )
+            self.mock.move_coordinator(GROUP, broker)
+            return text
 
     def lose_response(self, broker: int) -> str:
         """Lose the response to the broker's next Produce request, which is processed."""
         with self._lock:
             self._check_running(broker)
-            text = f"the next Produce request to broker {broker} is processed, its response is lost"
-            fault = Fault.disconnect("after")
-            self._faults.set(text, fault, api="Produce", broker=broker, times=1)
-            return (
+            text = self._say(
                 f"Broker {broker} writes the batch of its next Produce request, and closes the "
                 "connection before it responds."
             )
+            name = f"the response to the next Produce request to broker {broker} is lost"
+            fault = Fault.disconnect("after")
+            self._faults.set(name, fault, api="Produce", broker=broker, times=1)
+            return text
 
     def slow_link(self, broker: int, seconds: float) -> str:
         """Delay each response of a broker."""
         with self._lock:
             self._check_running(broker)
-            self._faults.remove_starting(f"each response of broker {broker} is delayed")
-            text = f"each response of broker {broker} is delayed by {seconds:g} s"
-            self._faults.set(text, Fault.delay(seconds), broker=broker)
-            return f"Each request to broker {broker} now takes {seconds:g} s longer."
+            text = self._say(f"Each request to broker {broker} takes {seconds:g} s longer now.")
+            name = f"each response of broker {broker} is delayed"
+            self._faults.remove_starting(name)
+            self._faults.set(f"{name} by {seconds:g} s", Fault.delay(seconds), broker=broker)
+            return text
 
     def silence_produce(self, seconds: float) -> str:
         """Leave Produce requests without responses for some seconds."""
         with self._lock:
-            text = "no broker responds to Produce"
-            self._faults.set(text, Fault.silence(), api="Produce", seconds=seconds)
-            return (
+            text = self._say(
                 f"For {seconds:g} s, no broker responds to Produce, while the application goes on "
                 "sending."
             )
+            name = "no broker responds to Produce"
+            self._faults.set(name, Fault.silence(), api="Produce", seconds=seconds)
+            return text
 
     def hide(self) -> str:
         """Let all brokers advertise the address of broker 1, as behind one load balancer."""
@@ -171,21 +167,21 @@ class SimulatedCluster:
             if self._behind_one:
                 raise StateError("all brokers are behind one address already")
             self._check_running(first)
-            self._advertise({broker: self._addresses[first] for broker in self.layout.brokers})
+            address = self._addresses[first]
+            text = self._say(f"All brokers now advertise {address}, which leads to broker {first}.")
+            self._advertise(dict.fromkeys(self.layout.brokers, address))
             self._behind_one = True
-            return (
-                f"All brokers now advertise {self._addresses[first]}, which leads to broker "
-                f"{first}."
-            )
+            return text
 
     def unhide(self) -> str:
         """Let each broker advertise its own address again."""
         with self._lock:
             if not self._behind_one:
                 raise StateError("each broker advertises its own address already")
+            text = self._say("Each broker advertises its own address again.")
             self._advertise(self._addresses)
             self._behind_one = False
-            return "Each broker advertises its own address again."
+            return text
 
     def expire_session(self) -> str:
         """End the session of the group's member, as if its heartbeats had not arrived."""
@@ -193,27 +189,30 @@ class SimulatedCluster:
             members = self.mock.members(GROUP)
             if not members:
                 raise StateError(f"the group {GROUP} has no member now: wait until it has joined")
-            self.mock.expire_member(GROUP, members[0].id)
-            return (
-                "The coordinator removed the consumer from the group, as if no heartbeat had "
+            text = self._say(
+                "The coordinator removes the consumer from the group, as if no heartbeat had "
                 "arrived for session.timeout.ms."
             )
+            self.mock.expire_member(GROUP, members[0].id)
+            return text
 
     def clear_faults(self) -> str:
         """Remove all faults."""
         with self._lock:
+            text = self._say("All faults are removed.")
             self._faults.clear()
-            return "All faults were removed."
+            return text
 
     def restore(self) -> None:
-        """Return to the layout of the start."""
+        """Return to the layout of the start. This is not announced."""
         with self._lock:
             self._faults.clear()
             if self._behind_one:
-                self.unhide()
+                self._advertise(self._addresses)
+                self._behind_one = False
             for broker in self.layout.brokers:
                 if broker not in self._running:
-                    self.start_broker(broker)
+                    self._start(broker)
             for partition, replicas in self.layout.replicas.items():
                 if self.mock.leader(TOPIC, partition) != replicas[0]:
                     self.mock.move_leader(TOPIC, partition, replicas[0])
@@ -264,6 +263,14 @@ class SimulatedCluster:
         """Stop all brokers."""
         self._faults.close()
         self.mock.close()
+
+    def _say(self, text: str) -> str:
+        self._announce(text)
+        return text
+
+    def _start(self, broker: int) -> None:
+        self.mock.start_broker(broker)
+        self._running.add(broker)
 
     def _led(self, broker: int) -> list[str]:
         return [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from ottla.console.simulation.cluster import TOPIC, Layout
+from ottla.console.simulation.layout import TOPIC, Layout
 
 
 @dataclass(frozen=True)

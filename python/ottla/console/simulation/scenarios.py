@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.console.simulation.cluster import GROUP, TOPIC
+from ottla.console.simulation.layout import GROUP, TOPIC
 from ottla.console.simulation.plan import Plan, Scenario
 
 
@@ -139,9 +139,7 @@ def _one_address(plan: Plan) -> None:
         "records of the other leaders are not acknowledged any more.",
     )
     plan.wait(4)
-    follower = next(
-        index for index in plan.layout.replicas if plan.leader(index) == other
-    )
+    follower = next(index for index in plan.layout.replicas if plan.leader(index) == other)
     plan.do(
         "move_leader",
         "A change of a leader makes the client refresh its metadata. Only the leader accepts a "
@@ -165,8 +163,8 @@ def _one_address(plan: Plan) -> None:
 
 def _session_expires(plan: Plan) -> None:
     plan.say(
-        f"The consumer is the only member of the group {GROUP}. Its heartbeats tell the "
-        "coordinator that it is alive."
+        f"The consumer is the only member of the group {GROUP}. Its heartbeats show "
+        "the coordinator that it is alive."
     )
     plan.wait(3)
     plan.do(

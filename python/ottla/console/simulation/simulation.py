@@ -20,6 +20,7 @@ from ottla.console.simulation.scenarios import SCENARIOS
 from ottla.console.simulation.traffic import Traffic
 from ottla.console.simulation.watcher import Watcher
 from ottla.errors import ClosedError, ConfigError, StateError
+from ottla.testing import MockCluster
 
 _MAX_SEED = 2**32 - 1
 # Seeds that are chosen are easy to type.
@@ -52,7 +53,7 @@ class Simulation:
         self._run: ScenarioRun | None = None
         self._is_closed = False
         self.commentary = Commentary()
-        self._cluster = SimulatedCluster(brokers)
+        self._cluster = SimulatedCluster(brokers, self.commentary.action)
         try:
             self._traffic = Traffic(self._cluster, self.commentary)
             self._watcher = Watcher(self._cluster, self._traffic, self.commentary)
@@ -63,7 +64,7 @@ class Simulation:
         self._traffic.start()
 
     @property
-    def mock(self) -> Any:
+    def mock(self) -> MockCluster:
         """The mock cluster."""
         return self._cluster.mock
 
@@ -88,9 +89,7 @@ class Simulation:
         """
         with self._lock:
             self._check_idle()
-            done = perform(self._cluster, name, parameters)
-            self.commentary.action(done)
-            return done
+            return perform(self._cluster, name, parameters)
 
     def start_scenario(self, name: object, seed: object = None) -> dict[str, Any]:
         """Start a scenario.

@@ -14,8 +14,9 @@ from typing import Any
 
 import ottla
 from ottla import Client, Consumer, Producer
-from ottla.console.simulation.cluster import GROUP, TOPIC, SimulatedCluster
+from ottla.console.simulation.cluster import SimulatedCluster
 from ottla.console.simulation.commentary import Commentary
+from ottla.console.simulation.layout import GROUP, TOPIC
 from ottla.console.simulation.tally import Proof, Tally
 from ottla.errors import ClosedError, KafkaError
 
@@ -170,7 +171,7 @@ class Traffic:
         while not self._closing.is_set():
             try:
                 for record in self.consumer.poll(0.2):
-                    number = json.loads(record.value)["number"]
+                    number = json.loads(record.value or b"")["number"]
                     self.tally.on_read(record.partition, record.offset, number)
                 if time.monotonic() - deleted > _DELETE_INTERVAL:
                     deleted = time.monotonic()

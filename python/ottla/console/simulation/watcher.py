@@ -10,8 +10,9 @@ import logging
 import threading
 
 from ottla import Event
-from ottla.console.simulation.cluster import GROUP, SimulatedCluster
+from ottla.console.simulation.cluster import SimulatedCluster
 from ottla.console.simulation.commentary import Commentary
+from ottla.console.simulation.layout import GROUP
 from ottla.console.simulation.traffic import Traffic
 from ottla.errors import KafkaError
 
@@ -45,26 +46,26 @@ _EVENTS = {
     ),
 }
 
+_TIMED_OUT = (
+    "A response did not come within request.timeout.ms. Responses come in order, so those behind "
+    "it would not come either: the client ends the connection, and sends the requests again on a "
+    "new one."
+)
+_REFUSED = (
+    "Nothing listens at the broker's address. Reconnecting waits between reconnect.backoff.ms and "
+    "reconnect.backoff.max.ms, longer after each failure and with jitter."
+)
+_BROKEN = (
+    "A request that was in flight may or may not have been processed. The client never guesses: "
+    "the idempotent producer sends its batches again under the same sequence numbers, by which the "
+    "leader recognises a batch that it has."
+)
 # What a lost connection means, by a part of its cause. The first one that fits.
 _CAUSES = (
     ("closed by this client", ""),
-    (
-        "no response to",
-        "A response did not come within request.timeout.ms. Responses come in order, so those "
-        "behind it would not come either: the client ends the connection, and sends the requests "
-        "again on a new one.",
-    ),
-    (
-        "refused",
-        "Nothing listens at the broker's address. Reconnecting waits between reconnect.backoff.ms "
-        "and reconnect.backoff.max.ms, longer after each failure and with jitter.",
-    ),
-    (
-        "",
-        "A request that was in flight may or may not have been processed. The client never "
-        "guesses: the idempotent producer sends its batches again under the same sequence "
-        "numbers, by which the leader recognises a batch that it has.",
-    ),
+    ("no response to", _TIMED_OUT),
+    ("refused", _REFUSED),
+    ("", _BROKEN),
 )
 
 
@@ -77,9 +78,7 @@ class Watcher(logging.Handler):
         commentary: where the comments go.
     """
 
-    def __init__(
-        self, cluster: SimulatedCluster, traffic: Traffic, commentary: Commentary
-    ) -> None:
+    def __init__(self, cluster: SimulatedCluster, traffic: Traffic, commentary: Commentary) -> None:
         super().__init__(logging.WARNING)
         self._cluster = cluster
         self._traffic = traffic
