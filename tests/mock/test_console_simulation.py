@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
+import http.client
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +19,7 @@ from ottla import console
 from ottla.cli import main
 from ottla.console.simulation import Simulation
 from ottla.errors import ConfigError
+from tests.support.console import Stream, post, request
 
 _DEADLINE = 20.0
 # The pauses of scenarios take a twentieth of their time.
@@ -41,38 +41,29 @@ class Page:
     def __init__(self, simulation: Simulation, served: console.Console) -> None:
         self.mock = simulation.mock
         self.producer = simulation.producer
-        self._url = f"http://127.0.0.1:{served.port}"
-        self._token = served.token
+        self._console = served
         self.events: list[dict[str, Any]] = []
-        self._stream = self._open("/api/stream")
+        self._stream = Stream(served)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
-    def _open(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        headers = {"authorization": f"Bearer {self._token}", "content-type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self._url}{path}", data, headers)
-        return urllib.request.urlopen(request, timeout=30)
-
     def _read(self) -> None:
         """Collect the events, until the console ends."""
-        kind = b""
-        try:
-            for line in self._stream:
-                if line.startswith(b"event: "):
-                    kind = line[7:].strip()
-                elif line.startswith(b"data: ") and kind == b"events":
-                    self.events += json.loads(line[6:])
-        except (OSError, ValueError, AttributeError):  # it was closed
-            return
+        # It may cut the connection.
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            for kind, value in self._stream:
+                if kind == "events":
+                    self.events += value
 
     def get(self, path: str = "/api/simulation") -> Any:
-        with self._open(path) as response:
-            return json.load(response)
+        response = request(self._console, path)
+        assert response.status == 200, response
+        return response.json
 
     def post(self, route: str, **body: Any) -> Any:
-        with self._open(f"/api/simulation/{route}", body) as response:
-            return json.load(response)
+        response = post(self._console, f"/api/simulation/{route}", body)
+        assert response.status == 200, response
+        return response.json
 
     def act(self, name: str, **parameters: Any) -> str:
         done: str = self.post("action", name=name, parameters=parameters)["done"]
@@ -80,10 +71,8 @@ class Page:
 
     def refused(self, route: str, **body: Any) -> tuple[int, str]:
         """Return the status and the message of an error."""
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            self.post(route, **body)
-        with caught.value as response:
-            return response.code, json.load(response)["message"]
+        response = post(self._console, f"/api/simulation/{route}", body)
+        return response.status, response.json["message"]
 
     def impossible(self, name: str, **parameters: Any) -> tuple[int, str]:
         return self.refused("action", name=name, parameters=parameters)
@@ -389,14 +378,10 @@ def test_a_simulation_has_a_bounded_number_of_brokers(brokers: int) -> None:
 def test_there_are_no_routes_without_a_simulation(mock_cluster: ottla.testing.MockCluster) -> None:
     with (
         ottla.Client(mock_cluster.bootstrap) as client,
-        console.serve(client, token=False) as served,
+        console.serve(client) as served,
     ):
-        with urllib.request.urlopen(f"{served.url}api/about") as response:
-            assert json.load(response)["simulation"] is False
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(f"{served.url}api/simulation")
-        caught.value.close()
-        assert caught.value.code == 404
+        assert request(served, "/api/about").json["simulation"] is False
+        assert request(served, "/api/simulation").status == 404
 
 
 def test_the_command_serves_it(capsys: pytest.CaptureFixture[str]) -> None:

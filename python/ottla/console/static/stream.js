@@ -53,7 +53,7 @@ const HANDLERS = {
     number = fresh[fresh.length - 1].number;
     events.push(...fresh);
     if (events.length > MAX_EVENTS) events.splice(0, events.length - MAX_EVENTS);
-    newest.set("fresh events", fresh);
+    publish("fresh events", fresh);
   },
 };
 

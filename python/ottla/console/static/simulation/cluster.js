@@ -31,7 +31,7 @@ export function drawCluster(racks, faults, state) {
 function tile(broker, state) {
   const elsewhere = broker.advertised !== broker.address;
   const led = broker.leads.map((index) => el("span.cell", { "data-partition": index, style: { "--broker": brokerColor(broker.id) } }, index));
-  return el(`li.tile${broker.running ? "" : ".ghost"}`, { "data-broker": broker.id, "data-running": broker.running },
+  return el(`li.tile${broker.running ? "" : ".ghost"}`, { "data-broker": broker.id, "data-running": String(broker.running) },
     el("div.head", { style: { "--broker": brokerColor(broker.id) } }, el("b", {}, `broker ${broker.id}`),
       el("span.link", {}, broker.running ? "● running" : "✗ down")),
     el("p.address", {}, broker.address),

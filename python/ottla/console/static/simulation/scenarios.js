@@ -54,7 +54,7 @@ const OUTCOMES = { finished: "ended", cancelled: "was cancelled", failed: "has f
 function ending(last, seed) {
   const again = el("button", { type: "button", "data-key": "same seed", onclick: () => { seed.value = last.seed; seed.focus(); } }, `Use seed ${last.seed} again`);
   const proof = last.proof;
-  return el(`div.notice${proof && !proof.holds ? ".bad" : ""}`, { "data-outcome": last.outcome },
+  return el(`div.notice${proof?.holds ? ".done" : last.outcome === "cancelled" ? "" : ".bad"}`, { "data-outcome": last.outcome },
     el("p", {}, `“${last.title}” ${OUTCOMES[last.outcome]} (seed ${last.seed}).`),
     proof ? el("p", {}, el("b", {}, proof.holds ? "✓ Nothing was lost, nothing was written twice: " : "✗ The counts differ: "), sentence(proof)) : null,
     again);
