@@ -163,6 +163,7 @@ def test_brokers_die_and_return(page: Page) -> None:
 
 def test_leaders_and_coordinators_move(page: Page) -> None:
     leader = page.mock.leader("orders", 4)
+    assert leader is not None
     to = leader % 3 + 1
     done = page.act("move_leader", partition=4, broker=to)
     assert done == f"The leader of orders-4 moves from broker {leader} to broker {to}."

@@ -54,7 +54,7 @@ def _broker_dies(plan: Plan) -> None:
     plan.wait(4)
     plan.say(
         "The other brokers now lead everything, and the partitions are under-replicated: the Map "
-        "shows them dashed. The client goes on connecting to the dead broker only if it needs it."
+        "shows them dashed. Producing and fetching go on."
     )
     plan.wait(3)
     plan.do(
