@@ -18,6 +18,7 @@ import ottla
 from ottla import console
 from ottla.cli import main
 from ottla.console.simulation import Simulation
+from ottla.console.simulation.tally import Tally
 from ottla.errors import ConfigError
 from tests.support.console import Stream, post, request
 
@@ -240,6 +241,36 @@ def test_the_buffer_fills_and_empties(page: Page) -> None:
     page.until_comment("(buffer.memory) is full")
     page.until(lambda state: not state["faults"])
     page.until_comment("has room again")
+    page.until_delivered()
+
+
+def test_the_proof_finds_records_that_are_lost_or_written_twice() -> None:
+    tally = Tally(1)
+    for _ in range(4):
+        tally.on_sent(0)
+        tally.on_delivery(0, None)
+    for offset, number in enumerate([0, 1, 2, 3]):
+        tally.on_read(0, offset, number)
+    assert tally.proof(4).holds
+    tally.on_read(0, 3, 3)
+    assert (tally.proof(4).holds, tally.proof(4).read_again) == (True, 1)
+    # The last one is in the partition again, at an offset of its own.
+    tally.on_read(0, 4, 3)
+    assert (tally.proof(5).holds, tally.proof(5).twice) == (False, 1)
+
+    tally = Tally(1)
+    for _ in range(3):
+        tally.on_sent(0)
+        tally.on_delivery(0, None)
+    tally.on_read(0, 0, 0)
+    tally.on_read(0, 1, 2)
+    assert (tally.proof(2).holds, tally.proof(2).missing) == (False, 1)
+    assert "1 lost, 0 written twice" in str(tally.proof(2))
+
+
+def test_the_traffic_survives_a_foreign_record(page: Page) -> None:
+    page.mock.append("orders", 0, [b"not of this producer"])
+    page.until_comment("is not of this producer")
     page.until_delivered()
 
 

@@ -37,23 +37,27 @@ class Commentary:
         """Comment on what is done to the cluster."""
         self._add("action", message)
 
-    def note(self, message: str, *, key: str = "", every: float = 0.0) -> None:
+    def note(self, message: str, *, key: str = "", every: float = 0.0) -> bool:
         """Comment on what the client does.
 
         Args:
             message: the comment.
             key: the subject of comments that would repeat themselves.
             every: seconds in which at most one comment on the subject is made.
+
+        Returns:
+            Whether it was made.
         """
         if key:
             now = time.monotonic()
             with self._lock:
                 if now - self._last.get(key, -every) < every:
-                    return
+                    return False
                 if len(self._last) >= _MAX_KEYS:
                     self._last.clear()
                 self._last[key] = now
         self._add("note", message)
+        return True
 
     def _add(self, kind: str, message: str) -> None:
         event = {"time": time.time(), "kind": kind, "message": message}

@@ -12,6 +12,11 @@ from typing import Any
 
 from ottla.console.simulation.layout import TOPIC, Layout
 
+_END = (
+    "That was all. The cluster is restored now, and the producer pauses until everything is "
+    "acknowledged and read."
+)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -56,6 +61,7 @@ class Scenario:
         # The name is a part of the seed, so that scenarios do not all choose the same broker.
         plan = Plan(Random(f"{self.name} {seed}"), layout)  # noqa: S311 - not for secrets
         self.fill(plan)
+        plan.say(_END)
         return plan.steps
 
 

@@ -98,7 +98,6 @@ class ScenarioRun:
             outcome = "finished" if self._perform_steps() else "cancelled"
             self._cluster.restore()
             if outcome == "finished":
-                self._commentary.action("The cluster is restored, and the producer pauses.")
                 outcome = self._prove()
             if outcome == "cancelled":
                 self._commentary.action("The scenario was cancelled, and the cluster is restored.")

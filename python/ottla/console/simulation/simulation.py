@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -53,13 +54,16 @@ class Simulation:
         self._run: ScenarioRun | None = None
         self._is_closed = False
         self.commentary = Commentary()
-        self._cluster = SimulatedCluster(brokers, self.commentary.action)
-        try:
+        with ExitStack() as stack:
+            self._cluster = SimulatedCluster(brokers, self.commentary.action)
+            stack.callback(self._cluster.close)
             self._traffic = Traffic(self._cluster, self.commentary)
+            stack.callback(self._traffic.close)
             self._watcher = Watcher(self._cluster, self._traffic, self.commentary)
-        except BaseException:
-            self._cluster.close()
-            raise
+            stack.callback(self._watcher.close)
+            # What waits for responses gets them: closing takes no longer than that.
+            stack.callback(self._cluster.restore)
+            self._ends = stack.pop_all()
         self._watcher.start()
         self._traffic.start()
 
@@ -171,11 +175,7 @@ class Simulation:
             self._is_closed = True
         if self._run is not None:
             self._run.cancel(_CANCEL_TIMEOUT)
-        # What waits for responses gets them: closing takes no longer than that.
-        self._cluster.restore()
-        self._watcher.close()
-        self._traffic.close()
-        self._cluster.close()
+        self._ends.close()
 
     def __enter__(self) -> Simulation:
         return self

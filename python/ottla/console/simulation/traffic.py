@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 import ottla
-from ottla import Client, Consumer, Producer
+from ottla import Client, Consumer, Producer, Record
 from ottla.console.simulation.cluster import SimulatedCluster
 from ottla.console.simulation.commentary import Commentary
 from ottla.console.simulation.layout import GROUP, TOPIC
@@ -171,8 +171,7 @@ class Traffic:
         while not self._closing.is_set():
             try:
                 for record in self.consumer.poll(0.2):
-                    number = json.loads(record.value or b"")["number"]
-                    self.tally.on_read(record.partition, record.offset, number)
+                    self._read(record)
                 if time.monotonic() - deleted > _DELETE_INTERVAL:
                     deleted = time.monotonic()
                     self._delete_old_records()
@@ -180,6 +179,15 @@ class Traffic:
                 return
             except Exception as error:  # noqa: BLE001 - the traffic goes on
                 self._failed("poll()", error)
+
+    def _read(self, record: Record[Any, Any]) -> None:
+        try:
+            number = int(json.loads(record.value)["number"])
+        except (TypeError, ValueError, KeyError) as error:
+            place = f"{TOPIC}-{record.partition} at offset {record.offset}"
+            self._commentary.note(f"The record of {place} is not of this producer: {error!r}")
+        else:
+            self.tally.on_read(record.partition, record.offset, number)
 
     def _delete_old_records(self) -> None:
         for partition in range(self._partitions):

@@ -24,6 +24,7 @@ _LOGGERS = tuple(
 # Seconds between looks at the metrics, and in which an explanation is not repeated.
 _INTERVAL = 0.5
 _ONCE = 8.0
+_RETRIES_EVERY = 3.0
 _JOIN_TIMEOUT = 3.0
 
 # What an event means. The time line shows the event itself.
@@ -132,18 +133,20 @@ class Watcher(logging.Handler):
             except KafkaError:  # the client or the cluster was closed
                 return
             again = int(metrics["record-retry-total"])
-            if again > retries:
-                self._commentary.note(
-                    f"The producer sent {again - retries:,} records again (record-retry-total is "
-                    f"{again:,}), under the same sequence numbers, so that each is written once "
-                    "and in order."
-                )
+            if again > retries and self._commentary.note(
+                f"The producer sent {again - retries:,} records again (record-retry-total is "
+                f"{again:,}), under the same sequence numbers, so that each is written once and in "
+                "order.",
+                key="record-retry-total",
+                every=_RETRIES_EVERY,
+            ):
+                retries = again
             if asked > lookups:
                 self._commentary.note(
                     f"The client looked up the coordinator of the group {GROUP} "
                     f"(FindCoordinator): it is broker {coordinator}."
                 )
-            retries, lookups = again, asked
+            lookups = asked
             is_full = metrics["waiting-threads"] > 0
             if is_full and not was_full:
                 self._commentary.note(
