@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 import webbrowser
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ottla import Client, extras
@@ -22,6 +23,7 @@ from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
     from ottla.console import Console
+    from ottla.console.simulation import Simulation
     from ottla.schema import Registry
 
 # Ctrl-C is noticed after this many seconds at most.
@@ -66,6 +68,15 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         help="the schema registry for keys and values of messages; its other settings are "
         "configuration keys schema.registry.*",
     )
+    parser.add_argument(
+        "--simulate",
+        type=int,
+        nargs="?",
+        const=3,
+        metavar="BROKERS",
+        help="show a mock cluster in this process instead, of that many brokers (3), with traffic, "
+        "and a page to break it; the pages may change it",
+    )
     parser.add_argument("--no-browser", action="store_true", help="open no browser")
     parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
     parser.set_defaults(run=run)
@@ -79,24 +90,54 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError(str(error)) from None
     from ottla.console import serve
 
-    # An unreachable cluster is something to show.
-    with (
-        Client(config=configuration(arguments), connect=False) as client,
-        serve(
-            client,
-            port=arguments.port,
-            host=arguments.host,
-            allow_changes=arguments.allow_changes,
-            allow_hosts=arguments.allow_host,
-            token=not arguments.no_token,
-            schema_registry=_registry(arguments),
-            cluster_arguments=_cluster_arguments(arguments),
-        ) as console,
-    ):
+    with ExitStack() as stack:
+        simulation = None
+        if arguments.simulate is None:
+            # An unreachable cluster is something to show.
+            client: Any = stack.enter_context(
+                Client(config=configuration(arguments), connect=False)
+            )
+            cluster_arguments = _cluster_arguments(arguments)
+        else:
+            simulation = stack.enter_context(_simulation(arguments))
+            client = simulation.producer
+            cluster_arguments = ["-b", simulation.mock.bootstrap]
+        console = stack.enter_context(
+            serve(
+                client,
+                port=arguments.port,
+                host=arguments.host,
+                # A mock cluster is there to be changed.
+                allow_changes=arguments.allow_changes or simulation is not None,
+                allow_hosts=arguments.allow_host,
+                token=not arguments.no_token,
+                schema_registry=_registry(arguments),
+                cluster_arguments=cluster_arguments,
+                simulation=simulation,
+            )
+        )
         print(f"ottla console: {console.url}", flush=True)
         _open(console, arguments)
         _wait(console, arguments.seconds)
     return 0
+
+
+def _simulation(arguments: argparse.Namespace) -> Simulation:
+    given = {
+        "BOOTSTRAP": arguments.bootstrap,
+        "-b": arguments.brokers,
+        "-X": arguments.settings,
+        "--config": arguments.config,
+        "--profile": arguments.profile,
+    }
+    for name, value in given.items():
+        if value:
+            raise ConfigError(
+                f"--simulate has a cluster of its own: leave out {name}, or leave out --simulate"
+            )
+    from ottla.console.simulation import Simulation
+
+    return Simulation(arguments.simulate)
 
 
 def _registry(arguments: argparse.Namespace) -> Registry | None:

@@ -22,6 +22,7 @@ from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
     from ottla.console.server import Server
+    from ottla.console.simulation import Simulation
     from ottla.schema import Registry
 
 __all__ = ["Console", "serve"]
@@ -90,6 +91,7 @@ def serve(
     token: bool = True,
     schema_registry: Registry | None = None,
     cluster_arguments: Sequence[str] | None = None,
+    simulation: Simulation | None = None,
 ) -> Console:
     """Serve a console for a client that the application has.
 
@@ -108,6 +110,7 @@ def serve(
         schema_registry: the registry with which the Messages page decodes keys and values.
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
+        simulation: the simulation whose producer is ``client``; its page is the first.
 
     Returns:
         The console, which is served by a thread until it is closed.
@@ -140,6 +143,7 @@ def serve(
         allow_changes,
         registry=schema_registry,
         arguments=cluster_arguments,
+        simulation=simulation,
     )
     secret = new_token() if token else None
     hosts = frozenset([*_hosts(host), *allow_hosts])

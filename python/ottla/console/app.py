@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 import ottla
 from ottla.console import responses
-from ottla.console.routes import doctor, groups, messages, topics
+from ottla.console.routes import doctor, groups, messages, simulation, topics
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
 
@@ -37,7 +37,8 @@ def application(context: Context) -> Starlette:
     async def observe(_: Starlette) -> AsyncIterator[None]:
         task = asyncio.ensure_future(context.observer.run())
         try:
-            yield
+            with simulation.commentary(context):
+                yield
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, Exception):
@@ -51,6 +52,7 @@ def application(context: Context) -> Starlette:
             *groups.routes(context),
             *messages.routes(context),
             *doctor.routes(context),
+            *simulation.routes(context),
         ],
         exception_handlers={
             KafkaError: responses.on_kafka_error,
@@ -73,6 +75,7 @@ def _routes(context: Context) -> list[BaseRoute]:
                 "group_id": context.source.group_id,
                 "allow_changes": context.allow_changes,
                 "has_registry": context.registry is not None,
+                "simulation": context.simulation is not None,
             }
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ottla.console.observer import Observer
+from ottla.console.simulation import Simulation
 from ottla.console.source import Source
 from ottla.console.workers import Workers
 from ottla.errors import AuthorizationError
@@ -26,6 +27,7 @@ class Context:
         allow_changes: whether pages may change the cluster.
         registry: the schema registry for the Messages page, if there is one.
         arguments: the arguments of commands that name the cluster; None for its brokers.
+        simulation: the simulation whose producer is the client, if it is one.
     """
 
     source: Source
@@ -34,6 +36,7 @@ class Context:
     allow_changes: bool
     registry: Registry | None = None
     arguments: Sequence[str] | None = None
+    simulation: Simulation | None = None
 
     def cluster_arguments(self) -> Sequence[str]:
         """Return the arguments of a command that name the cluster."""

@@ -8,16 +8,17 @@ import * as groups from "./pages/groups.js";
 import * as map from "./pages/map.js";
 import * as messages from "./pages/messages.js";
 import * as rates from "./pages/rates.js";
+import * as simulation from "./pages/simulation.js";
 import { latest, open, subscribe } from "./stream.js";
 
-const PAGES = [map, connections, rates, groups, messages, doctor];
+let pages = [map, connections, rates, groups, messages, doctor];
 
 const content = document.getElementById("content");
 let close = () => {};
 
 function show() {
   const [, name = "", query = ""] = /^#\/([^?]*)\??(.*)$/.exec(location.hash) ?? [];
-  const page = PAGES.find((each) => each.name === name) ?? PAGES[0];
+  const page = pages.find((each) => each.name === name) ?? pages[0];
   close();
   close = () => {};
   document.title = `${page.title} · ottla console`;
@@ -43,8 +44,10 @@ function status() {
 }
 
 async function start() {
+  // A console that does not respond has its pages all the same.
+  if (await about.then((found) => found.simulation, () => false)) pages = [simulation, ...pages];
   replace(document.getElementById("pages"),
-    PAGES.map((page) => el("li", {}, el("a", { href: `#/${page.name}`, "data-page": page.name }, page.title))));
+    pages.map((page) => el("li", {}, el("a", { href: `#/${page.name}`, "data-page": page.name }, page.title))));
   for (const kind of ["link", "problem", "cluster"]) subscribe(kind, status);
   subscribe("cluster", (cluster) => {
     setText(document.getElementById("cluster-name"), cluster.cluster_id ? `cluster ${cluster.cluster_id}` : "cluster");
