@@ -9,6 +9,7 @@ import socketserver
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import ottla
 from ottla.console import Console, serve
+from ottla.console.simulation import Simulation
 from ottla.testing import Fault, MockCluster
 from tests.support.browser import NARROW, WIDE, assert_accessible, go, open_page, running_browser
 from tests.support.consumers import read
@@ -489,3 +491,95 @@ def test_the_chart_ends_at_the_broken_box(
             go(page, "connections")
             failed = page.locator(f"[data-phase='{box}'][data-phase-state='failed']").first
             expect(failed).to_be_visible(timeout=15_000)
+
+
+def test_a_large_cluster_is_shown_by_rows(browser: Browser) -> None:
+    """200 brokers and 10,000 topics: the page has elements for what is in view alone."""
+    with MockCluster(brokers=200, racks=[f"rack-{n % 3}" for n in range(200)]) as cluster:
+        for n in range(10_000):
+            cluster.create_topic(f"topic-{n:05}", partitions=3)
+        with (
+            ottla.Client(cluster.bootstrap) as client,
+            serve(client) as console,
+            open_page(browser, console.url) as page,
+        ):
+            expect(page.locator(".tile")).to_have_count(200)
+            expect(page.locator("main .found").first).to_have_text("10,000 topics")
+            rows = page.locator(".row")
+            expect(rows.first).to_contain_text("topic-00000")
+            assert rows.count() < 60
+            page.locator(".virtual").evaluate("list => { list.scrollTop = 44 * 7000; }")
+            expect(page.get_by_role("link", name="topic-07000")).to_be_visible()
+            assert rows.count() < 60
+            page.get_by_label("Find").fill("topic-0999")
+            expect(rows).to_have_count(10)
+
+
+@pytest.mark.deep  # its times depend on the machine's load
+def test_a_large_cluster_is_painted_within_a_second(browser: Browser) -> None:
+    with MockCluster(brokers=200) as cluster:
+        for n in range(10_000):
+            cluster.create_topic(f"topic-{n:05}", partitions=3)
+        with ottla.Client(cluster.bootstrap) as client, serve(client) as console:
+            with open_page(browser, console.url) as page:
+                expect(page.locator(".tile")).to_have_count(200)
+            # The metadata is there: a page that is opened now paints it all.
+            with open_page(browser, "about:blank") as page:
+                started = time.monotonic()
+                page.goto(console.url)
+                page.wait_for_selector(".row .cell")
+                shown = time.monotonic() - started
+                paint = page.evaluate(
+                    "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+                )
+                assert paint < 1_000
+                # With all brokers and the first topics.
+                assert shown < 2
+
+
+@pytest.fixture
+def simulated(browser: Browser) -> Iterator[tuple[Simulation, Page]]:
+    with (
+        Simulation(brokers=3, speed=10) as simulation,
+        serve(simulation.producer, simulation=simulation) as console,
+        open_page(browser, console.url) as page,
+    ):
+        expect(page.locator("h2")).to_have_text("Simulation")
+        yield simulation, page
+
+
+def test_the_buttons_of_the_simulation(simulated: tuple[Simulation, Page]) -> None:
+    simulation, page = simulated
+    kill = page.locator("[data-action='kill_broker']")
+    kill.get_by_label("Broker").select_option("2")
+    kill.get_by_role("button").click()
+    expect(page.locator("[data-broker='2'][data-running='false']")).to_be_visible()
+    expect(page.locator(".commentary")).to_contain_text("broker 2")
+    assert {simulation.mock.leader("orders", n) for n in range(6)} <= {1, 3}
+    go(page, "map")
+    expect(page.locator(".tile.ghost[data-broker='2']")).to_be_visible(timeout=10_000)
+    go(page, "simulation")
+    start = page.locator("[data-action='start_broker']")
+    start.get_by_label("Broker").select_option("2")
+    start.get_by_role("button").click()
+    expect(page.locator("[data-broker='2'][data-running='true']")).to_be_visible()
+    move = page.locator("[data-action='move_leader']")
+    before = simulation.mock.leader("orders", 0)
+    target = next(n for n in (1, 2, 3) if n != before)
+    move.get_by_label("Partition").select_option("0")
+    move.get_by_label("To").select_option(str(target))
+    move.get_by_role("button").click()
+    expect(page.locator(".commentary")).to_contain_text("orders-0 changed from", timeout=10_000)
+    assert simulation.mock.leader("orders", 0) == target
+    assert_accessible(page)
+
+
+def test_a_scenario_runs_to_its_proof(simulated: tuple[Simulation, Page]) -> None:
+    _, page = simulated
+    page.get_by_label("Seed").fill("7")
+    page.locator("[data-scenario='leader_moves'] button").click()
+    expect(page.locator("[data-outcome='finished']")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-outcome='finished']")).to_contain_text("seed 7")
+    expect(page.locator(".commentary [data-kind='action']").first).to_be_visible()
+    expect(page.locator(".commentary [data-kind='note']").first).to_be_visible()
+    assert_accessible(page)
