@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a manylinux wheel for the oldest glibc that the toolchain supports, checks its libraries, and tests it
-# in a clean environment of each installed Python, without pyarrow.
+# in a clean environment of each installed Python, without pyarrow; then its console, with the extra.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,6 +24,8 @@ for python in python3.{10..15} ~/.pyenv/versions/3.*/bin/python3; do
   "$python" -m venv "$out/clean"
   "$out/clean/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
   "$out/clean/bin/python" tests/wheel/smoke.py
+  "$out/clean/bin/pip" install --quiet --disable-pip-version-check "$wheel[console]"
+  "$out/clean/bin/python" tests/wheel/console_smoke.py
   tried=$((tried + 1))
 done
 rm -rf "$out/clean"

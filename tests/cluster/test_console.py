@@ -49,6 +49,7 @@ def test_every_page_shows_the_cluster(
         admin.alter_group_offsets(group, {(topic, 0): 4, (topic, 1): 0, (topic, 2): 10})
         leaders = [each.leader for each in admin.describe_topics([topic])[topic].partitions]
     expect(page.locator(".tile:not(.ghost)")).to_have_count(3)
+    expect(page.locator(".tile .disk").first).to_contain_text("% full")
     page.get_by_label("Find").fill(topic)
     cells = page.locator(".row .cell")
     expect(cells).to_have_text([str(leader) for leader in leaders])

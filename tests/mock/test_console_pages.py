@@ -73,6 +73,7 @@ def test_the_address_bar_does_not_keep_the_token(page: Page, console: Console) -
 
 
 def test_the_map_follows_leaders_and_brokers(page: Page, mock_cluster: MockCluster) -> None:
+    expect(page.locator(".tile .disk")).to_have_count(6)
     leader = mock_cluster.leader("orders", 0)
     assert leader is not None
     found = cell(page, "orders", 0)

@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 import ottla
 from ottla.console import responses
-from ottla.console.routes import doctor, groups, messages, simulation, topics
+from ottla.console.routes import brokers, doctor, groups, messages, simulation, topics
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
 
@@ -49,6 +49,7 @@ def application(context: Context) -> Starlette:
         routes=[
             *_routes(context),
             *topics.routes(context),
+            *brokers.routes(context),
             *groups.routes(context),
             *messages.routes(context),
             *doctor.routes(context),

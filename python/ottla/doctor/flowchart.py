@@ -124,7 +124,9 @@ def _passed(facts: Facts, phase: str) -> bool:
     if phase == "Advertised":
         return any(broker.endpoint.working is not None for broker in facts.brokers)
     if phase == "Leaders":
-        return any(p.failure is None for broker in facts.brokers for p in broker.partitions)
+        # A failure without a finding here has its cause in an earlier box.
+        checked = [p for broker in facts.brokers for p in broker.partitions]
+        return bool(checked) and all(p.failure is None for p in checked)
     if phase == "Coordinators":
         return facts.coordinator is not None and facts.coordinator.failure is None
     if phase == "Controllers":

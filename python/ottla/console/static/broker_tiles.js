@@ -3,15 +3,15 @@
 
 import { brokerColor } from "./colors.js";
 import { el } from "./dom.js";
-import { count, counted, seconds } from "./format.js";
+import { bytes, count, counted, seconds } from "./format.js";
 
 // More replicas a broker make failover slow (Kafka's own advice).
 const ADVISED_REPLICAS = 4000;
-// Of larger clusters, only numbers are shown.
-const MAX_DETAILED = 60;
+/** Of larger clusters, only numbers are shown. */
+export const MAX_DETAILED = 60;
 
-/** Returns the tiles of all brokers. */
-export function brokerTiles(cluster, connections) {
+/** Returns the tiles of all brokers, with this client's connections and the log directories to them. */
+export function brokerTiles(cluster, connections, logDirs) {
   const racks = new Map();
   for (const broker of cluster.brokers) {
     const rack = broker.missing ? "missing" : broker.rack ?? "";
@@ -23,19 +23,27 @@ export function brokerTiles(cluster, connections) {
   const names = [...racks.keys()].sort((a, b) => (a === "missing") - (b === "missing") || a.localeCompare(b));
   return names.map((rack) => {
     const title = rack === "missing" ? "not in the metadata" : rack ? `rack ${rack}` : "no rack";
-    const tiles = racks.get(rack).map((broker) => tile(broker, most, connections.filter((each) => each.broker === broker.id), compact));
+    const tiles = racks.get(rack).map((broker) => tile(broker, most, connections.filter((each) => each.broker === broker.id), compact, logDirs.filter((each) => each.broker === broker.id)));
     return el("section.rack", { "aria-label": title }, el("h3", {}, title), el("ul.tiles", {}, tiles));
   });
 }
 
-function tile(broker, most, connections, compact) {
+function tile(broker, most, connections, compact, logDirs) {
   const head = el("div.head", { style: { "--broker": brokerColor(broker.id) } }, el("b", {}, `broker ${broker.id}`), state(connections));
   if (broker.missing) {
     return el("li.tile.ghost", { "data-broker": broker.id }, head, el("p", {}, `${counted(broker.replicas, "replica")} named, but the broker is down or gone`));
   }
   return el("li.tile", { "data-broker": broker.id }, head,
     el("p.address", { title: broker.address }, broker.address),
-    compact ? el("p", {}, `leads ${count(broker.leads)} of ${count(broker.replicas)}`) : numbers(broker, most));
+    compact ? el("p", {}, `leads ${count(broker.leads)} of ${count(broker.replicas)}`) : numbers(broker, most), logDirs.map(disk));
+}
+
+function disk(directory) {
+  const { path, total_bytes: total, usable_bytes: usable, replica_bytes: held } = directory;
+  if (directory.error) return el("p.disk.bad", {}, `${path}: ${directory.error}`);
+  if (total === null || usable === null) return el("p.disk", {}, `${path}: ${bytes(held)} of replicas`);
+  return el("p.disk", { title: `${path}: ${bytes(usable)} of ${bytes(total)} are free` },
+    el("span.path", {}, path), `: ${bytes(held)} of replicas, disk ${Math.round((100 * (total - usable)) / total)} % full`, bar(total - usable, total));
 }
 
 function state(connections) {

@@ -23,8 +23,11 @@ function show() {
   close = () => {};
   document.title = `${page.title} · ottla console`;
   for (const link of document.querySelectorAll("#pages a")) {
-    if (link.dataset.page === page.name) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
+    link.toggleAttribute("aria-current", link.dataset.page === page.name);
+    if (link.dataset.page !== page.name) continue;
+    link.setAttribute("aria-current", "page");
+    // On a narrow screen, the bar is scrolled.
+    link.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   replace(content, el("h2", {}, page.title), el("p.lead", {}, page.lead));
   close = page.open(content, new URLSearchParams(query));

@@ -25,7 +25,7 @@ export function open(content) {
     const connections = latest("connections") ?? [];
     const connected = connections.filter((each) => each.state === "connected").length;
     summary.textContent = `${counted(connected, "open connection")} of ${count(connections.length)}`;
-    replace(list, connections.map((connection) => item(connection, opened)));
+    replace(list, connections.map((connection, i) => item(connection, `${connection.broker} ${connection.role} ${i}`, opened)));
   };
   const ends = [
     subscribe("connections", draw),
@@ -34,8 +34,7 @@ export function open(content) {
   return () => ends.forEach((end) => end());
 }
 
-function item(connection, opened) {
-  const key = `${connection.broker} ${connection.role} ${connection.address}`;
+function item(connection, key, opened) {
   const versions = Object.entries(connection.api_versions);
   const details = versions.length
     ? el("details", { open: opened.has(key), ontoggle: (event) => { if (event.target.open) opened.add(key); else opened.delete(key); } },

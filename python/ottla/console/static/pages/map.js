@@ -1,9 +1,10 @@
 // The Map page: brokers by rack, topics with the leader of each partition, and the time line of changes.
 
-import { brokerTiles } from "../broker_tiles.js";
+import { MAX_DETAILED, brokerTiles } from "../broker_tiles.js";
 import { brokerColor } from "../colors.js";
 import { el, replace, setText } from "../dom.js";
 import { count, counted } from "../format.js";
+import { repeat } from "../repeat.js";
 import { get, latest, subscribe } from "../stream.js";
 import { timeLine } from "../time_line.js";
 import { VirtualList } from "../virtual_list.js";
@@ -14,6 +15,7 @@ export const title = "Map";
 export const lead = "The cluster as the metadata describes it to this client: who leads what, and what moved.";
 
 const FLASH_SECONDS = 3;
+const DISK_INTERVAL = 30_000;
 
 /** Shows the page; returns what ends it. */
 export function open(content, query) {
@@ -51,14 +53,21 @@ export function open(content, query) {
   order.addEventListener("change", () => list.reset());
 
   let version;
+  let logDirs = [];
   const draw = () => {
     const cluster = latest("cluster");
     if (!cluster) return;
     drawTotals(totals, cluster);
-    replace(racks, brokerTiles(cluster, latest("connections") ?? []));
+    replace(racks, brokerTiles(cluster, latest("connections") ?? [], logDirs));
     if (version !== cluster.version) { version = cluster.version; list.refresh(); }
   };
   const ends = [
+    // Not everybody may describe them: then the tiles lack their lines.
+    repeat(DISK_INTERVAL, async () => {
+      if ((latest("cluster")?.brokers.length ?? 0) > MAX_DETAILED) return;
+      logDirs = await get("/api/log-dirs");
+      draw();
+    }, () => { logDirs = []; }),
     subscribe("cluster", draw),
     subscribe("connections", draw),
     subscribe("fresh events", (fresh) => {

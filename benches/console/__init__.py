@@ -1,0 +1,1 @@
+"""What a console costs the client that it shows."""

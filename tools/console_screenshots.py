@@ -1,0 +1,99 @@
+"""Takes the documentation's screenshots of the console: wide and narrow, light and dark.
+
+    python tools/console_screenshots.py [PAGE ...]
+
+They show a simulation. The images are compared with nothing: look at them before you commit them.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from ottla.console import serve
+from ottla.console.simulation import Simulation
+from tests.support.browser import NARROW, WIDE, go, open_page, running_browser
+
+TARGET = Path("docs/guides/console")
+HEIGHTS = {WIDE: 900, NARROW: 844}
+
+
+def _simulation(page: Page) -> None:
+    expect(page.locator("[data-outcome='finished']")).to_be_visible()
+
+
+def _map(page: Page) -> None:
+    expect(page.locator(".tile.ghost")).to_have_count(1, timeout=30_000)
+    expect(page.locator(".tile .disk").first).to_be_visible()
+
+
+def _rates(page: Page) -> None:
+    page.wait_for_timeout(20_000)
+
+
+def _groups(page: Page) -> None:
+    page.get_by_role("link", name="billing").click()
+    expect(page.locator("#total-lag")).to_be_visible()
+    page.wait_for_timeout(7_000)
+
+
+def _messages(page: Page) -> None:
+    page.get_by_label("Topic").fill("orders")
+    page.get_by_role("button", name="Read", exact=True).click()
+    page.locator(".messages summary").nth(3).click()
+    expect(page.locator(".messages pre").first).to_be_visible()
+
+
+def _doctor(page: Page) -> None:
+    page.get_by_role("button", name="Run the diagnosis").click()
+    end = page.locator(".box.end")
+    expect(end).to_be_visible(timeout=60_000)
+    end.scroll_into_view_if_needed()
+
+
+# What is done with the cluster before a page is opened, and with the page.
+PAGES = {
+    "simulation": (None, _simulation),
+    "map": (("kill_broker", {"broker": 2}), _map),
+    "connections": (("start_broker", {"broker": 2}), lambda page: page.wait_for_timeout(3_000)),
+    "rates": (None, _rates),
+    "groups": (None, _groups),
+    "messages": (None, _messages),
+    "doctor": (("hide", {}), _doctor),
+}
+
+
+def main(names: list[str]) -> None:
+    """Take the screenshots of some pages, by default of all."""
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with (
+        running_browser() as browser,
+        Simulation(brokers=3) as simulation,
+        serve(simulation.producer, simulation=simulation, allow_changes=True) as console,
+    ):
+        for name in names or PAGES:
+            action, prepare = PAGES[name]
+            if name == "simulation":
+                simulation.start_scenario("leader_moves", seed=7)
+                while simulation.state()["running"]:
+                    time.sleep(0.5)
+            if action is not None:
+                simulation.perform(*action)
+            for width, height in HEIGHTS.items():
+                for scheme in ("light", "dark"):
+                    with open_page(browser, console.url, width=width, scheme=scheme) as page:
+                        page.set_viewport_size({"width": width, "height": height})
+                        expect(page.locator("#status")).to_have_text("live")
+                        go(page, name)
+                        prepare(page)
+                        path = TARGET / f"{name}-{width}-{scheme}.jpg"
+                        page.screenshot(path=path, type="jpeg", quality=75)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
