@@ -80,7 +80,7 @@ def test_the_map_follows_leaders_and_brokers(page: Page, mock_cluster: MockClust
     expect(found).to_have_text(str(leader))
     color = found.evaluate("each => getComputedStyle(each).backgroundColor")
     mock_cluster.stop_broker(leader)
-    expect(found).not_to_have_text(str(leader), timeout=5_000)
+    expect(found).not_to_have_text(str(leader))
     assert found.evaluate("each => getComputedStyle(each).backgroundColor") != color
     expect(found).to_have_class(re.compile("under"))
     ghost = page.locator(f".tile.ghost[data-broker='{leader}']")
@@ -139,7 +139,7 @@ def test_rates_of_a_producer(
         expect(chart.locator("canvas")).to_be_visible()
         for _ in range(100):
             producer.send(orders, b"value")
-        expect(chart.locator("dd").first).not_to_have_text(re.compile(r"^\D*0?$"), timeout=10_000)
+        expect(chart.locator("dd").first).not_to_have_text(re.compile(r"^\D*0?$"))
         for title in ["Requests", "Bytes", "Latency", "Buffer", "Batches", "Compression"]:
             expect(page.locator(f"[data-chart='{title}']")).to_be_visible()
         fault = Fault.error("NOT_LEADER_OR_FOLLOWER")
@@ -183,7 +183,7 @@ def test_groups_show_lag_and_members(page: Page, mock_cluster: MockCluster) -> N
         consumer.subscribe(["orders"])
         assert len(read(consumer, 42)) == 42
         consumer.commit()
-        expect(page.locator("#total-lag")).to_have_attribute("data-lag", "0", timeout=10_000)
+        expect(page.locator("#total-lag")).to_have_attribute("data-lag", "0")
         members = page.get_by_role("region", name="Members")
         expect(members).to_contain_text("orders: 0, 1, 2, 3, 4, 5")
         expect(members).to_contain_text("reader")
@@ -483,7 +483,7 @@ def test_the_chart_ends_at_the_broken_box(
         go(page, "doctor")
         page.get_by_role("button", name="Run the diagnosis").click()
         end = page.locator(".box.end")
-        expect(end).to_have_attribute("data-box", box, timeout=30_000)
+        expect(end).to_have_attribute("data-box", box)
         expect(end).to_contain_text("Cause:")
         expect(end).to_contain_text("Remedy:")
         expect(page.locator(".verdict")).to_contain_text(f"ends at {box}")
@@ -570,7 +570,7 @@ def test_the_buttons_of_the_simulation(simulated: tuple[Simulation, Page]) -> No
     move.get_by_label("Partition").select_option("0")
     move.get_by_label("To").select_option(str(target))
     move.get_by_role("button").click()
-    expect(page.locator(".commentary")).to_contain_text("orders-0 changed from", timeout=10_000)
+    expect(page.locator(".commentary")).to_contain_text("orders-0 changed from")
     assert simulation.mock.leader("orders", 0) == target
     assert_accessible(page)
 

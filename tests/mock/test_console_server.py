@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -17,8 +18,11 @@ import pytest
 
 import ottla
 from ottla.console import Console, serve
+from ottla.console.observer import KEPT_EVENTS, Observer
+from ottla.console.source import Source
 from ottla.errors import ClosedError, ConfigError
-from ottla.testing import Fault, MockCluster
+from ottla.schema import Avro, Registry
+from ottla.testing import Fault, MockCluster, MockRegistry
 from tests.support.console import Stream, post, request
 
 
@@ -69,6 +73,19 @@ def test_further_host_names_are_allowed_by_name(client: ottla.Client) -> None:
         headers = {"Host": f"console.example:{console.port}"}
         assert request(console, "/api/about", headers=headers).status == 200
         assert request(console, "/api/about", headers={"Host": "other.example"}).status == 421
+
+
+def test_a_console_for_other_machines_is_used_by_address(client: ottla.Client) -> None:
+    """A page can make a name of its own resolve to this machine, but not an address."""
+    with serve(client, host="0.0.0.0") as console:
+        for host, status in [
+            (f"192.0.2.7:{console.port}", 200),
+            ("[2001:db8::1]", 200),
+            (socket.gethostname(), 200),
+            ("evil.example", 421),
+        ]:
+            assert request(console, "/api/about", headers={"Host": host}).status == status
+        assert f"http://{socket.gethostname()}:{console.port}/" in console.url
 
 
 def test_pages_of_other_sites_are_refused(console: Console) -> None:
@@ -228,10 +245,11 @@ def test_a_client_without_open_pages_is_not_sampled(
     with Stream(console) as stream:
         stream.wait_for("cluster")
     time.sleep(3)  # the server notices the closed connection
-    before = mock_cluster.request_count("Metadata")
+    before, started = mock_cluster.request_count("Metadata"), time.monotonic()
     time.sleep(4)
+    sent = mock_cluster.request_count("Metadata") - before
     # The client's events request the metadata each 5 s.
-    assert mock_cluster.request_count("Metadata") - before <= 1
+    assert sent <= 1 + (time.monotonic() - started) / 5
 
 
 def test_fifty_pages_share_each_sample(console: Console, mock_cluster: MockCluster) -> None:
@@ -242,11 +260,12 @@ def test_fifty_pages_share_each_sample(console: Console, mock_cluster: MockClust
             versions = list(pool.map(lambda page: page.wait_for("cluster")["version"], pages))
             assert len(set(versions)) == 1
             paths = ["/api/groups"] * 100
-            before_groups = mock_cluster.request_count("ListGroups")
+            before_groups, started = mock_cluster.request_count("ListGroups"), time.monotonic()
             statuses = list(pool.map(lambda path: request(console, path).status, paths))
         assert statuses == [200] * 100
         # Pages share the list of groups for two seconds: three brokers are asked for each.
-        assert mock_cluster.request_count("ListGroups") - before_groups <= 3 * 20
+        lists = (mock_cluster.request_count("ListGroups") - before_groups) / 3
+        assert lists <= 2 + (time.monotonic() - started) / 2
         assert mock_cluster.request_count("Metadata") - before < 50
     finally:
         for page in pages:
@@ -346,8 +365,6 @@ async def _serve_async(bootstrap: str) -> str:
 
 
 def test_asyncio_clients_are_served(mock_cluster: MockCluster) -> None:
-    import asyncio
-
     assert asyncio.run(_serve_async(mock_cluster.bootstrap)) == "client"
 
 
@@ -374,10 +391,9 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
     console = serve(client)
     stream = Stream(console)
     stream.wait_for("cluster")
-    started = time.monotonic()
     console.close()
     console.close()
-    assert time.monotonic() - started < 10
+    assert console.wait(60)
     # The stream ends; it does not break.
     assert {kind for kind, _ in stream} <= {
         "cluster",
@@ -387,7 +403,6 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
         "events",
     }
     stream.close()
-    assert console.wait(1)
     left = {thread.name for thread in threading.enumerate()} - before
     assert not {name for name in left if name.startswith("ottla-console")}
     assert client.list_topics() == []
@@ -414,3 +429,42 @@ def test_errors_of_the_cluster_become_responses(
     missing = request(console, f"/api/messages?topic={quote('no such topic')}")
     assert missing.status in {400, 404}
     assert request(console, "/api/nowhere").status == 404
+
+
+def test_messages_with_a_schema_are_decoded(
+    client: ottla.Client, mock_cluster: MockCluster, single: str
+) -> None:
+    schema = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
+    with MockRegistry(user_info="alice:secret") as mock:
+        registry = Registry(mock.url, basic_auth_user_info="alice:secret")
+        value = Avro(registry, schema=schema, register=True)
+        with ottla.Producer(mock_cluster.bootstrap, value_serializer=value) as producer:
+            producer.send(single, {"id": 7}).result(30)
+        with ottla.Producer(mock_cluster.bootstrap) as producer:
+            producer.send(single, b"no Avro").result(30)
+        with serve(client, schema_registry=registry) as console:
+            assert request(console, "/api/about").json["has_registry"]
+            path = f"/api/messages?topic={single}&value_format=avro"
+            found = request(console, path).json
+            first, second = found["records"]
+            assert (first["value"]["kind"], first["value"]["text"]) == ("json", '{"id": 7}')
+            assert second["error"]
+            assert f"--value-format=avro --schema-registry={mock.url}" in found["command"]
+            assert "secret" not in json.dumps(found)
+            saved = request(console, path.replace("?", "/download?") + "&as=jsonl").body
+            assert json.loads(saved.splitlines()[0])["value"] == {"id": 7}
+
+
+async def _events_of_a_late_page(source: Source) -> list[str]:
+    observer = Observer(source)
+    for number in range(3 * KEPT_EVENTS):
+        await observer.add_event({"message": str(number)})
+    stream = observer.stream()
+    text = await stream.__anext__()
+    await stream.aclose()
+    return [event["message"] for event in json.loads(text.partition("data: ")[2])]
+
+
+def test_the_time_line_is_bounded(client: ottla.Client) -> None:
+    seen = asyncio.run(_events_of_a_late_page(Source(client)))
+    assert seen == [str(number) for number in range(2 * KEPT_EVENTS, 3 * KEPT_EVENTS)]

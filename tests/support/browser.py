@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.jars import REPOSITORY
 
@@ -32,6 +32,8 @@ def _chromium() -> str:
 @contextmanager
 def running_browser() -> Iterator[Browser]:
     """Run a headless Chromium during the ``with`` block."""
+    # A machine that pauses delays everything.
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
         # In a container, Chromium's sandbox would need further rights.
         arguments = ["--no-sandbox", "--disable-dev-shm-usage"]

@@ -119,6 +119,7 @@ def serve(
         ConfigError: the port is taken, or an argument is wrong.
         ClosedError: the client is closed.
         MissingExtraError: the extra ``console`` is not installed.
+        TypeError: ``client`` is something else.
     """
     extras.require("the console", "console")
     if not token and not _is_loopback(host):
@@ -147,7 +148,14 @@ def serve(
     )
     secret = new_token() if token else None
     hosts = frozenset([*_hosts(host), *allow_hosts])
-    server = Server(context, listen(host, port), token=secret, hosts=hosts)
+    server = Server(
+        context,
+        listen(host, port),
+        token=secret,
+        hosts=hosts,
+        # The machine may have any.
+        any_address=not _is_loopback(host),
+    )
     server.start()
     return Console(server, host, secret)
 

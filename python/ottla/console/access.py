@@ -7,6 +7,7 @@ of its own resolve to this machine (DNS rebinding); the page loads nothing from 
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 from collections.abc import Collection
 from http.cookies import CookieError, SimpleCookie
@@ -51,15 +52,23 @@ class Access:
         app: the application behind it.
         token: the token; None admits every request to an allowed host.
         hosts: the host names and addresses under which the console may be used.
+        any_address: whether it may also be used under any IP address: only names can be rebound.
         port: the port, which names the cookie: all ports of a host share their cookies.
     """
 
     def __init__(
-        self, app: ASGIApp, *, token: str | None, hosts: Collection[str], port: int
+        self,
+        app: ASGIApp,
+        *,
+        token: str | None,
+        hosts: Collection[str],
+        any_address: bool,
+        port: int,
     ) -> None:
         self._app = app
         self._token = token
         self._hosts = frozenset(host.casefold() for host in hosts)
+        self._any_address = any_address
         self._cookie = f"ottla_console_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,7 +88,7 @@ class Access:
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the response to a request that does not reach the application, or None."""
         headers = Headers(scope=scope)
-        if _host_of(headers.get("host", "")) not in self._hosts:
+        if not self._is_served(_host_of(headers.get("host", ""))):
             return PlainTextResponse(
                 f"The console does not serve this host name. It serves "
                 f"{', '.join(sorted(self._hosts))}; --allow-host adds a name.\n",
@@ -96,6 +105,11 @@ class Access:
         if self._is_token(self._cookie_of(headers)) or self._is_token(_bearer_of(headers)):
             return None
         return PlainTextResponse(_SIGN_IN, status_code=401)
+
+    def _is_served(self, host: str | None) -> bool:
+        if host is None:
+            return False
+        return host in self._hosts or (self._any_address and _is_address(host))
 
     def _same_origin(self, scope: Scope, headers: Headers) -> bool:
         """Return whether a request comes from the console's own page, or from no page."""
@@ -142,3 +156,11 @@ def _host_of(header: str) -> str | None:
         return urlsplit(f"//{header}").hostname
     except ValueError:
         return None
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -59,6 +59,7 @@ class Server:
         listening: the socket.
         token: the token; None admits everybody who reaches the port.
         hosts: the host names under which it may be used.
+        any_address: whether it may also be used under any IP address.
     """
 
     def __init__(
@@ -68,11 +69,18 @@ class Server:
         *,
         token: str | None,
         hosts: frozenset[str],
+        any_address: bool,
     ) -> None:
         self._context = context
         self._socket = listening
         self.port: int = listening.getsockname()[1]
-        app = Access(application(context), token=token, hosts=hosts, port=self.port)
+        app = Access(
+            application(context),
+            token=token,
+            hosts=hosts,
+            any_address=any_address,
+            port=self.port,
+        )
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,

@@ -31,8 +31,8 @@ class Source:
         handle: a client, producer, consumer or share consumer, blocking or for asyncio.
 
     Raises:
-        ConfigError: it is something else.
         ClosedError: it is closed.
+        TypeError: it is something else.
     """
 
     def __init__(self, handle: Any) -> None:
