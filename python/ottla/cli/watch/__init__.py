@@ -7,12 +7,14 @@ is refreshed every ``--interval`` seconds, in addition to the client's own refre
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from typing import Any
 
-from ottla import Client
-from ottla.cli.options import add_cluster, configuration, connect
+from ottla import AsyncClient
+from ottla.cli.options import add_cluster, configuration, servers_of
 from ottla.cli.packages import require
+from ottla.cli.waiting import report_waiting
 from ottla.cli.watch.session import Watch
 
 
@@ -56,19 +58,28 @@ def run(arguments: argparse.Namespace) -> int:
     live = sys.stdout.isatty() and not arguments.json
     if live:
         require("the live view (unless --json is given)", "rich")
-        # The view shows how it connects.
-        client = Client(config=configuration(arguments), connect=False)
-    else:
-        client = connect(arguments)
-    with Watch(
-        client, arguments.topic, arguments.group, arguments.interval, arguments.seconds
-    ) as watch:
-        if live:
-            from ottla.cli.watch.view import draw
-
-            draw(watch)
-        else:
-            from ottla.cli.watch.lines import print_lines
-
-            print_lines(watch, as_json=arguments.json, with_rates=arguments.rates)
+    asyncio.run(_watch(arguments, live=live))
     return 0
+
+
+async def _watch(arguments: argparse.Namespace, *, live: bool) -> None:
+    config = configuration(arguments)
+    client = AsyncClient(config=config)
+    try:
+        if not live:
+            with report_waiting(lambda: f"a response from {servers_of(config)}"):
+                await client.connect()
+        # The view shows how the client looks for the cluster.
+        async with Watch(
+            client, arguments.topic, arguments.group, arguments.interval, arguments.seconds
+        ) as watch:
+            if live:
+                from ottla.cli.watch.view import draw
+
+                await draw(watch)
+            else:
+                from ottla.cli.watch.lines import print_lines
+
+                await print_lines(watch, as_json=arguments.json, with_rates=arguments.rates)
+    finally:
+        await client.close()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ottla import Admin, Client
+from ottla import AsyncAdmin, AsyncClient
 from ottla.admin import PartitionLag
 from ottla.cli.groups.lag import summary_of
 from ottla.cli.groups.trend import Offsets, Trend, offsets_of, total_trend, trends_of
@@ -62,12 +62,12 @@ class WatchedGroup:
         interval: the seconds between two look-ups.
     """
 
-    def __init__(self, admin: Admin, group: str, interval: float) -> None:
+    def __init__(self, admin: AsyncAdmin, group: str, interval: float) -> None:
         self.id = group
         self._admin = admin
         self._samples: deque[tuple[float, Offsets]] = deque()
         self._printed = 0
-        self.poller = Poller(f"ottla-lag-{group}", interval, self._look_up)
+        self.poller = Poller(interval, self._look_up)
 
     @property
     def outcome(self) -> Outcome[MeasuredLag]:
@@ -79,8 +79,8 @@ class WatchedGroup:
         before, self._printed = self._printed, self.outcome.calls
         return before != self._printed
 
-    def _look_up(self) -> MeasuredLag:
-        lags = self._admin.group_lag(self.id, timeout=_TIMEOUT)
+    async def _look_up(self) -> MeasuredLag:
+        lags = await self._admin.group_lag(self.id, timeout=_TIMEOUT)
         now, offsets = time.monotonic(), offsets_of(lags)
         self._samples.append((now, offsets))
         while self._samples[0][0] < now - _WINDOW:
@@ -135,9 +135,9 @@ class WatchedGroup:
         return f"{self.id}: {outcome.error}; its numbers are {age} old"
 
 
-def watch_groups(client: Client, groups: Sequence[str], interval: float) -> list[WatchedGroup]:
+def watch_groups(client: AsyncClient, groups: Sequence[str], interval: float) -> list[WatchedGroup]:
     """Begin to look up the lag of groups."""
-    admin = Admin(client)
+    admin = AsyncAdmin(client)
     return [WatchedGroup(admin, group, max(interval, _INTERVAL)) for group in groups]
 
 

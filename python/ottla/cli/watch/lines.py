@@ -1,4 +1,7 @@
-"""The watch as lines, for people or as JSON: each event, and if wanted lags and rates."""
+"""The watch as lines, for people or as JSON: each event, and if wanted lags and rates.
+
+Invariant: with JSON, each line is one object, whatever the names and messages contain.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,10 @@ from ottla import Event
 from ottla.cli.watch.session import Watch
 from ottla.doctor.tree import clean
 
-
-def event_line(event: Event) -> str:
-    """Return an event as a line."""
-    return _line(event.kind, event.message)
+_FIELDS = ("message", "broker", "topic", "partition", "before", "after")
 
 
-def print_lines(watch: Watch, *, as_json: bool, with_rates: bool) -> None:
+async def print_lines(watch: Watch, *, as_json: bool, with_rates: bool) -> None:
     """Print lines until the watch ends.
 
     Args:
@@ -28,30 +28,37 @@ def print_lines(watch: Watch, *, as_json: bool, with_rates: bool) -> None:
     printed = time.monotonic()
 
     def on_event(event: Event) -> None:
-        print(_event_json(event) if as_json else event_line(event), flush=True)
+        _print(_event_json(event) if as_json else event_line(event))
 
     def on_tick() -> None:
         nonlocal printed
         for group in watch.groups:
             if group.is_new():
-                line = _json("lag", group.to_json()) if as_json else _line("lag", group.line())
-                print(line, flush=True)
+                _print(_json("lag", group.to_json()) if as_json else line("lag", group.line()))
         if with_rates and time.monotonic() >= printed + watch.interval:
             printed = time.monotonic()
             rates = watch.rates
-            line = _json("rates", rates.to_json()) if as_json else _line("rates", rates.line())
-            print(line, flush=True)
+            _print(_json("rates", rates.to_json()) if as_json else line("rates", rates.line()))
 
-    watch.run(on_event, on_tick)
+    await watch.run(on_event, on_tick)
 
 
-def _line(kind: str, message: str) -> str:
+def event_line(event: Event) -> str:
+    """Return an event as a line."""
+    return line(event.kind, event.message)
+
+
+def line(kind: str, message: str) -> str:
+    """Return a message as a line with the time of day."""
     return f"{datetime.now().astimezone():%H:%M:%S} {kind}: {clean(message)}"
 
 
+def _print(text: str) -> None:
+    print(text, flush=True)
+
+
 def _event_json(event: Event) -> str:
-    fields = ("message", "broker", "topic", "partition", "before", "after")
-    return _json(event.kind, {name: getattr(event, name) for name in fields})
+    return _json(event.kind, {name: getattr(event, name) for name in _FIELDS})
 
 
 def _json(kind: str, values: dict[str, Any]) -> str:

@@ -1,23 +1,20 @@
-"""Calls that wait for the cluster, each repeated in a thread of its own.
+"""Calls that wait for the cluster, each repeated in a task of its own.
 
-Invariant: the thread that draws never waits for the cluster, and no thread outlives the watch: the
-client is closed first, which ends the calls that run.
+Invariant: nobody waits for these calls: what is drawn shows their latest outcome, and the end of
+the watch cancels them.
 """
 
 from __future__ import annotations
 
-import threading
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ottla.errors import KafkaError
 
 T = TypeVar("T")
-
-# Seconds for a call to end after its client was closed.
-_JOIN = 5.0
 
 
 @dataclass(frozen=True)
@@ -41,55 +38,51 @@ class Poller(Generic[T]):
     """Calls a function, and again some seconds after each call has ended, until it is stopped.
 
     Args:
-        name: the name of its thread.
         interval: the seconds.
         function: the function. An error of the cluster is kept, and does not end the calls.
     """
 
-    def __init__(self, name: str, interval: float, function: Callable[[], T]) -> None:
+    def __init__(self, interval: float, function: Callable[[], Awaitable[T]]) -> None:
         self._interval = interval
         self._function = function
         self._outcome: Outcome[T] = Outcome()
-        self._failure: Exception | None = None
-        self._stopped = threading.Event()
-        self._changed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        self._ended = asyncio.Event()
+        self._task = asyncio.ensure_future(self._run())
 
     @property
     def outcome(self) -> Outcome[T]:
         """What the calls have returned so far.
 
         Raises:
-            Exception: what has ended them, which is a mistake in the function.
+            Exception: a mistake in the function has ended them.
         """
-        if self._failure is not None:
-            raise self._failure
+        if self._task.done():
+            self._task.result()
         return self._outcome
 
-    def wait(self, seconds: float) -> None:
+    async def wait_for_call(self, seconds: float) -> None:
         """Wait until the first call has ended, but no longer than some seconds."""
-        self._changed.wait(seconds)
+        ended = asyncio.ensure_future(self._ended.wait())
+        try:
+            await asyncio.wait(
+                [self._task, ended], timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            ended.cancel()
 
-    def stop(self) -> None:
-        """Start no more calls."""
-        self._stopped.set()
+    async def stop(self) -> None:
+        """Cancel the call that runs, and make no more."""
+        self._task.cancel()
+        # The error of a call that has failed meanwhile is of no use.
+        await asyncio.wait([self._task])
 
-    def join(self) -> None:
-        """Wait until the thread has ended, after ``stop()`` and the end of the client."""
-        self._thread.join(_JOIN)
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
+    async def _run(self) -> None:
+        while True:
             last = self._outcome
             try:
-                value = self._function()
+                value = await self._function()
                 self._outcome = Outcome(last.calls + 1, value, time.monotonic())
             except KafkaError as error:
                 self._outcome = Outcome(last.calls + 1, last.value, last.since, error)
-            except Exception as error:  # noqa: BLE001  # raised where the outcome is read
-                self._failure = error
-                return
-            finally:
-                self._changed.set()
-            self._stopped.wait(self._interval)
+            self._ended.set()
+            await asyncio.sleep(self._interval)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from ottla import Client
+from ottla import AsyncClient
 from ottla.cli.tables import Table
 from ottla.cli.units import elapsed, number, size
 from ottla.doctor.text import counted
@@ -36,7 +36,7 @@ class Rates:
         client: the client.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: AsyncClient) -> None:
         self._client = client
         self._samples: deque[tuple[float, Mapping[str, float]]] = deque()
         self.sample()

@@ -1,6 +1,6 @@
 """What is watched: the metadata, the events and the lag of groups of one client.
 
-Invariant: the thread that runs the watch waits for events and for nothing else.
+Invariant: the watch waits for events and for nothing else, except to find the cluster.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ottla import Client, Event, Events
+from ottla import AsyncClient, AsyncEvents, Event
 from ottla.cli.topology import Overview, overview
 from ottla.cli.watch.poller import Poller
 from ottla.cli.watch.rates import Rates
@@ -25,7 +25,7 @@ _TIMEOUT = 5.0
 
 
 class Watch:
-    """A watch of a cluster, which closes its client.
+    """A watch of a cluster.
 
     Args:
         client: the client, which may still look for the cluster.
@@ -37,7 +37,7 @@ class Watch:
 
     def __init__(
         self,
-        client: Client,
+        client: AsyncClient,
         topics: Sequence[str] | None,
         groups: Sequence[str],
         interval: float,
@@ -50,25 +50,21 @@ class Watch:
         self._group_ids = list(dict.fromkeys(groups))
         self._names = list(dict.fromkeys(topics or ()))
         self._seconds = seconds
-        self._events: Events | None = None
-        self._metadata = Poller("ottla-watch", self.interval, self._refresh)
+        self._events: AsyncEvents | None = None
+        self._metadata = Poller(self.interval, self._refresh)
 
-    def __enter__(self) -> Watch:
+    async def __aenter__(self) -> Watch:
         return self
 
-    def __exit__(
+    async def __aexit__(
         self,
         exc_type: type[BaseException] | None,
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        pollers: list[Poller[Any]] = [self._metadata, *(group.poller for group in self.groups)]
-        for poller in pollers:
-            poller.stop()
-        # It ends their calls.
-        self.client.close()
-        for poller in pollers:
-            poller.join()
+        for group in self.groups:
+            await group.poller.stop()
+        await self._metadata.stop()
 
     @property
     def overview(self) -> Overview | None:
@@ -81,7 +77,7 @@ class Watch:
         error = self._metadata.outcome.error
         return None if error is None else str(error)
 
-    def run(
+    async def run(
         self, on_event: Callable[[Event], None], on_tick: Callable[[], None] = lambda: None
     ) -> None:
         """Pass each event to ``on_event``, and call ``on_tick`` at least every quarter second.
@@ -94,7 +90,7 @@ class Watch:
             error = self._metadata.outcome.error
             if error is not None:
                 raise error
-            self._metadata.wait(_REDRAW)
+            await self._metadata.wait_for_call(_REDRAW)
             self.rates.sample()
             on_tick()
         if self._group_ids:
@@ -106,21 +102,21 @@ class Watch:
         until = None if self._seconds is None else time.monotonic() + self._seconds
         while until is None or time.monotonic() < until:
             left = _REDRAW if until is None else max(0.0, until - time.monotonic())
-            event = self._events.next(timeout=min(_REDRAW, left))
+            event = await self._events.next(timeout=min(_REDRAW, left))
             if event is not None:
                 on_event(event)
             self.rates.sample()
             on_tick()
 
-    def _refresh(self) -> Overview:
+    async def _refresh(self) -> Overview:
         if self._events is not None:
-            return self._fetch(max(self.interval, _TIMEOUT))
+            return await self._fetch(max(self.interval, _TIMEOUT))
         # As long as it takes to find the cluster. Events begin after this first overview.
-        found = self._fetch(None)
-        self._events = self.client.events(all_topics=not self._names)
+        found = await self._fetch(None)
+        self._events = await self.client.events(all_topics=not self._names)
         return found
 
-    def _fetch(self, timeout: float | None) -> Overview:
-        names = self._names or self.client.list_topics(timeout=timeout)
-        cluster = self.client.cluster(names, refresh=True, timeout=timeout)
+    async def _fetch(self, timeout: float | None) -> Overview:
+        names = self._names or await self.client.list_topics(timeout=timeout)
+        cluster = await self.client.cluster(names, refresh=True, timeout=timeout)
         return overview(cluster, names)
