@@ -109,8 +109,7 @@ def row(drawing: str, title: str, first: str) -> dict[str, str]:
     start = next(n for n, line in enumerate(lines) if line.startswith(title))
     found = next(line for line in lines[start + 2 :] if line.strip().startswith(first))
     # Cells are two spaces apart, and no text has two. Numbers are aligned to the right.
-    cells, header = found.split(), lines[start + 1]
-    assert cells
+    header = lines[start + 1]
     places, at = [], 0
     for heading in (each.strip() for each in header.strip().split("  ") if each.strip()):
         at = header.index(heading, at)
