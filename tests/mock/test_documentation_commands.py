@@ -58,7 +58,9 @@ def ends_by_itself(line: str) -> bool:
     command = command_of(line)
     if command == "consume":
         return arguments.exit or arguments.count is not None or arguments.last is not None
-    return command not in {"watch", "console"}
+    if command == "watch":
+        return arguments.seconds is not None
+    return command != "console"
 
 
 def may_print_nothing(line: str) -> bool:

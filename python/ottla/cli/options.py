@@ -152,9 +152,13 @@ def put(config: dict[str, Any], key: str, value: Any) -> None:
 def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Client:
     """Return a connected client of the cluster that the arguments name."""
     config = configuration(arguments)
-    servers = next(config[key] for key in config if config_row_of(key) == "bootstrap.servers")
-    with report_waiting(lambda: f"a response from {servers}"):
+    with report_waiting(lambda: f"a response from {servers_of(config)}"):
         return Client(config=config, timeout=timeout)
+
+
+def servers_of(config: Mapping[str, Any]) -> Any:
+    """Return the bootstrap servers of what ``configuration()`` returns."""
+    return next(config[key] for key in config if config_row_of(key) == "bootstrap.servers")
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ottla import Admin
@@ -126,15 +126,19 @@ def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table
         rows.append(cells)
     header = ["partition", "committed", "end", "lag", "behind"]
     header += ["member"] if trends is None else ["read/s", "written/s", "cleared in"]
-    known = [lag.lag for lag in lags if lag.lag is not None]
-    oldest = max((lag.lag_ms for lag in lags if lag.lag_ms is not None), default=0)
-    lines = [f"lag {sum(known)} in {counted(len(lags), 'partition')}"]
-    if oldest:
-        lines[0] += f"; the oldest unread record is {duration(oldest / 1000)} old"
-    without = len(lags) - len(known)
+    lines = [summary_of(lags)]
+    without = sum(lag.lag is None for lag in lags)
     if without:
         lines.append(f"{counted(without, 'partition')} without a committed offset")
     return Table(group, header, rows, lines)
+
+
+def summary_of(lags: Sequence[PartitionLag]) -> str:
+    """Return the lag of a group in records, and the age of its oldest unread record."""
+    total = sum(lag.lag or 0 for lag in lags)
+    oldest = max((lag.lag_ms for lag in lags if lag.lag_ms is not None), default=0)
+    age = f"; the oldest unread record is {duration(oldest / 1000)} old" if oldest else ""
+    return f"lag {total} in {counted(len(lags), 'partition')}{age}"
 
 
 def _rates(trend: Trend | None) -> list[str]:

@@ -45,6 +45,24 @@ def trends_of(before: Offsets, after: Offsets, seconds: float) -> dict[tuple[str
             read = (committed - committed_before) / seconds
             written = (end - end_before) / seconds
             lag = max(0, end - committed)
-            clear = 0.0 if lag == 0 else lag / (read - written) if read > written else None
-            trends[place] = Trend(read, written, clear)
+            trends[place] = Trend(read, written, _seconds_to_clear(lag, read, written))
     return trends
+
+
+def total_trend(trends: Iterable[Trend], lag: int) -> Trend | None:
+    """Return the trend of a group; None without any of its partitions.
+
+    Args:
+        trends: the trends of its partitions. One whose offset was set back counts as not read.
+        lag: the lag of the group.
+    """
+    known = list(trends)
+    if not known:
+        return None
+    read = sum(max(0.0, each.read) for each in known)
+    written = sum(max(0.0, each.written) for each in known)
+    return Trend(read, written, _seconds_to_clear(lag, read, written))
+
+
+def _seconds_to_clear(lag: int, read: float, written: float) -> float | None:
+    return 0.0 if lag == 0 else lag / (read - written) if read > written else None

@@ -1,0 +1,165 @@
+"""The lag of groups, looked up every few seconds, and where it goes.
+
+Invariant: a group whose lag cannot be looked up has an error, and changes nothing for the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ottla import AsyncAdmin, AsyncClient
+from ottla.admin import PartitionLag
+from ottla.cli.groups.lag import summary_of
+from ottla.cli.groups.trend import Offsets, Trend, offsets_of, total_trend, trends_of
+from ottla.cli.resources import plain
+from ottla.cli.tables import Table
+from ottla.cli.units import elapsed, number
+from ottla.cli.watch.poller import Outcome, Poller
+from ottla.doctor.text import duration
+
+# The shortest time between two look-ups of a group, in seconds.
+_INTERVAL = 3.0
+# Seconds for a look-up.
+_TIMEOUT = 10.0
+# The trend is that of these seconds.
+_WINDOW = 60.0
+_HEADER = ["group", "partitions", "lag", "behind", "read/s", "written/s", "cleared in"]
+
+
+@dataclass(frozen=True)
+class MeasuredLag:
+    """The lag of a group and its trend.
+
+    Attributes:
+        partitions: the lag of each partition.
+        trend: the trend of their sum; None before the second measurement.
+    """
+
+    partitions: Sequence[PartitionLag]
+    trend: Trend | None
+
+    @property
+    def lag(self) -> int:
+        """The sum of the lags."""
+        return sum(each.lag or 0 for each in self.partitions)
+
+    @property
+    def lag_ms(self) -> int:
+        """The age of the oldest unread record in ms; 0 if there is none, or it is unknown."""
+        return max((each.lag_ms or 0 for each in self.partitions), default=0)
+
+
+class WatchedGroup:
+    """A group whose lag is looked up periodically.
+
+    Args:
+        admin: the admin that looks it up.
+        group: the id of the group.
+        interval: the seconds between two look-ups.
+    """
+
+    def __init__(self, admin: AsyncAdmin, group: str, interval: float) -> None:
+        self.id = group
+        self._admin = admin
+        self._samples: deque[tuple[float, Offsets]] = deque()
+        self._printed = 0
+        self.poller = Poller(interval, self._look_up)
+
+    @property
+    def outcome(self) -> Outcome[MeasuredLag]:
+        """The newest lag, or why there is none."""
+        return self.poller.outcome
+
+    def is_new(self) -> bool:
+        """Return whether a look-up has ended since the last call."""
+        before, self._printed = self._printed, self.outcome.calls
+        return before != self._printed
+
+    async def _look_up(self) -> MeasuredLag:
+        lags = await self._admin.group_lag(self.id, timeout=_TIMEOUT)
+        now, offsets = time.monotonic(), offsets_of(lags)
+        self._samples.append((now, offsets))
+        while self._samples[0][0] < now - _WINDOW:
+            self._samples.popleft()
+        first, before = self._samples[0]
+        trends = trends_of(before, offsets, now - first).values() if now > first else []
+        total = sum(each.lag or 0 for each in lags)
+        return MeasuredLag(lags, total_trend(trends, total))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the newest lag as plain values."""
+        outcome = self.outcome
+        # An older lag was printed before.
+        found = None if outcome.error else outcome.value
+        return {
+            "group_id": self.id,
+            "lag": found and found.lag,
+            "lag_ms": found and found.lag_ms,
+            "partition_count": found and len(found.partitions),
+            "trend": found and plain(found.trend),
+            "error": None if outcome.error is None else str(outcome.error),
+        }
+
+    def line(self) -> str:
+        """Return the newest lag as a line."""
+        outcome = self.outcome
+        if outcome.error is not None or outcome.value is None:
+            return f"{self.id}: {outcome.error or 'looking up its lag'}"
+        return f"{self.id}: {summary_of(outcome.value.partitions)}{_trend(outcome.value)}"
+
+    def cells(self) -> list[str]:
+        """Return the newest lag as cells of a table, even if a later look-up has failed."""
+        outcome = self.outcome
+        found = outcome.value
+        if found is None:
+            return [self.id, "", "unknown" if outcome.error else "looking up", "", "", "", ""]
+        trend = found.trend
+        rates = ["", "", ""]
+        if trend is not None:
+            rates = [number(trend.read), number(trend.written), _cleared_in(trend)]
+        behind = duration(found.lag_ms / 1000) if found.lag_ms else ""
+        return [self.id, str(len(found.partitions)), str(found.lag), behind, *rates]
+
+    def problem(self) -> str | None:
+        """Return why the last look-up has failed, or None."""
+        outcome = self.outcome
+        if outcome.error is None:
+            return None
+        if outcome.value is None:
+            return f"{self.id}: {outcome.error}"
+        age = elapsed(time.monotonic() - outcome.since)
+        return f"{self.id}: {outcome.error}; its numbers are {age} old"
+
+
+def watch_groups(client: AsyncClient, groups: Sequence[str], interval: float) -> list[WatchedGroup]:
+    """Begin to look up the lag of groups."""
+    admin = AsyncAdmin(client)
+    return [WatchedGroup(admin, group, max(interval, _INTERVAL)) for group in groups]
+
+
+def lag_table(groups: Sequence[WatchedGroup]) -> Table:
+    """Return a row for each group, and below them what has failed."""
+    problems = [each for each in (group.problem() for group in groups) if each is not None]
+    return Table("lag", _HEADER, [group.cells() for group in groups], problems, bad=True)
+
+
+def _trend(found: MeasuredLag) -> str:
+    trend = found.trend
+    if trend is None:
+        return ""
+    rates = f"; {number(trend.read)} read and {number(trend.written)} written per second"
+    if found.lag == 0:
+        return rates
+    if trend.seconds_to_clear is None:
+        return f"{rates}: it is not shrinking"
+    return f"{rates}, cleared in {_cleared_in(trend)}"
+
+
+def _cleared_in(trend: Trend) -> str:
+    if trend.seconds_to_clear is None:
+        return "never"
+    return duration(trend.seconds_to_clear) if trend.seconds_to_clear else "clear"
