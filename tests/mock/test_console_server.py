@@ -459,9 +459,7 @@ async def _events_of_a_late_page(source: Source) -> list[str]:
     observer = Observer(source)
     for number in range(3 * KEPT_EVENTS):
         await observer.add_event({"message": str(number)})
-    stream = observer.stream()
-    text = await stream.__anext__()
-    await stream.aclose()
+    text = await anext(aiter(observer.stream()))
     return [event["message"] for event in json.loads(text.partition("data: ")[2])]
 
 
