@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from types import TracebackType
 
 import uvicorn
 
@@ -150,14 +149,3 @@ class Server:
         if self._error is not None:
             raise InternalError(f"the console has failed: {self._error!r}") from self._error
         return not self._thread.is_alive()
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
