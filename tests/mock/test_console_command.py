@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
@@ -87,13 +88,21 @@ def test_it_explains_a_session_over_ssh(mock_cluster: MockCluster) -> None:
         assert f"ssh -L {port}:127.0.0.1:{port} " in errors
 
 
-def test_it_opens_the_browser(mock_cluster: MockCluster) -> None:
-    environment = {**PLAIN, "DISPLAY": ":0", "BROWSER": "echo opened %s"}
-    with running(mock_cluster.bootstrap, "--for", "0.2", env=environment) as process:
-        url, _, _ = address_of(process)
+def test_it_opens_the_browser(mock_cluster: MockCluster, tmp_path: Path) -> None:
+    """By a page that leads to the address: everybody may read the arguments of a process."""
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$1"\nf=${1#file://}\nstat -c %a "$f"\ncat "$f"\n')
+    browser.chmod(0o755)
+    environment = {**PLAIN, "DISPLAY": ":0", "BROWSER": f"{browser} %s"}
+    with running(mock_cluster.bootstrap, "--for", "0.5", env=environment) as process:
+        url, _, token = address_of(process)
         out, errors = process.communicate(timeout=60)
-        assert out == f"opened {url}\n"
-        assert "browser" not in errors
+        page, mode, content = out.splitlines()
+        assert token not in page
+        assert mode == "600"
+        assert f"0;url={url}" in content
+        assert not Path(page.removeprefix("file://")).exists()
+        assert errors == ""
     arguments = [mock_cluster.bootstrap, "--for", "0.2"]
     with running(*arguments, "--no-browser", env=environment) as process:
         address_of(process)

@@ -1,7 +1,7 @@
 """``ottla console``: serve a page that shows a cluster as a client sees it, and open a browser.
 
 The page is served even if the cluster cannot be reached: it shows why. Invariant: the address, with
-its token, is printed to standard output only, and no log has it.
+its token, is printed to standard output only; no log and no list of processes has it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import getpass
 import os
 import socket
 import sys
+import tempfile
 import time
 import webbrowser
 from contextlib import ExitStack
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ottla import Client, extras
@@ -117,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         )
         print(f"ottla console: {console.url}", flush=True)
-        _open(console, arguments)
+        _open(console, arguments, stack)
         _wait(console, arguments.seconds)
     return 0
 
@@ -168,8 +171,8 @@ def _wait(console: Console, seconds: float | None) -> None:
             return
 
 
-def _open(console: Console, arguments: argparse.Namespace) -> None:
-    """Open a browser, or report how to open the address."""
+def _open(console: Console, arguments: argparse.Namespace, stack: ExitStack) -> None:
+    """Open a browser, or report how to open the address; ``stack`` ends with the command."""
     if arguments.no_browser:
         return
     if os.environ.get("SSH_CONNECTION"):
@@ -184,8 +187,19 @@ def _open(console: Console, arguments: argparse.Namespace) -> None:
     if not (has_display or sys.platform in {"darwin", "win32"}):
         _report("there is no display for a browser: open the address in one")
         return
-    if not webbrowser.open(console.url):
+    page = _redirection(console.url)
+    stack.callback(page.unlink, missing_ok=True)
+    if not webbrowser.open(page.as_uri()):
         _report("no browser could be started: open the address in one")
+
+
+def _redirection(url: str) -> Path:
+    """Write a page that leads to an address: the arguments of a browser are everybody's to read."""
+    # Only this user may read it.
+    descriptor, name = tempfile.mkstemp(prefix="ottla-console-", suffix=".html")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(url)}">\n')
+    return Path(name)
 
 
 def _report(message: str) -> None:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from collections.abc import Collection
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -90,8 +89,7 @@ class Access:
         headers = Headers(scope=scope)
         if not self._is_served(_host_of(headers.get("host", ""))):
             return PlainTextResponse(
-                f"The console does not serve this host name. It serves "
-                f"{', '.join(sorted(self._hosts))}; --allow-host adds a name.\n",
+                "The console does not serve this host name; --allow-host adds a name.\n",
                 status_code=421,
             )
         if not self._same_origin(scope, headers):
@@ -128,7 +126,9 @@ class Access:
         if not self._is_token(given):
             return PlainTextResponse(_SIGN_IN, status_code=401)
         response = RedirectResponse(f"/?{urlencode(rest)}" if rest else "/", status_code=303)
-        response.set_cookie(self._cookie, given, httponly=True, samesite="strict", path="/")
+        # Not "strict": the redirection must send it, also if a link of another page led here. Other
+        # sites can send no request with it but such a link.
+        response.set_cookie(self._cookie, given, httponly=True, samesite="lax", path="/")
         return response
 
     def _is_token(self, given: str | None) -> bool:
@@ -136,13 +136,8 @@ class Access:
         return given is not None and secrets.compare_digest(given.encode(), self._token.encode())
 
     def _cookie_of(self, headers: Headers) -> str | None:
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(headers.get("cookie", ""))
-        except CookieError:
-            return None
-        found: Any = cookies.get(self._cookie)
-        return None if found is None else str(found.value)
+        # All ports of a host share its cookies: those of other applications may be malformed.
+        return cookie_parser(headers.get("cookie", "")).get(self._cookie)
 
 
 def _bearer_of(headers: Headers) -> str | None:

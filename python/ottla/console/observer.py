@@ -33,6 +33,7 @@ _REFRESH_INTERVAL = 2.0
 # evaluation took, so that it takes a twentieth of a core at most.
 _REFRESH_PAUSE = 20
 _REFRESH_TIMEOUT = 5.0
+_CLOSED = {"message": "the client was closed"}
 # A comment keeps a quiet stream open, and notices a page that is gone.
 _KEEP_ALIVE = 10.0
 
@@ -49,7 +50,8 @@ class Observer:
         self.topology: Topology | None = None
         self._newest: dict[str, tuple[int, str]] = {}
         self._events: deque[tuple[int, dict[str, Any]]] = deque(maxlen=KEPT_EVENTS)
-        self._number = 0
+        # Pages that were opened before a restart of the console take newer numbers only.
+        self._number = int(time.time() * 1000)
         self._changed = asyncio.Condition()
         self._opened = asyncio.Event()
         self._pages = 0
@@ -90,9 +92,10 @@ class Observer:
         seen = 0
         try:
             while not self._closed:
-                for message in self._messages_after(seen):
+                # What is published while the page takes these messages is newer.
+                messages, seen = self._messages_after(seen), self._number
+                for message in messages:
                     yield message
-                seen = self._number
                 with suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._wait_after(seen), _KEEP_ALIVE)
                     continue
@@ -142,7 +145,7 @@ class Observer:
                 await self.publish("problem", {"message": str(error)})
                 await asyncio.sleep(_REFRESH_INTERVAL)
                 continue
-            await self.publish("problem", {"message": "the client was closed"})
+            await self.publish("problem", _CLOSED)
             return
 
     async def _sample(self) -> None:
@@ -171,6 +174,9 @@ class Observer:
             cluster = await self._source.client.cluster(
                 all_topics=True, refresh=True, timeout=_REFRESH_TIMEOUT
             )
+        except ClosedError:
+            await self.publish("problem", _CLOSED)
+            return
         except KafkaError as error:
             await self.publish("problem", {"message": f"no metadata: {error}"})
             return

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ottla.console.access import Access
 from ottla.console.app import application
@@ -50,6 +52,17 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
+class _Protocol(H11Protocol):
+    """HTTP without a log of the requests, whose first one has the token.
+
+    uvicorn's own switch for this log is the process's: the application may be a server, too.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.access_log = False
+
+
 class Server:
     """A running server.
 
@@ -83,11 +96,10 @@ class Server:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=_Protocol,
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                access_log=False,
                 server_header=False,
                 proxy_headers=False,
                 limit_concurrency=_MAX_CONNECTIONS,

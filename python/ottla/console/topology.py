@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ottla import Cluster, Partition, Topic
+from ottla.doctor.facts import join
 
 # The cells of a topic in a list. Its own page shows all partitions.
 _CELLS = 120
@@ -62,8 +63,9 @@ class Topology:
                 replicas.update(hosts)
                 if hosts:
                     preferred[hosts[0]] += 1
-                state = (name, partition.index, leader, tuple(hosts), tuple(isr))
-                version ^= hash((state, tuple(partition.offline_replicas)))
+                leadership = (leader, partition.leader_epoch, partition.error)
+                replicas_now = (tuple(hosts), tuple(isr), tuple(partition.offline_replicas))
+                version ^= hash((name, partition.index, leadership, replicas_now))
             self.topics.append(
                 TopicSummary(name, topic.internal, len(partitions), offline, under_replicated)
             )
@@ -152,7 +154,7 @@ def _brokers(
         rows.append(
             {
                 "id": number,
-                "address": None if broker is None else f"{broker.host}:{broker.port}",
+                "address": None if broker is None else join(broker.host, broker.port),
                 "rack": None if broker is None else broker.rack,
                 "missing": broker is None,
                 "leads": leads[number],

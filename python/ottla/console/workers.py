@@ -10,13 +10,14 @@ import functools
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
-# Threads of a console.
+# Threads of a console: for requests, and for diagnoses, which requests that wait must not delay.
 _THREADS = 4
+DIAGNOSES = 2
 # Results that are kept.
 _MAX_RESULTS = 64
 
@@ -26,12 +27,17 @@ class Workers:
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="ottla-console-call")
+        self._diagnoses = ThreadPoolExecutor(DIAGNOSES, thread_name_prefix="ottla-console-doctor")
         self._shared: OrderedDict[Hashable, tuple[float, asyncio.Future[Any]]] = OrderedDict()
 
     async def run(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Run a function in a thread, as soon as one is free."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, functools.partial(function, *arguments))
+
+    def diagnose(self, function: Callable[[], None]) -> Future[None]:
+        """Run a diagnosis in a thread of its own."""
+        return self._diagnoses.submit(function)
 
     async def shared(
         self, key: Hashable, seconds: float, function: Callable[..., _T], *arguments: Any
@@ -56,4 +62,5 @@ class Workers:
 
     def close(self) -> None:
         """Start no more calls. Those that run end by their own timeouts."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        for executor in (self._executor, self._diagnoses):
+            executor.shutdown(wait=False, cancel_futures=True)

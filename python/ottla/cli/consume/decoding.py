@@ -46,7 +46,7 @@ def decode(record: Record, part: str, kind: str) -> Any:
         return None
     try:
         return DECODERS[kind](data)
-    except (ValueError, struct.error) as error:
+    except (ValueError, RecursionError, struct.error) as error:
         raise SerializationError(
             f"{record.topic}-{record.partition} at offset {record.offset}: the {part} is no "
             f"{kind}, in {len(data)} bytes: {error}"

@@ -67,7 +67,7 @@ def _field_filter(text: str) -> Filter:
             found = json.loads(record.value or b"")
             for name in names:
                 found = found[int(name)] if isinstance(found, list) else found[name]
-        except (ValueError, KeyError, IndexError, TypeError):
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError):
             return False
         return _as_text(found) == expected
 

@@ -32,10 +32,18 @@ class GroupLag:
     error: str | None = None
 
 
-def all_lags(client: Admin, isolation_level: IsolationLevel) -> list[GroupLag]:
-    """Return the lag of each group that consumers have."""
-    states = {each.group_id: each.state for each in client.list_groups()}
-    committed = client.list_group_offsets(states, errors="return")
+def all_lags(
+    client: Admin, isolation_level: IsolationLevel, *, timeout: float | None = None
+) -> list[GroupLag]:
+    """Return the lag of each group that consumers have.
+
+    Args:
+        client: the client.
+        isolation_level: whether records of open transactions count.
+        timeout: seconds for each kind of request. Default: ``default.api.timeout.ms``.
+    """
+    states = {each.group_id: each.state for each in client.list_groups(timeout=timeout)}
+    committed = client.list_group_offsets(states, errors="return", timeout=timeout)
     places = {
         place
         for offsets in committed.values()
@@ -43,7 +51,10 @@ def all_lags(client: Admin, isolation_level: IsolationLevel) -> list[GroupLag]:
         for place in offsets
     }
     ends = client.list_offsets(
-        dict.fromkeys(sorted(places), "latest"), isolation_level=isolation_level, errors="return"
+        dict.fromkeys(sorted(places), "latest"),
+        isolation_level=isolation_level,
+        errors="return",
+        timeout=timeout,
     )
     lags = []
     for group, offsets in committed.items():

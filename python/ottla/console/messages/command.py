@@ -55,7 +55,7 @@ def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) 
     Args:
         query: its parameters: ``topic``, ``partition``, ``start`` (as ``-o``), ``last``, ``key``,
             ``value`` and ``header`` (texts to find), ``where``, ``key_as`` and ``value_as``,
-            ``key_format`` and ``value_format``, and ``after``.
+            ``key_format`` and ``value_format``, ``after``, and ``follow``.
         cluster: the arguments that name the cluster.
         registry: the console's schema registry, if it has one.
 
@@ -66,17 +66,16 @@ def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) 
     if query.text("partition"):
         words.append(f"--partition={query.number('partition', 0, most=2**31 - 1)}")
     last = bool(query.text("last"))
-    start = query.text("start")
-    # The end of the command: the page reads up to the end that the topic has now.
-    words += (
-        [f"--last={query.number('last', 100)}"]
-        if last
-        else [f"--offset={start or 'beginning'}", "-e"]
-    )
+    if last:
+        words.append(f"--last={query.number('last', 100)}")
+    else:
+        words.append(f"--offset={query.text('start') or 'beginning'}")
+        # A page reads up to the end that the topic has now; a command that follows does not end.
+        words += [] if query.text("follow") else ["-e"]
     filters = list(_filters(query))
     kinds = _kinds(query)
     words += filters + [f"--{part}-as={kind}" for part, kind in kinds.items()]
-    arguments = _parse(words)
+    arguments = _parse([*words, "-e"])
     selection = Selection(arguments)
     formats = _formats(query, arguments.topic, registry)
     selection.formats.update(formats)

@@ -1,6 +1,7 @@
 """Records as files: JSON lines as ``ottla consume --json`` prints them, CSV, or Parquet.
 
-Invariant: a Parquet file has the records' own bytes; a key or value with a schema is its JSON.
+Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON. A
+file that does not have all records of the request has ``.part`` in its name.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def download(reading: Reading, command: Command, kind: str) -> Response:
     """
     make = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet}[kind]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", command.arguments.topic)
+    if reading.ended != "end":
+        name += ".part"
     disposition = f'attachment; filename="{name}.{kind}"'
     return Response(
         make(reading.records, command),

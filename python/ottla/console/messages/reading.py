@@ -1,25 +1,31 @@
-"""Reads the records of a request, for a bounded time.
+"""Reads the records of a request forwards, for a bounded time and in bounded memory.
 
-Invariant: ``next`` follows the last record that was looked at, whether a filter dropped it or not,
-so that going on from there repeats none and leaves none out.
+``newest.py`` reads backwards. Invariant: ``next`` follows the last record that was looked at,
+whether a filter dropped it or not, so that going on from there repeats none and leaves none out.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
-from ottla import Client
-from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
-from ottla.cli.consume.selection import COLUMNS, newest_records
+from ottla import Client, errors
+from ottla.cli.consume.ranges import Range, ranges_of
+from ottla.cli.consume.selection import COLUMNS
 from ottla.cli.formats import Record
 from ottla.console.messages.command import Command
 
-# A request with a filter that nothing passes ends after this many seconds.
-_SECONDS = 10.0
-# Bytes of keys, values and headers that a response holds at most, in addition to one batch.
+SECONDS = 10.0
+"""The time for a request: a filter that nothing passes ends it."""
+
+# Bytes of the records that a request keeps, in addition to one batch.
 _MAX_BYTES = 64 * 1024 * 1024
+# What a record takes besides its bytes.
+_RECORD_BYTES = 500
 _ROWS = 1_000
+_LOOKUP_SECONDS = 5.0
 
 
 @dataclass
@@ -39,72 +45,101 @@ class Reading:
     next: dict[int, int] = field(default_factory=dict)
 
 
+class LimitedClient:
+    """A client whose look-ups have a timeout, for functions of the command line."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def cluster(self, topics: list[str]) -> Any:
+        """Look up topics."""
+        return self._client.cluster(topics, timeout=_LOOKUP_SECONDS)
+
+    def list_offsets(self, spec: Mapping[tuple[str, int], Any]) -> Any:
+        """Look up offsets."""
+        return self._client.list_offsets(spec, timeout=_LOOKUP_SECONDS)
+
+
+def limited(client: Client) -> Client:
+    """Return a client for the functions that look up ranges."""
+    return cast(Client, LimitedClient(client))
+
+
 def read(client: Client, command: Command, count: int) -> Reading:
     """Read records until there are as many as wanted, or until the end, or for ten seconds."""
-    if command.last:
-        count = min(count, command.arguments.last)
-    ranges = _ranges(client, command, count)
+    ranges = ranges_of(limited(client), command.arguments)
+    if command.after:
+        ranges = [
+            (topic, partition, command.after[partition], end)
+            for topic, partition, _, end in ranges
+            if partition in command.after
+        ]
     reading = Reading(next={partition: start for _, partition, start, _ in ranges})
-    reader = _Reader(command, reading, None if command.last else count)
-    with client.scan(
-        ranges,
-        columns=COLUMNS,
-        max_rows=_ROWS,
-        fail_on_data_loss=False,
-        timeout=_SECONDS,
-        **command.selection.formats,
-    ) as scan:
-        for batch in scan:
-            if not reader.take(batch.rows()):
-                break
-    if command.last:
-        reading.records = newest_records(iter([reading.records]), count)
+    reader = Reader(command, reading, time.monotonic() + SECONDS, count)
+    scan_ranges(client, command, ranges, reader)
     return reading
 
 
-def _ranges(client: Client, command: Command, count: int) -> list[Range]:
-    arguments = command.arguments
-    if command.last and not command.after:
-        return newest_ranges(client, arguments, None if command.has_filter else count)
-    if command.after:
-        ranges: list[Range] = [
-            (topic, partition, command.after[partition], end)
-            for topic, partition, _, end in newest_ranges(client, arguments, 0)
-            if partition in command.after
-        ]
-    else:
-        ranges = ranges_of(client, arguments)
+def scan_ranges(client: Client, command: Command, ranges: list[Range], reader: Reader) -> None:
+    """Pass the rows of ranges to a reader, until it has enough; a stalled partition ends it."""
     # A range that begins after its end is an error of the scan: nothing is there yet.
-    return [each for each in ranges if each[3] is None or each[2] <= each[3]]
+    wanted = [each for each in ranges if each[3] is None or each[2] < each[3]]
+    if not wanted:
+        return
+    options: dict[str, Any] = {"max_rows": _ROWS, "timeout": reader.seconds_left()}
+    options |= command.selection.formats
+    try:
+        with client.scan(wanted, columns=COLUMNS, fail_on_data_loss=False, **options) as scan:
+            for batch in scan:
+                if not reader.take(batch.rows()):
+                    return
+    except errors.TimeoutError:
+        reader.reading.ended = "time"
 
 
-class _Reader:
-    """Takes rows until there is enough."""
+class Reader:
+    """Takes rows until there is enough.
 
-    def __init__(self, command: Command, reading: Reading, count: int | None) -> None:
+    Args:
+        command: what is read.
+        reading: where the records go.
+        until: when to stop, by the monotonic clock.
+        count: the number of records; None for all.
+    """
+
+    def __init__(
+        self, command: Command, reading: Reading, until: float, count: int | None = None
+    ) -> None:
+        self.reading = reading
         self._selection = command.selection
-        self._reading = reading
         self._count = count
         self._bytes = 0
-        self._until = time.monotonic() + _SECONDS
+        self._until = until
 
-    def take(self, rows: list[tuple[object, ...]]) -> bool:
+    def seconds_left(self) -> float:
+        """Return the seconds until the time is over, but some."""
+        return max(0.1, self._until - time.monotonic())
+
+    def take(self, rows: list[tuple[Any, ...]]) -> bool:
         """Take rows; return whether to go on."""
-        reading = self._reading
+        reading = self.reading
         for row in rows:
             if self._count is not None and len(reading.records) >= self._count:
                 reading.ended = "count"
                 return False
+            if self._bytes > _MAX_BYTES:
+                reading.ended = "size"
+                return False
             kept = self._selection.records([row])
             reading.records += kept
             reading.read += 1
-            partition, offset = row[3], row[4]
-            assert isinstance(partition, int), "it is a column of integers"
-            assert isinstance(offset, int), "it is a column of integers"
-            reading.next[partition] = offset + 1
-            self._bytes += sum(len(each.value or b"") + len(each.key or b"") for each in kept)
-        if self._bytes > _MAX_BYTES:
-            reading.ended = "size"
-        elif time.monotonic() > self._until:
+            reading.next[row[3]] = row[4] + 1
+            self._bytes += sum(map(_size, kept))
+        if time.monotonic() > self._until:
             reading.ended = "time"
         return reading.ended == "end"
+
+
+def _size(record: Record) -> int:
+    headers = sum(len(name) + len(value or b"") for name, value in record.headers or ())
+    return len(record.key or b"") + len(record.value or b"") + headers + _RECORD_BYTES

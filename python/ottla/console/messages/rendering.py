@@ -61,11 +61,15 @@ def _text(data: bytes, most: int) -> dict[str, Any]:
         text = data.decode()
     except UnicodeDecodeError:
         return _shown("hex", data[: most // 2 + 1].hex(), len(data), most)
-    return _shown("json" if _is_json(text) else "text", text, len(data), most)
+    # Parsing holds the GIL: a text that is cut anyway is not worth it.
+    is_json = len(text) <= most and _is_json(text)
+    return _shown("json" if is_json else "text", text, len(data), most)
 
 
 def _shown(kind: str, text: str, size: int, most: int) -> dict[str, Any]:
-    return {"kind": kind, "text": text[:most], "size": size, "cut": len(text) > most}
+    # JSON may have half of a character's two escapes, which no encoding has.
+    shown = text[:most].encode(errors="backslashreplace").decode()
+    return {"kind": kind, "text": shown, "size": size, "cut": len(text) > most}
 
 
 def _is_json(text: str) -> bool:

@@ -9,6 +9,7 @@ from ottla.console.observer import Observer
 from ottla.console.simulation import Simulation
 from ottla.console.source import Source
 from ottla.console.workers import Workers
+from ottla.doctor.facts import join
 from ottla.errors import AuthorizationError
 from ottla.schema import Registry
 
@@ -44,7 +45,7 @@ class Context:
             return self.arguments
         topology = self.observer.topology
         brokers = [] if topology is None else topology.cluster.brokers.values()
-        addresses = [f"{broker.host}:{broker.port}" for broker in brokers]
+        addresses = [join(broker.host, broker.port) for broker in brokers]
         return ["-b", ",".join(addresses[:_ADDRESSES])] if addresses else []
 
     def check_changes(self) -> None:

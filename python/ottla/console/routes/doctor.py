@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
+import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -19,19 +22,20 @@ from ottla.console.events import server_sent_event
 from ottla.console.query import Query
 from ottla.console.responses import problem
 from ottla.console.routes.context import Context
+from ottla.console.workers import DIAGNOSES
 from ottla.doctor import DiagnosisStep, Report
 from ottla.doctor.flowchart import QUESTIONS, ends_at, flowchart
 from ottla.errors import KafkaError
 
-# Diagnoses at a time: each checks all brokers, over connections of its own.
-_MAX_DIAGNOSES = 2
+_log = logging.getLogger(__name__)
 
 
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
     # The last one, to save.
     reports: list[Report] = []
-    running = asyncio.Semaphore(_MAX_DIAGNOSES)
+    # Released by the threads: a diagnosis whose page is gone runs to its next check.
+    free = threading.BoundedSemaphore(DIAGNOSES)
 
     async def questions(_: Request) -> Response:
         boxes = [{"phase": phase, "question": text} for phase, text in QUESTIONS.items()]
@@ -40,16 +44,16 @@ def routes(context: Context) -> list[Route]:
     async def diagnosis(request: Request) -> Response:
         query = Query(request)
         topic, group = query.text("topic") or None, query.text("group") or None
-        if running.locked():
-            return problem(409, f"{_MAX_DIAGNOSES} diagnoses are running: try again when they end")
+        if not free.acquire(blocking=False):
+            return problem(409, f"{DIAGNOSES} diagnoses are running: try again when they end")
+        diagnosis = _Diagnosis(context, topic, group)
+        context.workers.diagnose(diagnosis.run).add_done_callback(lambda _: free.release())
 
         async def events() -> AsyncIterator[str]:
-            async with running:
-                diagnosis = _Diagnosis(context, topic, group)
-                async for kind, value in diagnosis.progress():
-                    yield server_sent_event(kind, value)
-                if diagnosis.report is not None:
-                    reports[:] = [diagnosis.report]
+            async for kind, value in diagnosis.progress():
+                yield server_sent_event(kind, value)
+            if diagnosis.report is not None:
+                reports[:] = [diagnosis.report]
 
         headers = {"cache-control": "no-store"}
         return StreamingResponse(events(), media_type="text/event-stream", headers=headers)
@@ -85,7 +89,6 @@ class _Diagnosis:
 
     async def progress(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield ``("step", …)`` for each check, then ``("report", …)`` or ``("problem", …)``."""
-        work = asyncio.ensure_future(self._context.workers.run(self._run))
         try:
             while True:
                 kind, value = await self._queue.get()
@@ -94,9 +97,9 @@ class _Diagnosis:
                     return
         finally:
             self._is_gone = True
-            await asyncio.wait([work])
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Run the diagnosis in this thread."""
         try:
             handle = self._context.source.blocking
             self.report = ottla.diagnose(handle, on_step=self._on_step, **self._targets)
@@ -104,9 +107,9 @@ class _Diagnosis:
             return
         except KafkaError as error:
             self._put("problem", {"message": str(error)})
-        except Exception:
+        except Exception:  # noqa: BLE001 - the page would wait for ever
+            _log.exception("the diagnosis has failed")
             self._put("problem", {"message": "the diagnosis has failed: the console's log has why"})
-            raise
         else:
             self._put("report", _report(self.report))
 
@@ -116,7 +119,8 @@ class _Diagnosis:
         self._put("step", dataclasses.asdict(step))
 
     def _put(self, kind: str, value: Any) -> None:
-        self._loop.call_soon_threadsafe(self._queue.put_nowait, (kind, value))
+        with suppress(RuntimeError):  # the console has just ended
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, (kind, value))
 
 
 def _report(report: Report) -> dict[str, Any]:

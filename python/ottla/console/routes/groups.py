@@ -23,6 +23,8 @@ from ottla.errors import ConfigError
 
 # Seconds for which pages share a result.
 _SHARED = 2.0
+# Seconds for a call: those that wait occupy the console's few threads.
+_TIMEOUT = 8.0
 _NO_LAG = {"Share", "Streams"}
 # More partitions of a group are not listed.
 _MAX_PARTITIONS = 5_000
@@ -46,9 +48,8 @@ def routes(context: Context) -> list[Route]:
             context.check_changes()
         name, target = _text(body, "group"), parse_target(_text(body, "to"))
         topics = [parse_partition(each) for each in _text(body, "topics", "").split()] or None
-        plan = await workers.run(
-            lambda: admin.reset_group_offsets(name, target, topics, dry_run=dry_run)
-        )
+        options: dict[str, Any] = {"dry_run": dry_run, "timeout": _TIMEOUT}
+        plan = await workers.run(lambda: admin.reset_group_offsets(name, target, topics, **options))
         changes = [dataclasses.asdict(change) for change in plan]
         return JSONResponse({"changed": not dry_run, "changes": changes})
 
@@ -67,9 +68,9 @@ def _text(body: dict[str, Any], name: str, default: str | None = None) -> str:
 
 
 def _groups(admin: Admin) -> list[dict[str, Any]]:
-    types = {each.group_id: each for each in admin.list_groups()}
+    types = {each.group_id: each for each in admin.list_groups(timeout=_TIMEOUT)}
     rows = []
-    for lag in all_lags(admin, "read_uncommitted"):
+    for lag in all_lags(admin, "read_uncommitted", timeout=_TIMEOUT):
         listing = types.get(lag.group_id)
         row = dataclasses.asdict(lag)
         if listing is not None:
@@ -81,7 +82,7 @@ def _groups(admin: Admin) -> list[dict[str, Any]]:
 
 
 def _group(admin: Admin, name: str) -> dict[str, Any]:
-    description = admin.describe_groups([name])[name]
+    description = admin.describe_groups([name], timeout=_TIMEOUT)[name]
     members = [
         {
             "member_id": member.member_id,
@@ -93,7 +94,7 @@ def _group(admin: Admin, name: str) -> dict[str, Any]:
         for member in description.members
     ]
     has_lag = description.type not in _NO_LAG
-    lags = admin.group_lag(name) if has_lag else []
+    lags = admin.group_lag(name, timeout=_TIMEOUT) if has_lag else []
     return {
         "group_id": name,
         "time": time.time(),

@@ -8,13 +8,17 @@ group is joined, and nothing is committed.
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ottla import Client
 from ottla.console.messages.command import Command, command_of
 from ottla.console.messages.download import download
-from ottla.console.messages.reading import read
+from ottla.console.messages.newest import read_newest
+from ottla.console.messages.reading import Reading, read
 from ottla.console.messages.rendering import rendered
 from ottla.console.query import Query
 from ottla.console.routes.context import Context
@@ -36,24 +40,35 @@ def routes(context: Context) -> list[Route]:
         query = Query(request)
         wanted = command(query)
         count = query.number("count", 100, most=_MAX_SHOWN)
-        most = _LONG if count == 1 else _SHORT
-        reading = await workers.run(read, client, wanted, count)
-        return JSONResponse(
-            {
-                "command": wanted.text,
-                "records": [rendered(record, wanted, most) for record in reading.records],
-                "read": reading.read,
-                "ended": reading.ended,
-                "next": reading.next,
-            }
-        )
+        return JSONResponse(await workers.run(_page, client, wanted, count))
 
     async def save(request: Request) -> Response:
         query = Query(request)
         wanted = command(query)
         kind = query.choice("as", "jsonl", "csv", "parquet")
-        count = query.number("count", 10_000, most=_MAX_DOWNLOADED)
-        reading = await workers.run(read, client, wanted, count)
-        return await workers.run(download, reading, wanted, kind)
+        count = query.number("count", _MAX_DOWNLOADED, most=_MAX_DOWNLOADED)
+        return await workers.run(_file, client, wanted, count, kind)
 
     return [Route("/api/messages", messages), Route("/api/messages/download", save)]
+
+
+def _read(client: Client, command: Command, count: int) -> Reading:
+    if command.last and not command.after:
+        return read_newest(client, command, min(count, command.arguments.last))
+    return read(client, command, count)
+
+
+def _page(client: Client, command: Command, count: int) -> dict[str, Any]:
+    most = _LONG if count == 1 else _SHORT
+    reading = _read(client, command, count)
+    return {
+        "command": command.text,
+        "records": [rendered(record, command, most) for record in reading.records],
+        "read": reading.read,
+        "ended": reading.ended,
+        "next": reading.next,
+    }
+
+
+def _file(client: Client, command: Command, count: int, kind: str) -> Response:
+    return download(_read(client, command, count), command, kind)

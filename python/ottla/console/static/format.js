@@ -27,9 +27,9 @@ export function seconds(value) {
   if (value < 0.0995) return `${(value * 1000).toFixed(1)} ms`;
   if (value < 1) return `${Math.round(value * 1000)} ms`;
   if (value < 60) return `${value.toFixed(1)} s`;
-  if (value < 3600) return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
-  if (value < 86400) return `${Math.floor(value / 3600)} h ${Math.round((value % 3600) / 60)} min`;
-  return `${Math.floor(value / 86400)} d ${Math.round((value % 86400) / 3600)} h`;
+  if (value < 3600) return `${Math.floor(value / 60)} min ${Math.floor(value % 60)} s`;
+  if (value < 86400) return `${Math.floor(value / 3600)} h ${Math.floor((value % 3600) / 60)} min`;
+  return `${Math.floor(value / 86400)} d ${Math.floor((value % 86400) / 3600)} h`;
 }
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -37,7 +37,7 @@ export function openGroup(content, group) {
       return;
     }
     replace(lags,
-      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", trendText(trendOf(samples, () => true))),
+      el("p.big", {}, "lag ", el("b", { id: "total-lag", "data-lag": total }, count(total)), " records", oldest ? `, the oldest of them ${seconds(oldest / 1000)} old` : "", " · ", trendText(trendOf(samples, found.partitions))),
       found.partitions.length ? table("Lag by partition", ["partition", "committed", "end", "lag", "behind", "read/s", "written/s", "cleared in", "member"], found.partitions.map((each) => partition(each, samples))) : el("p", {}, "The group has committed nothing."),
       found.total > found.partitions.length ? el("p", {}, `+ ${count(found.total - found.partitions.length)} more partitions`) : null);
   }
@@ -51,27 +51,32 @@ function member(each) {
 }
 
 function partition(each, samples) {
-  const trend = trendOf(samples, (other) => other.topic === each.topic && other.partition === each.partition);
+  const trend = trendOf(samples, [each]);
   const cell = (text, attributes = {}) => el("td.number", attributes, text);
   return [`${each.topic}-${each.partition}`, cell(count(each.committed)), cell(count(each.end)), cell(count(each.lag), { "data-lag": each.lag ?? "" }),
     cell(each.lag_ms === null ? "–" : seconds(each.lag_ms / 1000)), cell(trend ? number(trend.read) : "–"), cell(trend ? number(trend.written) : "–"),
     cell(trend ? clearedIn(trend) : "–"), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
 }
 
-// Read and written records per second, from the oldest and the newest sample; null before there are two.
-function trendOf(samples, isWanted) {
+// Read and written records per second in partitions of the newest sample, from the oldest and the newest sample; null before there are two.
+function trendOf(samples, partitions) {
   const [first, last] = [samples[0], samples[samples.length - 1]];
   const time = last.time - first.time;
   if (!(time > 0)) return null;
   let [read, written, lag] = [0, 0, 0];
-  for (const now of last.partitions.filter(isWanted)) {
-    const before = first.partitions.find((each) => each.topic === now.topic && each.partition === now.partition);
+  first.places ??= new Map(first.partitions.map((each) => [placeOf(each), each]));
+  for (const now of partitions) {
+    const before = first.places.get(placeOf(now));
     if (!before) continue;
     written += Math.max(0, now.end - before.end);
     if (now.committed !== null && before.committed !== null) read += Math.max(0, now.committed - before.committed);
     lag += now.lag ?? 0;
   }
   return { read: read / time, written: written / time, lag };
+}
+
+function placeOf({ topic, partition }) {
+  return `${topic}\n${partition}`;
 }
 
 function clearedIn({ read, written, lag }) {
@@ -91,17 +96,24 @@ function resetForm(group) {
   const to = el("input", { id: "reset-to", required: true, placeholder: "earliest, latest, 12h, +10 …", autocomplete: "off" });
   const topics = el("input", { id: "reset-topics", placeholder: "all committed topics", autocomplete: "off" });
   const result = el("div", { role: "status" });
-  const apply = el("button", { type: "button", hidden: true, onclick: () => send(false) }, "Apply the plan");
-  const form = el("form.controls", { onsubmit: (event) => { event.preventDefault(); send(true); } },
+  // What the plan in view was made for; null if there is none.
+  let planned = null;
+  const apply = el("button", { type: "button", hidden: true, onclick: () => send(planned, false) }, "Apply the plan");
+  const forget = () => { planned = null; apply.hidden = true; };
+  const form = el("form.controls", { oninput: forget, onsubmit: (event) => { event.preventDefault(); send({ to: to.value, topics: topics.value }, true); } },
     el("label", { for: "reset-to" }, "Reset to"), to, el("label", { for: "reset-topics" }, "of"), topics, el("button", { type: "submit" }, "Show the plan"));
-  const send = async (dryRun) => {
-    apply.hidden = true;
+  const send = async (wanted, dryRun) => {
+    forget();
     try {
-      const { changed, changes } = await post("/api/group/reset", { group, to: to.value, topics: topics.value, dry_run: dryRun });
+      const { changed, changes } = await post("/api/group/reset", { group, ...wanted, dry_run: dryRun });
+      if (dryRun && (to.value !== wanted.to || topics.value !== wanted.topics)) return;
       const rows = changes.map((each) => [each.resource, each.before ?? "none", each.after ?? "none", each.detail]);
       replace(result, el("p", {}, changed ? `Reset: ${counted(changes.length, "partition")}.` : changes.length ? "The plan; nothing has changed yet:" : "There is nothing to change."),
         rows.length ? table("Plan of the reset", ["what", "before", "after", ""], rows) : null);
-      apply.hidden = !dryRun || !changes.length || !(await about).allow_changes;
+      if (dryRun && changes.length && (await about).allow_changes) {
+        planned = wanted;
+        apply.hidden = false;
+      }
       if (dryRun && changes.length && !(await about).allow_changes) result.append(el("p.found", {}, "This console is read-only. Start it with --allow-changes to apply plans."));
     } catch (error) {
       replace(result, el("p.notice.bad", {}, error.message));

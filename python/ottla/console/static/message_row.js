@@ -5,6 +5,8 @@ import { count } from "./format.js";
 import { get } from "./stream.js";
 
 const SHORT = 200;
+// Deeper values are not indented further.
+const MAX_DEPTH = 40;
 
 /** Returns the row of a record. `rest` are the parameters with which it was read. */
 export function messageRow(record, rest) {
@@ -44,7 +46,7 @@ async function draw(body, record, rest) {
 }
 
 function show(body, record) {
-  const headers = record.headers.map(([name, value]) => el("li", {}, el("b", {}, name), ": ", brief(value)));
+  const headers = record.headers.map(([name, value]) => el("li", {}, el("b", {}, name), ": ", value === null ? el("i", {}, "null") : `${value.kind === "hex" ? "0x" : ""}${value.text}${value.cut ? "…" : ""}`));
   replace(body, part("key", record.key), part("value", record.value),
     headers.length ? [el("h4", {}, "headers"), el("ul.plain", {}, headers)] : el("p.found", {}, "no headers"));
 }
@@ -56,12 +58,18 @@ function part(name, value) {
   return [head, value.error ? el("p.bad", {}, value.error) : null, el("pre", { tabindex: "0", "aria-label": name }, shown)];
 }
 
-// Numbers beyond JavaScript's precision would change: such JSON is shown as it is.
+// Indents JSON without parsing it: parsing would change numbers, and the order of keys.
 function pretty(text) {
-  try {
-    const value = JSON.parse(text);
-    return /\d{16,}/.test(text) ? text : JSON.stringify(value, null, 2);
-  } catch {
-    return text;
-  }
+  let depth = 0;
+  const line = () => `\n${"  ".repeat(Math.min(depth, MAX_DEPTH))}`;
+  return text.replace(/"(?:[^"\\]|\\.)*"|[[{]\s*[\]}]|[{}[\],:]|\s+/g, (token) => {
+    switch (token) {
+      case "{": case "[": depth += 1; return token + line();
+      case "}": case "]": depth -= 1; return line() + token;
+      case ",": return token + line();
+      case ":": return ": ";
+      // A string, an empty object or array, or the white space between tokens.
+      default: return /^\s/.test(token) ? "" : token[0] === "\"" ? token : token.replace(/\s/g, "");
+    }
+  });
 }

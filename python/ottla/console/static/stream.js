@@ -3,6 +3,7 @@
 
 const HISTORY_SECONDS = 600;
 const MAX_EVENTS = 2000;
+const RETRY_MILLISECONDS = 3000;
 
 const newest = new Map();
 const subscribers = new Map();
@@ -37,6 +38,8 @@ function publish(kind, value) {
 }
 
 function keep(samples, sample) {
+  // After a reconnection, the server sends its newest sample again.
+  if (samples.length && samples[samples.length - 1].time >= sample.time) return;
   samples.push(sample);
   while (samples[0].time < sample.time - HISTORY_SECONDS) samples.shift();
 }
@@ -57,11 +60,15 @@ const HANDLERS = {
   },
 };
 
-/** Opens the stream; EventSource connects again by itself. */
+/** Opens the stream. */
 export function open(kinds) {
   const source = new EventSource("/api/stream");
   source.onopen = () => publish("link", true);
-  source.onerror = () => publish("link", false);
+  source.onerror = () => {
+    publish("link", false);
+    // EventSource connects again by itself, unless the response is an error.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => open(kinds), RETRY_MILLISECONDS);
+  };
   for (const kind of kinds) {
     source.addEventListener(kind, (message) => {
       const value = JSON.parse(message.data);

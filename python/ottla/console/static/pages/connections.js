@@ -1,14 +1,14 @@
 // The Connections page: each connection by broker and role, its way up phase by phase, and its state.
 
 import { brokerColor } from "../colors.js";
-import { el, replace, table } from "../dom.js";
+import { el, replace, setText } from "../dom.js";
 import { count, counted, seconds } from "../format.js";
 import { latest, subscribe } from "../stream.js";
 import { cadences } from "../cadences.js";
 
 export const name = "connections";
 export const title = "Connections";
-export const lead = "What this client is connected to and for which role: one connection for each broker and role, opened when it is needed.";
+export const lead = "The connections of this client: one for each broker and role, opened when it is needed.";
 
 const PHASES = ["DNS", "TCP", "TLS", "ApiVersions", "SASL"];
 const STATES = { connected: "connected", connecting: "connecting", backing_off: "waits after a failure", disconnected: "not connected" };
@@ -24,7 +24,7 @@ export function open(content) {
   const draw = () => {
     const connections = latest("connections") ?? [];
     const connected = connections.filter((each) => each.state === "connected").length;
-    summary.textContent = `${counted(connected, "open connection")} of ${count(connections.length)}`;
+    setText(summary, `${counted(connected, "open connection")} of ${count(connections.length)}`);
     replace(list, connections.map((connection, i) => item(connection, `${connection.broker} ${connection.role} ${i}`, opened)));
   };
   const ends = [

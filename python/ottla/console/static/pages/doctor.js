@@ -33,10 +33,12 @@ export function open(content) {
   async function run() {
     source?.close();
     await ready;
+    if (!chart.isConnected) return;
     for (const box of boxes.values()) Object.assign(box, { state: "open", steps: [], passed: 0, failed: 0, detail: "", cause: "", remedy: "", findings: [] });
     replace(report);
     draw();
     setText(status, "checking …");
+    status.className = "verdict";
     start.disabled = true;
     const query = new URLSearchParams({ topic: topic.value.trim(), group: group.value.trim() });
     source = new EventSource(`/api/doctor?${query}`);

@@ -8,7 +8,7 @@ import { get } from "../stream.js";
 
 export const name = "groups";
 export const title = "Groups";
-export const lead = "Who reads what, and how far behind it is: in records, in seconds, and where that goes.";
+export const lead = "Groups, their members and partitions, and their lag in records and seconds.";
 
 const INTERVAL = 3000;
 

@@ -12,7 +12,7 @@ import { openTopic } from "./topic.js";
 
 export const name = "map";
 export const title = "Map";
-export const lead = "The cluster as the metadata describes it to this client: who leads what, and what moved.";
+export const lead = "Brokers, leaders and replicas in this client's metadata, and every change of them.";
 
 const FLASH_SECONDS = 3;
 const DISK_INTERVAL = 30_000;

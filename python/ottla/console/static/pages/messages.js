@@ -14,6 +14,8 @@ export const lead = "Records of a topic. Reading them joins no group and commits
 const TAIL_INTERVAL = 1000;
 const MAX_TAIL = 1000;
 const KINDS = ["string", "json", "hex", "base64", "short", "integer", "long", "float", "double", "uuid"];
+// Requests that a tail sends in a row before it draws again.
+const MAX_IN_A_ROW = 20;
 const ENDS = { end: "up to the end", count: "there are more", time: "10 seconds are over: there may be more", size: "64 MiB are read: there are more" };
 
 /** Shows the page; returns what ends it. */
@@ -47,7 +49,7 @@ export function open(content, query) {
     const values = Object.fromEntries(Object.entries(fields).map(([key, input]) => [key, input.value.trim()]));
     const { mode, ...rest } = values;
     if (mode === "last") { rest.start = ""; rest.last = rest.count || "100"; }
-    if (mode === "tail") rest.start = "end";
+    if (mode === "tail") { rest.start = "end"; rest.follow = "1"; }
     return { mode, rest };
   }
 
@@ -55,55 +57,75 @@ export function open(content, query) {
     end();
     end = () => {};
     const { mode, rest } = parameters();
-    history.replaceState(null, "", `#/messages?${new URLSearchParams(Object.entries({ ...rest, mode }).filter(([, value]) => value && value !== "last"))}`);
-    state = { rest, read: 0, shown: 0 };
+    const shown = Object.entries({ ...rest, last: "", follow: "", mode: mode === "last" ? "" : mode });
+    history.replaceState(null, "", `#/messages?${new URLSearchParams(shown.filter(([, value]) => value))}`);
+    const mine = { rest, read: 0, shown: 0, isTail: mode === "tail" };
+    state = mine;
     replace(list);
     await go();
-    if (mode === "tail") end = repeat(TAIL_INTERVAL, () => go(true), fail);
+    if (mine.isTail && mine === state) end = repeat(TAIL_INTERVAL, () => follow(mine), fail);
   }
 
-  async function go(isTail = false) {
+  // New records of a busy topic take several requests.
+  async function follow(mine) {
+    for (let i = 0; i < MAX_IN_A_ROW; i += 1) {
+      if (mine !== state || await go() === "end") return;
+    }
+  }
+
+  async function go() {
     const mine = state;
-    if (!isTail) setText(status, "reading …");
+    more.disabled = true;
+    if (!mine.isTail) setText(status, "reading …");
     let page;
     try {
-      page = await get("/api/messages", { ...mine.rest, after: mine.next ? Object.entries(mine.next).map((each) => each.join(":")).join(",") : "" });
+      page = await get("/api/messages", { ...mine.rest, after: places(mine.next) });
     } catch (error) {
-      fail(error);
-      return;
+      if (mine === state) fail(error);
+      return "end";
+    } finally {
+      more.disabled = false;
     }
-    if (mine !== state) return;
+    if (mine !== state) return "end";
     mine.next = page.next;
+    mine.first ??= page.next;
     mine.read += page.read;
     mine.shown += page.records.length;
     const rows = page.records.map((record) => messageRow(record, mine.rest));
-    if (isTail) list.prepend(...rows.reverse()); else list.append(...rows);
-    while (isTail && list.children.length > MAX_TAIL) list.lastChild.remove();
-    more.hidden = isTail || mine.rest.last || page.ended === "end";
-    const how = isTail ? "waiting for new ones" : ENDS[page.ended];
+    if (mine.isTail) list.prepend(...rows.reverse()); else list.append(...rows);
+    while (mine.isTail && list.children.length > MAX_TAIL) list.lastChild.remove();
+    more.hidden = mine.isTail || Boolean(mine.rest.last) || page.ended === "end";
+    const how = !mine.isTail ? ENDS[page.ended] : page.ended === "end" ? "waiting for new ones" : "reading new ones …";
     setText(status, `${counted(mine.shown, "record")} of ${count(mine.read)} read, ${how}`);
-    drawTools(page.command, mine.rest);
+    drawTools(page.command, mine);
+    return page.ended;
   }
 
   function fail(error) {
     setText(status, error.message);
-    more.hidden = true;
   }
 
-  function drawTools(command, rest) {
-    if (tools.dataset.command === command) return;
-    tools.dataset.command = command;
+  function drawTools(command, { rest, isTail, first }) {
+    const parameters = { ...rest, count: "", after: isTail ? places(first) : "" };
+    const saved = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value)).toString();
+    if (tools.dataset.saved === saved) return;
+    tools.dataset.saved = saved;
     tools.hidden = false;
-    const saved = new URLSearchParams(Object.entries({ ...rest, count: "" }).filter(([, value]) => value));
     replace(tools,
       el("code.command", { tabindex: "0", "aria-label": "The same as a command" }, command),
       el("button", { type: "button", onclick: (event) => copy(command, event.target) }, "Copy as command"),
-      ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: `/api/messages/download?${saved}&as=${kind}`, download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])));
+      ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: `/api/messages/download?${saved}&as=${kind}`, download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])),
+      el("small", {}, "Files have at most 100,000 records, or those of ten seconds; a name with .part has not all."));
   }
 
   if (query.get("topic")) load();
   else suggest(fields.topic);
   return () => { end(); state = undefined; };
+}
+
+// Offsets by partition, as the server takes them.
+function places(next) {
+  return Object.entries(next ?? {}).map((each) => each.join(":")).join(",");
 }
 
 async function copy(text, button) {

@@ -7,12 +7,12 @@ import { history, latest, subscribe } from "../stream.js";
 
 export const name = "rates";
 export const title = "Rates";
-export const lead = "What the client sends and receives, in the last ten minutes of this page's memory.";
+export const lead = "Requests, bytes and records of this client over the last ten minutes.";
 
 const CLIENT = [
   { title: "Requests", unit: "per second", series: [["sent", rate("request-total")], ["received", rate("response-total")]] },
   { title: "Bytes", unit: "per second", format: bytes, series: [["sent", rate("outgoing-byte-total")], ["received", rate("incoming-byte-total")]] },
-  { title: "Latency", unit: "of requests", format: (ms) => seconds(ms / 1000), series: [["average", value("request-latency-avg")], ["largest", value("request-latency-max")]] },
+  { title: "Latency", unit: "of requests", format: (ms) => seconds(ms === null ? null : ms / 1000), series: [["average", value("request-latency-avg")], ["largest", value("request-latency-max")]] },
 ];
 const PRODUCER = [
   { title: "Records", unit: "per second", series: [["sent", rate("record-send-total")], ["sent again", rate("record-retry-total")], ["failed", rate("record-error-total")]] },
@@ -44,7 +44,7 @@ export function open(content) {
 // A rate from two samples of a total: metrics' own rates are averages of half a minute.
 function rate(name) {
   return (sample, before) => {
-    if (!before || sample.values[name] === undefined) return null;
+    if (!before || sample.values[name] === undefined || sample.time <= before.time) return null;
     return Math.max(0, (sample.values[name] - before.values[name]) / (sample.time - before.time));
   };
 }

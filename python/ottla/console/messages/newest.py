@@ -1,0 +1,55 @@
+"""Reads the newest records that pass the filters, backwards in windows.
+
+Invariant: the result is that of reading everything, if ``ended`` is ``end``; otherwise it has the
+matches of the windows that were read completely, which are newer than all that is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from ottla import Client
+from ottla.cli.consume.ranges import newest_ranges
+from ottla.cli.consume.selection import newest_records
+from ottla.console.messages.command import Command
+from ottla.console.messages.reading import SECONDS, Reader, Reading, limited, scan_ranges
+
+# Offsets of a partition in the first window, with a filter.
+_FIRST_WINDOW = 1_000
+# Each window has this many times the offsets of the one before.
+_GROWTH = 4
+
+
+def read_newest(client: Client, command: Command, count: int) -> Reading:
+    """Read the newest records of all partitions, the oldest of them first."""
+    whole = newest_ranges(limited(client), command.arguments, None)
+    reading = Reading(next={partition: end or 0 for _, partition, _, end in whole})
+    if not count:
+        return reading
+    until = time.monotonic() + SECONDS
+    window = max(count, _FIRST_WINDOW) if command.has_filter else count
+    ends = dict(reading.next)
+    found: Counter[int] = Counter()
+    while True:
+        # A partition of which as many are known as are wanted has no newer ones before them.
+        ranges = [
+            (topic, partition, max(start, ends[partition] - window), ends[partition])
+            for topic, partition, start, _ in whole
+            if found[partition] < count and ends[partition] > start
+        ]
+        if not ranges:
+            return reading
+        part = Reading()
+        scan_ranges(client, command, [*ranges], Reader(command, part, until))
+        reading.read += part.read
+        if part.ended == "size" and window > 1:
+            window = max(1, window // (2 * _GROWTH))
+            continue
+        if part.ended != "end":
+            reading.ended = part.ended
+            return reading
+        found.update(record.partition for record in part.records)
+        reading.records = newest_records(iter([[*part.records, *reading.records]]), count)
+        ends |= {partition: start for _, partition, start, _ in ranges}
+        window *= _GROWTH
