@@ -64,7 +64,7 @@ PAGES = {
     "rates": (None, _rates),
     "groups": (None, _groups),
     "messages": (None, _messages),
-    "doctor": (("hide", {}), _doctor),
+    "doctor": (("one_address", {}), _doctor),
 }
 
 

@@ -128,8 +128,18 @@ ACTIONS: dict[str, Action] = {
             SimulatedCluster.slow_link,
             (_BROKER, Parameter("seconds", "seconds", "seconds", 0.05, 2.0, 0.5)),
         ),
-        Action("hide", "Network", "Put all brokers behind one address", SimulatedCluster.hide),
-        Action("unhide", "Network", "Give each its own address", SimulatedCluster.unhide),
+        Action(
+            "one_address",
+            "Network",
+            "Put all brokers behind one address",
+            SimulatedCluster.share_address,
+        ),
+        Action(
+            "own_addresses",
+            "Network",
+            "Give each its own address",
+            SimulatedCluster.use_own_addresses,
+        ),
         Action(
             "fill_buffer",
             "Producer and consumer",

@@ -160,7 +160,7 @@ class SimulatedCluster:
             self._faults.set(name, Fault.silence(), api="Produce", seconds=seconds)
             return text
 
-    def hide(self) -> str:
+    def share_address(self) -> str:
         """Let all brokers advertise the address of broker 1, as behind one load balancer."""
         with self._lock:
             first = self.layout.brokers[0]
@@ -173,7 +173,7 @@ class SimulatedCluster:
             self._behind_one = True
             return text
 
-    def unhide(self) -> str:
+    def use_own_addresses(self) -> str:
         """Let each broker advertise its own address again."""
         with self._lock:
             if not self._behind_one:

@@ -131,7 +131,7 @@ def _one_address(plan: Plan) -> None:
     )
     plan.wait(3)
     plan.do(
-        "hide",
+        "one_address",
         "It works until the metadata is refreshed. From then on all brokers seem to be one, and "
         f"most requests reach the wrong one: watch broker {first}'s connections, and that the "
         "records of the other leaders are not acknowledged any more.",
@@ -152,7 +152,7 @@ def _one_address(plan: Plan) -> None:
     )
     plan.wait(3)
     plan.do(
-        "unhide",
+        "own_addresses",
         "The cluster heals as soon as each broker advertises an address that leads to it. A "
         "balancer is good for bootstrap only.",
     )
@@ -231,7 +231,7 @@ SCENARIOS: dict[str, Scenario] = {
         ),
         Scenario(
             "one_address",
-            "What happens when all brokers hide behind one address",
+            "What happens when all brokers have one address",
             "A load balancer before the cluster: why the first request works, and others do not.",
             _one_address,
         ),
