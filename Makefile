@@ -150,6 +150,8 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other
 	@$(PY) -m benches.peers.schema
 	$(STEP) 'scale'
 	@$(PY) -m benches.scale.run
+	$(STEP) 'console'
+	@$(PY) -m benches.console.run
 	$(STEP) 'Spark'
 	@$(PY) -m benches.spark.run
 
