@@ -451,6 +451,8 @@ def test_messages_with_a_schema_are_decoded(
             assert second["error"]
             assert f"--value-format=avro --schema-registry={mock.url}" in found["command"]
             assert "secret" not in json.dumps(found)
+            both = request(console, f"{path}&value_as=hex")
+            assert (both.status, "excludes" in both.json["message"]) == (400, True)
             saved = request(console, path.replace("?", "/download?") + "&as=jsonl").body
             assert json.loads(saved.splitlines()[0])["value"] == {"id": 7}
 
@@ -612,3 +614,17 @@ def test_the_application_keeps_its_own_access_log(client: ottla.Client) -> None:
         assert log.propagate
     finally:
         log.removeHandler(handler)
+
+
+def test_reading_goes_on_in_a_topic_of_many_partitions(
+    console: Console, mock_cluster: MockCluster
+) -> None:
+    mock_cluster.create_topic("wide", partitions=3_000)
+    for partition in range(3_000):
+        mock_cluster.append("wide", partition, [b"x"])
+    first = request(console, "/api/messages?topic=wide&count=1000").json
+    assert (first["ended"], len(first["records"])) == ("count", 1_000)
+    places = ",".join(f"{place}:{offset}" for place, offset in first["next"].items())
+    rest = request(console, f"/api/messages?topic=wide&count=1000&after={places}").json
+    seen = [each["partition"] for each in [*first["records"], *rest["records"]]]
+    assert len(set(seen)) == len(seen) == 2_000

@@ -23,10 +23,10 @@ WIDE, NARROW = 1440, 390
 
 
 def _chromium() -> str:
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.fail("these tests need Chromium: run `make browser`, or install it")
-    return path
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if (path := shutil.which(name)) is not None:
+            return path
+    pytest.fail("these tests need Chromium: run `make browser`, or install it")
 
 
 @contextmanager

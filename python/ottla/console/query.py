@@ -28,11 +28,11 @@ class Query:
     def __init__(self, request: Request) -> None:
         self._parameters = request.query_params
 
-    def text(self, name: str, default: str = "") -> str:
-        """Return a text."""
-        value = self._parameters.get(name, default)
-        if len(value) > _MAX_TEXT:
-            raise ConfigError(f"{name}: at most {_MAX_TEXT} characters, not {len(value)}")
+    def text(self, name: str, *, most: int = _MAX_TEXT) -> str:
+        """Return a text; an empty one if it is missing."""
+        value = self._parameters.get(name, "")
+        if len(value) > most:
+            raise ConfigError(f"{name}: at most {most} characters, not {len(value)}")
         return value
 
     def required(self, name: str) -> str:

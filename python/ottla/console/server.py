@@ -21,7 +21,7 @@ from ottla.errors import ConfigError, InternalError
 
 # Connections at once: a page has one for its stream, and a browser opens six at most.
 _MAX_CONNECTIONS = 2_048
-_MAX_HEADER_BYTES = 16_384
+_MAX_HEADER_BYTES = 65_536
 # Seconds to start, and for open responses when it ends.
 _START_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 2

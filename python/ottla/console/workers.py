@@ -53,6 +53,8 @@ class Workers:
         ends, call = self._shared.get(key, (0.0, None))
         if call is None or (call.done() and (ends < time.monotonic() or call.exception())):
             call = asyncio.ensure_future(self.run(function, *arguments))
+            # The pages that wait for it may be gone when it fails.
+            call.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._shared[key] = (time.monotonic() + seconds, call)
             while len(self._shared) > _MAX_RESULTS:
                 self._shared.popitem(last=False)

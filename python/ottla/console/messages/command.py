@@ -23,6 +23,8 @@ from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry
 
 _FORMATS: dict[str, type[Any]] = {"avro": Avro, "protobuf": Protobuf, "json": Json}
 _WHERE = re.compile(r"[^=]+=.*", re.DOTALL)
+# Characters of the offsets of a topic with thousands of partitions.
+_MAX_PLACES = 60_000
 _PLACE = re.compile(r"(?P<partition>\d{1,10}):(?P<offset>\d{1,19})")
 
 
@@ -89,7 +91,7 @@ def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) 
         text=shlex.join(["ottla", "consume", *cluster, *words]),
         last=last,
         has_filter=bool(filters),
-        after=_places(query.text("after")),
+        after=_places(query.text("after", most=_MAX_PLACES)),
         kinds=kinds,
     )
 
@@ -118,6 +120,8 @@ def _formats(query: Query, topic: str, registry: Registry | None) -> dict[str, C
         kind = query.choice(f"{part}_format", "", *_FORMATS)
         if not kind:
             continue
+        if query.text(f"{part}_as"):
+            raise ConfigError(f"{part}_format excludes {part}_as")
         if registry is None:
             raise ConfigError(
                 f"{part}_format: this console has no schema registry: start it with "

@@ -13,9 +13,10 @@ import re
 from starlette.responses import Response
 
 from ottla import extras
-from ottla.cli.consume.decoding import json_text
+from ottla.cli.consume.decoding import as_text, decode, json_text
 from ottla.cli.consume.output import as_json
 from ottla.cli.formats import Record
+from ottla.cli.schema_options import PARTS
 from ottla.console.messages.command import Command
 from ottla.console.messages.reading import Reading
 from ottla.errors import ConfigError
@@ -50,15 +51,23 @@ def _jsonl(records: list[Record], command: Command) -> bytes:
     return b"".join(as_json(record, command.kinds) for record in records)
 
 
-def _csv(records: list[Record], _: Command) -> bytes:
+def _csv(records: list[Record], command: Command) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["partition", "offset", "timestamp", "key", "value", "headers"])
     for record in records:
         headers = [[name, _decoded(value)] for name, value in record.headers or []]
         row = [record.partition, record.offset, record.timestamp]
-        writer.writerow([*row, _decoded(record.key), _decoded(record.value), json_text(headers)])
+        cells = [_decoded(_bytes_of(record, part, command)) for part in PARTS]
+        writer.writerow([*row, *cells, json_text(headers)])
     return out.getvalue().encode()
+
+
+def _bytes_of(record: Record, part: str, command: Command) -> bytes | None:
+    """Return a key or value, decoded as the page says; with a schema it is the text already."""
+    data: bytes | None = getattr(record, part)
+    kind = command.kinds.get(part)
+    return data if kind is None else as_text(decode(record, part, kind))
 
 
 def _decoded(data: bytes | None) -> str | None:

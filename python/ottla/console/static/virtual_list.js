@@ -12,10 +12,11 @@ export class VirtualList {
    * @param {number} options.rowHeight pixels of a row
    * @param {(start: number, count: number) => Promise<{total: number, rows: any[]}>} options.load
    * @param {(row: any, index: number) => Element} options.render
+   * @param {(page: {total: number}) => void} options.onPage called with each page that is shown
    * @param {(error: Error) => void} options.onError
    */
-  constructor({ label, rowHeight, load, render, onError }) {
-    this.options = { rowHeight, load, render, onError };
+  constructor({ label, rowHeight, load, render, onPage, onError }) {
+    this.options = { rowHeight, load, render, onPage, onError };
     this.pages = new Map();
     this.loading = new Set();
     this.total = 0;
@@ -61,10 +62,11 @@ export class VirtualList {
     this.loading.add(page);
     const generation = this.generation;
     try {
-      const { total, rows } = await this.options.load(page * PAGE, PAGE);
+      const found = await this.options.load(page * PAGE, PAGE);
       if (generation !== this.generation) return;
-      this.total = total;
-      this.pages.set(page, rows);
+      this.total = found.total;
+      this.pages.set(page, found.rows);
+      this.options.onPage(found);
       this.draw();
     } catch (error) {
       if (generation === this.generation) this.options.onError(error);

@@ -31,12 +31,8 @@ export function open(content, query) {
   const list = new VirtualList({
     label: "List of topics",
     rowHeight: 44,
-    load: async (start, rows) => {
-      const page = await get("/api/topics", { start, count: rows, q: search.value.trim(), order: order.value });
-      problem.hidden = true;
-      setText(found, counted(page.total, "topic"));
-      return page;
-    },
+    load: (start, rows) => get("/api/topics", { start, count: rows, q: search.value.trim(), order: order.value }),
+    onPage: (page) => { problem.hidden = true; setText(found, counted(page.total, "topic")); },
     render: (topic) => topicRow(topic, changed),
     onError: (error) => { setText(problem, error.message); problem.hidden = false; },
   });

@@ -13,11 +13,10 @@ export function openTopic(content, topic) {
   const list = new VirtualList({
     label: `Partitions of ${topic}`,
     rowHeight: 40,
-    load: async (start, rows) => {
-      const page = await get("/api/topic", { name: topic, start, count: rows });
+    load: (start, rows) => get("/api/topic", { name: topic, start, count: rows }),
+    onPage: (page) => {
       problem.hidden = true;
       setText(about, `${counted(page.total, "partition")}${page.internal ? ", internal" : ""}${page.id ? `, id ${page.id}` : ""}`);
-      return page;
     },
     render: partitionRow,
     onError: (error) => { setText(problem, error.message); problem.hidden = false; },
