@@ -80,6 +80,7 @@ def test_the_map_follows_leaders_and_brokers(page: Page, mock_cluster: MockClust
     expect(found).to_have_text(str(leader))
     color = found.evaluate("each => getComputedStyle(each).backgroundColor")
     mock_cluster.stop_broker(leader)
+    expect(page.locator(f".tile.moved[data-broker='{leader}']")).to_be_visible()
     expect(found).not_to_have_text(str(leader))
     assert found.evaluate("each => getComputedStyle(each).backgroundColor") != color
     expect(found).to_have_class(re.compile("under"))

@@ -10,8 +10,14 @@ const ADVISED_REPLICAS = 4000;
 /** Of larger clusters, only numbers are shown. */
 export const MAX_DETAILED = 60;
 
-/** Returns the tiles of all brokers, with this client's connections and the log directories to them. */
-export function brokerTiles(cluster, connections, logDirs) {
+/**
+ * Returns the tiles of all brokers.
+ * @param {object} cluster the newest sample of the cluster
+ * @param {object[]} connections this client's connections
+ * @param {object[]} logDirs the log directories that brokers report
+ * @param {(broker: number) => boolean} isChanged whether a tile is to be animated
+ */
+export function brokerTiles(cluster, connections, logDirs, isChanged) {
   const racks = new Map();
   for (const broker of cluster.brokers) {
     const rack = broker.missing ? "missing" : broker.rack ?? "";
@@ -23,17 +29,18 @@ export function brokerTiles(cluster, connections, logDirs) {
   const names = [...racks.keys()].sort((a, b) => (a === "missing") - (b === "missing") || a.localeCompare(b));
   return names.map((rack) => {
     const title = rack === "missing" ? "not in the metadata" : rack ? `rack ${rack}` : "no rack";
-    const tiles = racks.get(rack).map((broker) => tile(broker, most, connections.filter((each) => each.broker === broker.id), compact, logDirs.filter((each) => each.broker === broker.id)));
+    const tiles = racks.get(rack).map((broker) => tile(broker, most, connections.filter((each) => each.broker === broker.id), compact, logDirs.filter((each) => each.broker === broker.id), isChanged(broker.id)));
     return el("section.rack", { "aria-label": title }, el("h3", {}, title), el("ul.tiles", {}, tiles));
   });
 }
 
-function tile(broker, most, connections, compact, logDirs) {
+function tile(broker, most, connections, compact, logDirs, isChanged) {
+  const moved = isChanged ? ".moved" : "";
   const head = el("div.head", { style: { "--broker": brokerColor(broker.id) } }, el("b", {}, `broker ${broker.id}`), state(connections));
   if (broker.missing) {
-    return el("li.tile.ghost", { "data-broker": broker.id }, head, el("p", {}, `${counted(broker.replicas, "replica")} named, but the broker is down or gone`));
+    return el(`li.tile.ghost${moved}`, { "data-broker": broker.id }, head, el("p", {}, `${counted(broker.replicas, "replica")} named, but the broker is down or gone`));
   }
-  return el("li.tile", { "data-broker": broker.id }, head,
+  return el(`li.tile${moved}`, { "data-broker": broker.id }, head,
     el("p.address", { title: broker.address }, broker.address),
     compact ? el("p", {}, `leads ${count(broker.leads)} of ${count(broker.replicas)}`) : numbers(broker, most), logDirs.map(disk));
 }

@@ -54,7 +54,7 @@ export function open(content, query) {
     const cluster = latest("cluster");
     if (!cluster) return;
     drawTotals(totals, cluster);
-    replace(racks, brokerTiles(cluster, latest("connections") ?? [], logDirs));
+    replace(racks, brokerTiles(cluster, latest("connections") ?? [], logDirs, (broker) => isRecent(changed.get(broker))));
     if (version !== cluster.version) { version = cluster.version; list.refresh(); }
   };
   const ends = [
@@ -68,6 +68,8 @@ export function open(content, query) {
     subscribe("connections", draw),
     subscribe("fresh events", (fresh) => {
       for (const event of fresh) {
+        // A broker that came, went or moved, or a connection to it.
+        if (event.broker !== null && event.broker !== undefined) changed.set(event.broker, event.time);
         if (event.kind === "leader_changed") changed.set(`${event.topic}\n${event.partition}`, event.time);
       }
     }),
@@ -98,11 +100,14 @@ function topicRow(topic, changed) {
   return el("div.row", {}, el("div.name", {}, link, el("small", {}, counted(topic.partitions, "partition"), " ", health)), el("div.cells", {}, cells, more));
 }
 
+function isRecent(time) {
+  return time !== undefined && Date.now() / 1000 - time < FLASH_SECONDS;
+}
+
 const STATES = { ok: "", under: ", under-replicated", offline: ", no leader" };
 
 function cell(topic, index, leader, state, changed) {
-  const at = changed.get(`${topic}\n${index}`);
-  const moved = at !== undefined && Date.now() / 1000 - at < FLASH_SECONDS;
+  const moved = isRecent(changed.get(`${topic}\n${index}`));
   const text = leader === null ? "no leader" : `led by broker ${leader}`;
   return el(`span.cell.${state}${moved ? ".moved" : ""}`,
     { title: `partition ${index}: ${text}${STATES[state]}`, "data-partition": index, "data-leader": leader ?? "none", style: { "--broker": brokerColor(leader) } },
