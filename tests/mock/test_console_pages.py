@@ -343,8 +343,16 @@ def test_hostile_texts_are_shown_as_text(
     assert width <= 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (WIDE, "light"),
+        (NARROW, "dark"),
+        # The same rules in the other theme.
+        pytest.param(WIDE, "dark", marks=pytest.mark.deep),
+        pytest.param(NARROW, "light", marks=pytest.mark.deep),
+    ],
+)
 def test_every_page_is_accessible(
     browser: Browser, mock_cluster: MockCluster, orders: str, width: int, scheme: str
 ) -> None:
