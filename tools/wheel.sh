@@ -9,6 +9,8 @@ rm -rf "$out"
 mkdir -p "$out"
 tools=$out/tools
 .venv/bin/python -m venv "$tools"
+# zig's Clang compiles libdeflate's code for AVX-512 only with this; it enables no instruction by itself.
+if [[ $(uname -m) == x86_64 ]]; then export CFLAGS="${CFLAGS:-} -mevex512"; fi
 # maturin builds with zig's compiler, which can link against any glibc.
 "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin==1.16.0' 'ziglang==0.15.2' 'auditwheel==6.8.2'
 PATH=$PWD/$tools/bin:$PATH maturin build --profile wheel --locked --zig --compatibility manylinux_2_28 --out "$out"
