@@ -36,7 +36,6 @@ class Command:
         arguments: the arguments of ``ottla consume``.
         selection: its filters, and the formats of keys and values.
         text: the command for a shell.
-        last: whether the newest records are wanted.
         has_filter: whether records may be left out.
         after: the offset from which to go on, by partition; empty to begin.
         kinds: what the key and the value are, if the page says so.
@@ -45,10 +44,15 @@ class Command:
     arguments: argparse.Namespace
     selection: Selection
     text: str
-    last: bool
     has_filter: bool
     after: dict[int, int]
     kinds: dict[str, str]
+
+    @property
+    def last(self) -> int | None:
+        """How many of the newest records are wanted; None to read forwards."""
+        last: int | None = self.arguments.last
+        return last
 
 
 def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) -> Command:
@@ -67,8 +71,7 @@ def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) 
     words = [f"--topic={query.required('topic')}"]
     if query.text("partition"):
         words.append(f"--partition={query.number('partition', 0, most=2**31 - 1)}")
-    last = bool(query.text("last"))
-    if last:
+    if query.text("last"):
         words.append(f"--last={query.number('last', 100)}")
     else:
         words.append(f"--offset={query.text('start') or 'beginning'}")
@@ -89,7 +92,6 @@ def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) 
         arguments=arguments,
         selection=selection,
         text=shlex.join(["ottla", "consume", *cluster, *words]),
-        last=last,
         has_filter=bool(filters),
         after=_places(query.text("after", most=_MAX_PLACES)),
         kinds=kinds,

@@ -53,8 +53,8 @@ def routes(context: Context) -> list[Route]:
 
 
 def _read(client: Client, command: Command, count: int) -> Reading:
-    if command.last and not command.after:
-        return read_newest(client, command, min(count, command.arguments.last))
+    if command.last is not None and not command.after:
+        return read_newest(client, command, min(count, command.last))
     return read(client, command, count)
 
 

@@ -30,8 +30,8 @@ export function cadences(requests) {
   ];
 }
 
-/** Requests of an API per second, over the last samples; null before there are two. */
-export function rateOf(api) {
+// Requests of an API per second, over the last samples; null before there are two.
+function rateOf(api) {
   const last = requestHistory[requestHistory.length - 1];
   const first = requestHistory.find((sample) => sample.time >= last.time - WINDOW_SECONDS);
   if (!first || first === last) return null;

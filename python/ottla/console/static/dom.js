@@ -16,14 +16,6 @@ export function el(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Creates an SVG element. */
-export function svg(name, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  setAttributes(made, attributes);
-  made.append(...visible(children));
-  return made;
-}
-
 function setAttributes(element, attributes) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
@@ -45,7 +37,7 @@ function readable(child) {
 }
 
 /** Escapes control and bidirectional characters of a text. */
-export function printable(text) {
+function printable(text) {
   return String(text).replace(UNSAFE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 

@@ -82,7 +82,7 @@ export function open(kinds) {
 }
 
 /** An error response. */
-export class Problem extends Error {}
+class Problem extends Error {}
 
 /** Requests JSON. */
 export async function get(path, parameters = {}, options = {}) {

@@ -2,7 +2,7 @@
 
 import { chart } from "../chart.js";
 import { el, replace, table } from "../dom.js";
-import { bytes, count, number, seconds } from "../format.js";
+import { bytes, count, seconds } from "../format.js";
 import { history, latest, subscribe } from "../stream.js";
 
 export const name = "rates";

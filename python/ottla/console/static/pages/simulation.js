@@ -1,6 +1,6 @@
 // The Simulation page: a mock cluster with traffic, what one may do to it, and what its client does then.
 
-import { el, replace, setText } from "../dom.js";
+import { el, setText } from "../dom.js";
 import { repeat } from "../repeat.js";
 import { actionForms } from "../simulation/actions.js";
 import { drawCluster, drawTraffic } from "../simulation/cluster.js";
