@@ -7,11 +7,15 @@ import re
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support import kafka_properties
 from tests.support.kafka_cluster import KafkaCluster
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Spark's workers must be this interpreter, not whichever `python3` is first on PATH.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -60,3 +64,12 @@ def kafka_topic(kafka: KafkaCluster, request: pytest.FixtureRequest) -> TopicFac
         return name
 
     return create
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A headless browser."""
+    from tests.support.browser import running_browser
+
+    with running_browser() as browser:
+        yield browser

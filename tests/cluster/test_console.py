@@ -12,19 +12,13 @@ from playwright.sync_api import Browser, Page, expect
 import ottla
 from ottla.console import serve
 from tests.conftest import TopicFactory
-from tests.support.browser import go, open_page, running_browser
+from tests.support.browser import go, open_page
 from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
 pytestmark = pytest.mark.cluster
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as browser:
-        yield browser
 
 
 @pytest.fixture

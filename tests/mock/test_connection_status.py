@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -14,15 +14,9 @@ import ottla
 from ottla import errors, prometheus
 from ottla.cli.waiting import obstacles
 from ottla.testing import Fault, MockCluster
+from tests.support.waiting import wait_until
 
 TIMEOUT = 60.0
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -15,8 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from ottla.testing import MockCluster
-from tests.support.command import ottla, ottla_here
-from tests.support.jars import REPOSITORY
+from tests.support.command import ottla, ottla_here, running_command
 from tests.unit.test_missing_extras import BLOCK
 
 ADDRESS = re.compile(r"ottla console: (http://127\.0\.0\.1:(\d+)/\?token=([\w-]+))\n")
@@ -24,36 +22,24 @@ PLAIN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "SSH_CONNECTION": ""}
 
 
 @contextmanager
-def running(*arguments: str, env: Mapping[str, str] = PLAIN) -> Iterator[subprocess.Popen[str]]:
-    """Run the command until the block ends; its first line of output was not read yet."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", _MAIN, "console", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=REPOSITORY,
-        env={**os.environ, **env},
-    )
-    try:
+def running(*arguments: str, env: Mapping[str, str] = PLAIN) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the command, until Ctrl-C after the block; its first line of output is not read yet."""
+    with running_command("console", *arguments, env=env) as process:
         yield process
-    finally:
-        process.kill()
-        process.communicate(timeout=30)
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
 
 
-# Background processes ignore SIGINT, and their children inherit that.
-_MAIN = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from ottla.cli import main
-sys.exit(main())
-"""
+def output_of(process: subprocess.Popen[bytes]) -> tuple[str, str]:
+    """Return the rest of what the command prints until it ends, and its errors."""
+    out, errors = process.communicate(timeout=60)
+    return out.decode(), errors.decode()
 
 
-def address_of(process: subprocess.Popen[str]) -> tuple[str, int, str]:
+def address_of(process: subprocess.Popen[bytes]) -> tuple[str, int, str]:
     """Return the URL that the command prints, its port and its token."""
     assert process.stdout is not None
-    line = process.stdout.readline()
+    line = process.stdout.readline().decode()
     found = ADDRESS.fullmatch(line)
     assert found is not None, line
     return found[1], int(found[2]), found[3]
@@ -72,7 +58,7 @@ def test_it_serves_until_ctrl_c(mock_cluster: MockCluster) -> None:
         _, port, token = address_of(process)
         assert b'"kind":"client"' in fetch(port, token)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = output_of(process)
         assert process.returncode == 130
         # The token stays out of the log.
         assert token not in errors
@@ -83,7 +69,7 @@ def test_it_explains_a_session_over_ssh(mock_cluster: MockCluster) -> None:
     environment = {**PLAIN, "SSH_CONNECTION": "192.0.2.1 50000 192.0.2.2 22"}
     with running(mock_cluster.bootstrap, "--for", "0.2", env=environment) as process:
         _, port, _ = address_of(process)
-        _, errors = process.communicate(timeout=60)
+        _, errors = output_of(process)
         assert process.returncode == 0
         assert f"ssh -L {port}:127.0.0.1:{port} " in errors
 
@@ -96,7 +82,7 @@ def test_it_opens_the_browser(mock_cluster: MockCluster, tmp_path: Path) -> None
     environment = {**PLAIN, "DISPLAY": ":0", "BROWSER": f"{browser} %s"}
     with running(mock_cluster.bootstrap, "--for", "0.5", env=environment) as process:
         url, _, token = address_of(process)
-        out, errors = process.communicate(timeout=60)
+        out, errors = output_of(process)
         page, mode, content = out.splitlines()
         assert token not in page
         assert mode == "600"
@@ -106,11 +92,11 @@ def test_it_opens_the_browser(mock_cluster: MockCluster, tmp_path: Path) -> None
     arguments = [mock_cluster.bootstrap, "--for", "0.2"]
     with running(*arguments, "--no-browser", env=environment) as process:
         address_of(process)
-        assert process.communicate(timeout=60) == ("", "")
+        assert output_of(process) == ("", "")
     nothing = {**environment, "BROWSER": "", "PATH": "/nonexistent"}
     with running(*arguments, env=nothing) as process:
         address_of(process)
-        _, errors = process.communicate(timeout=60)
+        _, errors = output_of(process)
         assert "no browser could be started" in errors
 
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import socketserver
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,46 +15,12 @@ from playwright.sync_api import Browser, Page, expect
 
 import ottla
 from ottla.console import Console, serve
-from ottla.console.simulation import Simulation
 from ottla.testing import Fault, MockCluster
-from tests.support.browser import NARROW, WIDE, assert_accessible, go, open_page, running_browser
+from tests.support.browser import NARROW, WIDE, assert_accessible, go, open_page
 from tests.support.consumers import read
-from tests.support.ports import free_ports
 
 PAGES = ["map", "connections", "rates", "groups", "messages", "doctor"]
 HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>\u202e"\'&amp;\x07'
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def orders(mock_cluster: MockCluster) -> str:
-    """A topic with records of JSON, and a group that has read some of them."""
-    mock_cluster.create_topic("orders", partitions=6)
-    with ottla.Producer(mock_cluster.bootstrap) as producer:
-        for n in range(60):
-            value = json.dumps({"id": n, "customer": {"n": n % 7}}).encode()
-            producer.send("orders", value, key=b"key %d" % n, partition=n % 6)
-    for partition in range(6):
-        mock_cluster.commit("billing", "orders", partition, 3)
-    return "orders"
-
-
-@pytest.fixture
-def console(client: ottla.Client, orders: str) -> Iterator[Console]:
-    with serve(client) as console:
-        yield console
-
-
-@pytest.fixture
-def page(browser: Browser, console: Console) -> Iterator[Page]:
-    with open_page(browser, console.url) as page:
-        expect(page.locator("#status")).to_have_text("live")
-        yield page
 
 
 def cell(page: Page, topic: str, partition: int) -> Any:
@@ -296,25 +257,6 @@ def test_new_records_are_followed(page: Page, producer: ottla.Producer) -> None:
     assert download.value.path().read_text(encoding="utf-8").count("\n") == 2
 
 
-def test_the_doctor_lights_up_its_chart(page: Page, mock_cluster: MockCluster) -> None:
-    go(page, "doctor")
-    expect(page.locator(".box")).to_have_count(10)
-    page.get_by_role("button", name="Run the diagnosis").click()
-    expect(page.locator(".verdict")).to_contain_text("No errors")
-    for phase in ["DNS", "TCP", "ApiVersions", "Metadata", "Advertised", "Leaders"]:
-        assert page.locator(f"[data-box='{phase}']").get_attribute("data-box-state") == "passed"
-    assert page.locator("[data-box='TLS']").get_attribute("data-box-state") == "not_used"
-    mock_cluster.advertise(2, "127.0.0.1:1")
-    page.get_by_role("button", name="Run the diagnosis").click()
-    end = page.locator(".box.end")
-    expect(end).to_have_attribute("data-box", "Advertised")
-    expect(end).to_contain_text("Cause:")
-    expect(end).to_contain_text("Remedy:")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Save as HTML").click()
-    assert download.value.suggested_filename == "ottla-doctor.html"
-
-
 def test_hostile_texts_are_shown_as_text(
     page: Page, producer: ottla.Producer, mock_cluster: MockCluster
 ) -> None:
@@ -434,178 +376,3 @@ def test_a_console_that_ends_is_noticed(
         expect(page.locator("#status")).to_contain_text("does not respond")
         page.get_by_role("link", name="Groups").click()
         expect(page.locator("main .found").first).to_contain_text("does not respond")
-
-
-class _NotKafka:
-    """A server that responds as HTTP servers do."""
-
-    def __init__(self) -> None:
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _HttpHandler)
-        self._server.daemon_threads = True
-        self.address = f"127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> str:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self.address
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-class _HttpHandler(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        self.request.recv(1024)
-        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
-
-
-SASL = {
-    "security_protocol": "SASL_PLAINTEXT",
-    "sasl_mechanism": "SCRAM-SHA-512",
-    "sasl_username": "alice",
-    "sasl_password": "wrong",
-}
-
-
-@contextmanager
-def broken_setup(box: str, mock_cluster: MockCluster) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A bootstrap address and configuration with which a diagnosis ends at a box."""
-    if box == "DNS":
-        yield "no-such-host.invalid:9092", {}
-    elif box == "TCP":
-        yield f"127.0.0.1:{free_ports(1)[0]}", {}
-    elif box == "TLS":
-        yield mock_cluster.bootstrap, {"security_protocol": "SSL"}
-    elif box == "ApiVersions":
-        with _NotKafka() as address:
-            yield address, {}
-    elif box == "SASL":
-        with MockCluster(users={"alice": "right"}) as secured:
-            yield secured.bootstrap, SASL
-    elif box == "Advertised":
-        mock_cluster.advertise(2, f"127.0.0.1:{free_ports(1)[0]}")
-        yield mock_cluster.bootstrap, {}
-    else:
-        mock_cluster.create_topic("single", partitions=1)
-        mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="ListOffsets")
-        yield mock_cluster.bootstrap, {}
-
-
-@pytest.mark.parametrize(
-    "box", ["DNS", "TCP", "TLS", "ApiVersions", "SASL", "Advertised", "Leaders"]
-)
-def test_the_chart_ends_at_the_broken_box(
-    browser: Browser, mock_cluster: MockCluster, box: str
-) -> None:
-    with (
-        broken_setup(box, mock_cluster) as (bootstrap, config),
-        ottla.Client(bootstrap, connect=False, **config) as client,
-        serve(client) as console,
-        open_page(browser, console.url) as page,
-    ):
-        go(page, "doctor")
-        page.get_by_role("button", name="Run the diagnosis").click()
-        end = page.locator(".box.end")
-        expect(end).to_have_attribute("data-box", box)
-        expect(end).to_contain_text("Cause:")
-        expect(end).to_contain_text("Remedy:")
-        expect(page.locator(".verdict")).to_contain_text(f"ends at {box}")
-        # The connections say the same.
-        if box not in {"Advertised", "Leaders"}:
-            go(page, "connections")
-            failed = page.locator(f"[data-phase='{box}'][data-phase-state='failed']").first
-            expect(failed).to_be_visible(timeout=15_000)
-
-
-def test_a_large_cluster_is_shown_by_rows(browser: Browser) -> None:
-    """200 brokers and 10,000 topics: the page has elements for what is in view alone."""
-    with MockCluster(brokers=200, racks=[f"rack-{n % 3}" for n in range(200)]) as cluster:
-        for n in range(10_000):
-            cluster.create_topic(f"topic-{n:05}", partitions=3)
-        with (
-            ottla.Client(cluster.bootstrap) as client,
-            serve(client) as console,
-            open_page(browser, console.url) as page,
-        ):
-            expect(page.locator(".tile")).to_have_count(200)
-            expect(page.locator("main .found").first).to_have_text("10,000 topics")
-            rows = page.locator(".row")
-            expect(rows.first).to_contain_text("topic-00000")
-            assert rows.count() < 60
-            page.locator(".virtual").evaluate("list => { list.scrollTop = 44 * 7000; }")
-            expect(page.get_by_role("link", name="topic-07000")).to_be_visible()
-            assert rows.count() < 60
-            page.get_by_label("Find").fill("topic-0999")
-            expect(rows).to_have_count(10)
-
-
-@pytest.mark.deep  # its times depend on the machine's load
-def test_a_large_cluster_is_painted_within_a_second(browser: Browser) -> None:
-    with MockCluster(brokers=200) as cluster:
-        for n in range(10_000):
-            cluster.create_topic(f"topic-{n:05}", partitions=3)
-        with (
-            ottla.Client(cluster.bootstrap) as client,
-            serve(client) as console,
-            open_page(browser, console.url) as page,
-        ):
-            expect(page.locator(".tile")).to_have_count(200)
-            # The metadata is there: a page that is opened now paints it all.
-            started = time.monotonic()
-            page.reload()
-            page.wait_for_selector(".row .cell")
-            shown = time.monotonic() - started
-            paint = page.evaluate(
-                "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-            )
-            assert paint < 1_000
-            # With all brokers and the first topics.
-            assert shown < 2
-
-
-@pytest.fixture
-def simulated(browser: Browser) -> Iterator[tuple[Simulation, Page]]:
-    with (
-        Simulation(brokers=3, speed=10) as simulation,
-        serve(simulation.producer, simulation=simulation) as console,
-        open_page(browser, console.url) as page,
-    ):
-        expect(page.locator("h2")).to_have_text("Simulation")
-        yield simulation, page
-
-
-def test_the_buttons_of_the_simulation(simulated: tuple[Simulation, Page]) -> None:
-    simulation, page = simulated
-    kill = page.locator("[data-action='kill_broker']")
-    kill.get_by_label("Broker").select_option("2")
-    kill.get_by_role("button").click()
-    expect(page.locator("[data-broker='2'][data-running='false']")).to_be_visible()
-    expect(page.locator(".commentary")).to_contain_text("broker 2")
-    assert {simulation.mock.leader("orders", n) for n in range(6)} <= {1, 3}
-    go(page, "map")
-    expect(page.locator(".tile.ghost[data-broker='2']")).to_be_visible(timeout=10_000)
-    go(page, "simulation")
-    start = page.locator("[data-action='start_broker']")
-    start.get_by_label("Broker").select_option("2")
-    start.get_by_role("button").click()
-    expect(page.locator("[data-broker='2'][data-running='true']")).to_be_visible()
-    move = page.locator("[data-action='move_leader']")
-    before = simulation.mock.leader("orders", 0)
-    target = next(n for n in (1, 2, 3) if n != before)
-    move.get_by_label("Partition").select_option("0")
-    move.get_by_label("To").select_option(str(target))
-    move.get_by_role("button").click()
-    expect(page.locator(".commentary")).to_contain_text("orders-0 changed from")
-    assert simulation.mock.leader("orders", 0) == target
-    assert_accessible(page)
-
-
-def test_a_scenario_runs_to_its_proof(simulated: tuple[Simulation, Page]) -> None:
-    _, page = simulated
-    page.get_by_label("Seed").fill("7")
-    page.locator("[data-scenario='leader_moves'] button").click()
-    expect(page.locator("[data-outcome='finished']")).to_be_visible(timeout=60_000)
-    expect(page.locator("[data-outcome='finished']")).to_contain_text("seed 7")
-    expect(page.locator(".commentary [data-kind='action']").first).to_be_visible()
-    expect(page.locator(".commentary [data-kind='note']").first).to_be_visible()
-    assert_accessible(page)

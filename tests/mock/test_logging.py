@@ -6,22 +6,14 @@ import logging
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable
 
 import pytest
 
 import ottla
 from ottla.testing import MockCluster
+from tests.support.waiting import wait_until
 
 TIMEOUT = 60.0
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not hold within the deadline"
-        time.sleep(0.01)
 
 
 def names(caplog: pytest.LogCaptureFixture) -> set[str]:

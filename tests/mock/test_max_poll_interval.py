@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ import ottla
 from ottla import errors
 from ottla.testing import MockCluster
 from tests.support.consumers import KINDS, TIMEOUT, positions_of, read
+from tests.support.waiting import wait_until
 
 ALL = [(p, n) for p in range(3) for n in range(10)]
 
@@ -39,14 +39,6 @@ def config(request: pytest.FixtureRequest, mock_cluster: MockCluster, topic: str
 def kind(request: pytest.FixtureRequest) -> Any:
     """The consumer class: blocking or asyncio."""
     return KINDS[request.param]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait for the condition without polling."""
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("how", ["poll", "iterate"])

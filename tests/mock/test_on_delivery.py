@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,15 +15,9 @@ from ottla import errors
 from ottla.testing import Fault, MockCluster
 from tests.support import loops
 from tests.support.child import interrupt_child, run_child
+from tests.support.waiting import wait_until
 
 Called = tuple[errors.KafkaError | None, ottla.RecordMetadata]
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_callbacks_run_once_and_in_order(producer: ottla.Producer, single: str) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -15,15 +13,9 @@ import ottla
 from ottla._core import async_client_of
 from ottla.testing import Fault, MockCluster
 from tests.support.loops import run
+from tests.support.waiting import wait_until
 
 TIMEOUT = 60.0
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_new_client_has_sent_only_metadata_requests(client: ottla.Client) -> None:

@@ -74,7 +74,9 @@ def ottla_here(*arguments: str, stdin: bytes | None = None) -> CommandResult:
 
 
 @contextmanager
-def running_command(*arguments: str, timeout: float = 150) -> Iterator[subprocess.Popen[bytes]]:
+def running_command(
+    *arguments: str, timeout: float = 150, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command during the `with` block; a timeout kills it and fails the test."""
     process = subprocess.Popen(
         [sys.executable, "-c", _DEFAULT_SIGINT, *arguments],
@@ -82,6 +84,7 @@ def running_command(*arguments: str, timeout: float = 150) -> Iterator[subproces
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=REPOSITORY,
+        env={**os.environ, **(env or {})},
         # Unbuffered: `select` does not see data in Python's buffers.
         bufsize=0,
     )
