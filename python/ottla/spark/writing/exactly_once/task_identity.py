@@ -43,6 +43,27 @@ class WriteIdentity:
     run: str
     batch: int
 
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it is a batch query without ``exactlyOnceId``, which has a new id each time."""
+        return self.query == self.run
+
+    def run_again(self) -> str:
+        """Return how to run the write again so that no row is written twice."""
+        if self.is_unnamed:
+            return f"Run the query again with the option exactlyOnceId={self.query}"
+        return "Run the query again"
+
+    def run_as_it_was(self) -> str:
+        """Return how to complete a batch that was decided with another plan."""
+        remedy = (
+            "Run the query once more as it was, with the same rows, plan, options and number of "
+            "partitions, until this batch is complete; then change it"
+        )
+        # Only a batch query begins with batch 0 each time, and it may be another load.
+        other = "; or, if these are other rows, write them under another exactlyOnceId"
+        return remedy + other if self.batch == 0 else remedy
+
     def transactional_id(self, partition: int, attempt: int) -> str:
         """Return the id of a task's transactions."""
         parts = (_PREFIX, self.query, self.run, str(partition), str(attempt))
