@@ -21,6 +21,7 @@ from ottla.spark.options.write_options import ExactlyOnceOptions
 from ottla.spark.writing.exactly_once.decision import Decision, Participant
 from ottla.spark.writing.exactly_once.decision_log import DECISIONS, DecisionLog
 from ottla.spark.writing.exactly_once.fault_point import reach
+from ottla.spark.writing.exactly_once.lost_decisions import known_history
 from ottla.spark.writing.exactly_once.open_participants import (
     DriverTransaction,
     OpenTime,
@@ -57,8 +58,12 @@ class _Driver:
         self._producer.init_transactions()
 
     def last_decision(self) -> Decision | None:
-        """Return the query's last decision."""
-        return self._decisions.last_decision(self._write.query)
+        """Return the query's last decision.
+
+        Raises:
+            StateError: the decisions of the query are lost.
+        """
+        return known_history(self._decisions, self._write).last
 
     def decide(self, decision: Decision, check: Callable[[DriverTransaction], None]) -> None:
         """Make a decision durable, if ``check`` raises nothing just before.
@@ -170,10 +175,18 @@ def abort_batch(
     kafka: Mapping[str, str],
     options: ExactlyOnceOptions,
 ) -> bool:
-    """Abort the transactions of a batch that failed, unless it is decided; return whether it is."""
+    """Abort the transactions of a batch that failed, unless it is decided; return whether it is.
+
+    Raises:
+        StateError: the decisions of the query are lost, so that it is not known.
+    """
     client = clients.client(kafka)
     decisions = DecisionLog(client, options.topic)
-    last = decisions.last_decision(write.query)
+    if messages:
+        # A task that has prepared a transaction has seen the opening record.
+        last = known_history(decisions, write).last
+    else:
+        last = decisions.last_decision(write.query)
     if last is not None and (last.run, last.batch) == (write.run, write.batch):
         return True
     participants = _new_participants(messages)

@@ -16,6 +16,7 @@ import ottla
 from ottla.errors import BrokerError, KafkaError, StateError
 from ottla.spark.writing.exactly_once.decision import Decision, Participant
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog
+from ottla.spark.writing.exactly_once.lost_decisions import open_log
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 
 log = logging.getLogger(__name__)
@@ -93,8 +94,9 @@ def recover(
 def _recover(
     client: ottla.Client, log_: DecisionLog, write: WriteIdentity, fingerprint: str
 ) -> Recovery:
+    log_.check_topic()
     with ottla.Admin(client) as admin:
-        decision = log_.last_decision(write.query)
+        decision = open_log(admin, log_, write)
         if decision is not None:
             check_decision(decision, write, fingerprint)
         if decision is not None and decision.run == write.run:
