@@ -13,6 +13,7 @@ from ottla import errors
 from ottla.spark.writing.exactly_once import driver, open_participants
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
+from ottla.testing import MockCluster
 from tests.cluster.conftest import Brokers
 from tests.spark.exactly_once import PARTITIONS, Crash, Query, Run, expected
 from tests.support.kafka_admin import wait_until
@@ -69,6 +70,26 @@ def test_a_batch_is_not_decided_shortly_before_a_transaction_expires(
     assert decision_of(query) is None
     assert not run.abort(0, messages)
     assert query.values() == []
+
+
+def test_brokers_that_do_not_describe_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Kafka 3.0, the times of the tasks count."""
+    without = ["DescribeTransactions", "ListTransactions"]
+    with MockCluster(without=without) as cluster:
+        more = {"kafka__transaction__timeout__ms": "1500"}
+        query = Query(Brokers(cluster), monkeypatch, **more)
+        run = query.run()
+        run.commit(run.tasks(0, PARTITIONS))
+        messages = run.tasks(1, PARTITIONS)
+        opened = messages[0].open_time
+        assert opened is not None
+        wait_until(lambda: opened.seconds_left() < 0.3, lambda: "the clock stands still")
+        with pytest.raises(errors.StateError, match="is not decided"):
+            run.commit(messages)
+        run.abort(1, messages)
+        again = query.run()
+        again.commit(again.tasks(1, PARTITIONS))
+        assert query.values() == expected(2)
 
 
 def test_the_clock_of_the_driver_does_not_matter(
