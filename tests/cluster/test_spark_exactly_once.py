@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
-import uuid
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from typing import Any
@@ -16,83 +15,21 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 import ottla
 from ottla import errors
 from ottla.spark.writing.exactly_once import driver
-from ottla.spark.writing.exactly_once.decision import Decision
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 from ottla.testing import MockCluster
 from tests.cluster.conftest import Brokers
-from tests.spark.exactly_once import SCHEMA, Run, options_for, rows_of
-from tests.support.committed import committed_rows
+from tests.spark.exactly_once import PARTITIONS, Crash, Query, Run, expected, rows_of
 
-PARTITIONS = 3
 # OTTLA_SEEDS=200 is a longer run; OTTLA_SEED=7 repeats one.
 SEEDS = range(int(os.environ.get("OTTLA_SEEDS", "4")))
 if "OTTLA_SEED" in os.environ:
     SEEDS = range(int(os.environ["OTTLA_SEED"]), int(os.environ["OTTLA_SEED"]) + 1)
 
 
-class Crash(Exception):
-    """The driver dies."""
-
-
-class Query:
-    """A query that writes to a topic, and what readers see of it."""
-
-    def __init__(self, brokers: Brokers, monkeypatch: pytest.MonkeyPatch, **options: str) -> None:
-        self.brokers = brokers
-        self._options = options
-        self.topic = brokers.create_topic(partitions=PARTITIONS)
-        self.decisions = brokers.create_topic(partitions=3)
-        self.id = f"query-{uuid.uuid4().hex[:8]}"
-        self._monkeypatch = monkeypatch
-
-    def run(self, schema: StructType = SCHEMA) -> Run:
-        """Start the query again."""
-        bootstrap, more = self.brokers.bootstrap, self._options
-        options = options_for(bootstrap, self.topic, self.decisions, **more)
-        return Run(options, self.id, schema)
-
-    def values(self, *, all_ended: bool = True) -> list[bytes]:
-        """Return what readers see; waits until no transaction holds them back."""
-        rows = committed_rows(self.brokers.bootstrap, self.topic, all_ended=all_ended)
-        return [row["value"] for row in rows]
-
-    def crash_after(self, commits: int) -> list[ottla.PreparedTransaction]:
-        """Let the next driver die after its decision and this number of commits.
-
-        Returns:
-            A list that will have the transactions of the decision.
-        """
-        decided: list[ottla.PreparedTransaction] = []
-
-        def die(_point: str, decision: Decision) -> None:
-            self._monkeypatch.setattr(driver, "reach", lambda *_: None)
-            decided.extend(each.transaction for each in decision.participants.values())
-            with ottla.Admin(self.brokers.bootstrap) as admin:
-                admin.end_prepared_transactions(decided[:commits], commit=True)
-            raise Crash
-
-        self._monkeypatch.setattr(driver, "reach", die)
-        return decided
-
-    def fence(self, transactions: list[ottla.PreparedTransaction]) -> None:
-        """End transactions as their timeout would, or forget that they were committed."""
-        with ottla.Admin(self.brokers.bootstrap) as admin:
-            admin.fence_producers([each.transactional_id for each in transactions])
-
-
 @pytest.fixture
 def query(brokers: Brokers, transaction_version: int, monkeypatch: pytest.MonkeyPatch) -> Query:
     assert transaction_version in {0, 2}
     return Query(brokers, monkeypatch)
-
-
-def expected(batches: int, partitions: int = PARTITIONS) -> list[bytes]:
-    return [
-        value
-        for partition in range(partitions)
-        for batch in range(batches)
-        for value in rows_of(batch, partition)
-    ]
 
 
 def test_batches_are_visible_when_they_are_committed(query: Query) -> None:
@@ -171,9 +108,7 @@ def test_markers_tell_what_coordinators_have_forgotten(query: Query) -> None:
 def test_a_participant_that_is_lost_after_the_decision_fails_the_batch(query: Query) -> None:
     run = query.run()
     messages = run.tasks(0, PARTITIONS)
-    lost = messages[1].participant
-    assert lost is not None
-    query.fence([lost.transaction])
+    query.lose_after_decision(1)
     with pytest.raises(errors.StateError, match=r"1 of 3 transactions .* Run the query again"):
         run.commit(messages)
     assert run.abort(0, messages)
@@ -278,13 +213,26 @@ def test_processes_that_commit_in_turns_do_not_fence_each_other(query: Query) ->
     assert query.values() == expected(3)
 
 
-def test_a_zombie_that_decides_between_the_tasks_and_the_commit(query: Query) -> None:
+def test_a_zombie_decides_nothing_once_the_next_run_has_begun(query: Query) -> None:
     zombie = query.run()
     its_messages = zombie.tasks(0, PARTITIONS)
     run = query.run()
     messages = run.tasks(0, PARTITIONS)
-    with pytest.raises(errors.StateError, match="3 of 3 transactions"):
+    # The tasks of the run have aborted those of the zombie.
+    with pytest.raises(errors.StateError, match="is not decided"):
         zombie.commit(its_messages)
+    run.commit(messages)
+    assert query.values() == expected(1)
+
+
+def test_a_zombie_that_decides_between_the_tasks_and_the_commit(query: Query) -> None:
+    zombie = query.run()
+    its_messages = zombie.tasks(0, PARTITIONS)
+    # Its successor has read the decisions, and not yet aborted what the zombie left.
+    run = Run(zombie.options, query.id)
+    with query.nothing_is_aborted():
+        messages = run.tasks(0, PARTITIONS)
+    zombie.commit(its_messages)
     with pytest.raises(errors.StateError, match="decided by another driver"):
         run.commit(messages)
     run.abort(0, messages)

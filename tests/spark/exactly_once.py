@@ -1,23 +1,32 @@
 """Plays Spark for the exactly-once sink: runs tasks, commits and restarts, without a session.
 
 A run is one start of a query. What Spark would keep in its processes is forgotten between runs.
+Drivers die at the fault point, between the decision and the commits.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pytest
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
+import ottla
 from ottla.spark.options.write_options import WriteOptions, parse_write_options
 from ottla.spark.writing.exactly_once import driver, recovery
+from ottla.spark.writing.exactly_once.decision import Decision
 from ottla.spark.writing.exactly_once.task import PreparedTask, write_exactly_once
 from ottla.spark.writing.exactly_once.task_identity import TaskIdentity, WriteIdentity
 from ottla.spark.writing.write_schema import fingerprint_of
+from tests.cluster.conftest import Brokers
+from tests.support.committed import committed_rows
 
+PARTITIONS = 3
+COMPACTED = {"cleanup.policy": "compact"}
 SCHEMA = StructType([StructField("value", BinaryType()), StructField("partition", IntegerType())])
 
 
@@ -73,14 +82,19 @@ class Run:
         attempt: int = 0,
     ) -> PreparedTask:
         """Run a task, which writes its rows to the Kafka partition of the same number."""
-        given = rows_of(batch, partition) if rows is None else rows
         write = WriteIdentity(self.query, self.run, batch)
+        return self.attempt(TaskIdentity(write, partition, attempt), rows)
+
+    def attempt(self, identity: TaskIdentity, rows: Sequence[bytes] | None = None) -> PreparedTask:
+        """Run one attempt of a task."""
+        partition = identity.partition
+        given = rows_of(identity.write.batch, partition) if rows is None else rows
         assert self.options.exactly_once is not None
         return write_exactly_once(
             iter([arrow(given[:2], partition), arrow(given[2:], partition)]),
             self.options,
             self.options.exactly_once,
-            TaskIdentity(write, partition, attempt),
+            identity,
             fingerprint_of(self.schema, self.options),
         )
 
@@ -101,3 +115,85 @@ class Run:
         assert self.options.exactly_once is not None
         write = WriteIdentity(self.query, self.run, batch)
         return driver.abort_batch(write, messages, self.options.kafka, self.options.exactly_once)
+
+
+class Crash(Exception):
+    """The driver dies."""
+
+
+class Query:
+    """A query that writes to a topic, and what readers see of it."""
+
+    def __init__(self, brokers: Brokers, monkeypatch: pytest.MonkeyPatch, **options: str) -> None:
+        self.brokers = brokers
+        self._options = options
+        self.topic = brokers.create_topic(partitions=PARTITIONS)
+        self.decisions = brokers.create_topic(partitions=3, config=COMPACTED)
+        self.id = f"query-{uuid.uuid4().hex[:8]}"
+        self._monkeypatch = monkeypatch
+
+    def options(self) -> WriteOptions:
+        """Return the options of the query."""
+        return options_for(self.brokers.bootstrap, self.topic, self.decisions, **self._options)
+
+    def run(self, schema: StructType = SCHEMA) -> Run:
+        """Start the query again."""
+        return Run(self.options(), self.id, schema)
+
+    def values(self, *, all_ended: bool = True) -> list[bytes]:
+        """Return what readers see; waits until no transaction holds them back."""
+        rows = committed_rows(self.brokers.bootstrap, self.topic, all_ended=all_ended)
+        return [row["value"] for row in rows]
+
+    def crash_after(self, commits: int) -> list[ottla.PreparedTransaction]:
+        """Let the next driver die after its decision and this number of commits.
+
+        Returns:
+            A list that will have the transactions of the decision.
+        """
+        decided: list[ottla.PreparedTransaction] = []
+
+        def die(_point: str, decision: Decision) -> None:
+            self._monkeypatch.setattr(driver, "reach", lambda *_: None)
+            decided.extend(each.transaction for each in decision.participants.values())
+            with ottla.Admin(self.brokers.bootstrap) as admin:
+                admin.end_prepared_transactions(decided[:commits], commit=True)
+            raise Crash
+
+        self._monkeypatch.setattr(driver, "reach", die)
+        return decided
+
+    def lose_after_decision(self, *partitions: int) -> None:
+        """Let the transactions of partitions expire after the next decision, before a commit."""
+
+        def lose(_point: str, decision: Decision) -> None:
+            self._monkeypatch.setattr(driver, "reach", lambda *_: None)
+            self.fence([decision.participants[each].transaction for each in partitions])
+
+        self._monkeypatch.setattr(driver, "reach", lose)
+
+    @contextmanager
+    def nothing_is_aborted(self) -> Iterator[None]:
+        """Let workers begin a run without aborting what others left, as if they were paused."""
+        with self._monkeypatch.context() as patched:
+            patched.setattr(recovery, "abort_open", lambda *_, **__: [])
+            yield
+
+    def recreate_decisions(self) -> None:
+        """Delete the topic of decisions, and create it again."""
+        self.brokers.cluster.delete_topic(self.decisions)
+        self.brokers.cluster.create_topic(self.decisions, 3, 3, COMPACTED)
+
+    def fence(self, transactions: list[ottla.PreparedTransaction]) -> None:
+        """End transactions as their timeout would, or forget that they were committed."""
+        with ottla.Admin(self.brokers.bootstrap) as admin:
+            admin.fence_producers([each.transactional_id for each in transactions])
+
+
+def expected(batches: int, partitions: int = PARTITIONS) -> list[bytes]:
+    return [
+        value
+        for partition in range(partitions)
+        for batch in range(batches)
+        for value in rows_of(batch, partition)
+    ]

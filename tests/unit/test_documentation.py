@@ -11,7 +11,8 @@ import pytest
 import ottla
 from ottla import _core, config_types
 from tests.support.jars import REPOSITORY
-from tests.support.snippets import snippets
+from tests.support.markdown_tables import broken_tables
+from tests.support.snippets import pages, snippets
 
 
 def tool(name: str) -> ModuleType:
@@ -103,3 +104,27 @@ def test_diagrams_have_no_semicolons() -> None:
     diagrams = list(snippets("mermaid"))
     assert len(diagrams) >= 6
     assert [d.id for d in diagrams if ";" in d.text] == []
+
+
+def test_tables_are_whole() -> None:
+    broken = {
+        f"{path.relative_to(REPOSITORY)}:{line}": fault
+        for path in pages()
+        for line, fault in broken_tables(path.read_text())
+    }
+    assert broken == {}
+
+
+@pytest.mark.parametrize(
+    ("table", "lines"),
+    [
+        ("| a | b |\n|---|:-:|\n| 1 | `x\\|y` |\n", []),
+        ("```\n| a |\n```\n", []),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 |\n", [5]),
+        ("| a | b |\n|---|---|\n| 1 |\n| 1 | 2 | 3 |\n", [3, 4]),
+        ("| a | b |\n|---|\n| 1 | 2 |\n", [2]),
+        ("| a | b |\n|---|---|\n| 1 | 2\n", [3, 3]),
+    ],
+)
+def test_broken_tables_are_found(table: str, lines: list[int]) -> None:
+    assert [line for line, _ in broken_tables(table)] == lines

@@ -62,7 +62,8 @@ _UNSUPPORTED = {
 
 
 # Brokers allow 15 minutes by default (transaction.max.timeout.ms), and a batch may take long.
-_EXACTLY_ONCE_DEFAULTS = {"transaction.timeout.ms": "900000"}
+_TRANSACTION_TIMEOUT = "transaction.timeout.ms"
+_EXACTLY_ONCE_DEFAULTS = {_TRANSACTION_TIMEOUT: "900000"}
 # What one looks up between the transactions must be committed.
 _EXACTLY_ONCE_FIXED = {"isolation.level": "read_committed"}
 _DEFAULT_TOPIC = "ottla-exactly-once"
@@ -91,6 +92,12 @@ class WriteOptions:
     report_path: str | None = None
     exactly_once: ExactlyOnceOptions | None = None
     typed: TypedColumns = UNTYPED
+
+    @property
+    def transaction_timeout(self) -> float:
+        """Seconds that a transaction of an exactly-once write may stay open."""
+        by_name = {canonical_key(name): value for name, value in self.kafka.items()}
+        return int(by_name[_TRANSACTION_TIMEOUT]) / 1000
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:

@@ -142,6 +142,15 @@ class BatchWriter(_WriterBase, DataSourceArrowWriter):
             run = uuid.uuid4().hex
             # Spark pickles this object to all tasks and to the commit.
             self._batch_write = WriteIdentity(options.exactly_once.id or run, run, 0)
+            if self._batch_write.is_unnamed:
+                show_warnings()
+                log.warning(
+                    "exactlyOnce without exactlyOnceId: running this batch write again writes all "
+                    "rows again. If it fails after it was decided, run it with exactlyOnceId=%s, "
+                    "which writes only what is missing; name it before, and it can be run again "
+                    "unchanged",
+                    run,
+                )
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task."""

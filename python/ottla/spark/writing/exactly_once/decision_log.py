@@ -1,8 +1,10 @@
 """The compacted topic of decisions (partition 0) and of the tasks' markers (all other partitions).
 
 Markers are in transactions that are open for as long as a batch takes, and hold the last stable
-offset of their partition back. Invariant: decisions share no partition with markers, so a decision
-can be read while tasks write. Nothing here returns a record that may still be aborted.
+offset of their partition back. Invariants: decisions share no partition with markers, so a decision
+can be read while tasks write. Nothing here returns a record that may still be aborted. A query has
+an opening record here before its driver's transactional id exists, so a log that lacks it although
+a coordinator knows that id was lost (``lost_decisions``).
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import logging
 import time
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 import ottla
 from ottla import errors
+from ottla.admin import ConfigResource
 from ottla.spark.writing.exactly_once.decision import Decision
 
 log = logging.getLogger(__name__)
@@ -26,9 +30,10 @@ DECISIONS = 0
 """The partition of decisions."""
 
 _PARTITIONS = 9
+_CLEANUP_POLICY = "cleanup.policy"
 # Old decisions are removed soon, so that a query that was stopped for long finds its own quickly.
 _CONFIGS = {
-    "cleanup.policy": "compact",
+    _CLEANUP_POLICY: "compact",
     "segment.ms": "3600000",
     "segment.bytes": "67108864",
     "min.cleanable.dirty.ratio": "0.1",
@@ -42,6 +47,19 @@ _WARN_AFTER = 2.0
 _FIRST_WINDOW = 100
 
 
+@dataclass(frozen=True)
+class History:
+    """What the topic has of a query.
+
+    Attributes:
+        last: the last decision, if there is one.
+        is_opened: whether it has a decision, or at least the query's opening record.
+    """
+
+    last: Decision | None
+    is_opened: bool
+
+
 class DecisionLog:
     """The topic, as one client sees it. The client reads committed records only."""
 
@@ -50,8 +68,8 @@ class DecisionLog:
         self.topic = topic
         self._partitions = self._find_or_create()
 
-    def last_decision(self, query: str) -> Decision | None:
-        """Return the query's last decision; waits for one that is being written.
+    def history(self, query: str) -> History:
+        """Return what the topic has of a query; waits for a decision that is being written.
 
         Raises:
             TimeoutError: a transaction has been open in the partition for a minute.
@@ -59,14 +77,60 @@ class DecisionLog:
         end = self._offset(DECISIONS, "latest", "read_uncommitted")
         self._wait_stable(DECISIONS, end, _STABLE_TIMEOUT)
         start = self._offset(DECISIONS, "earliest", "read_uncommitted")
-        size = _FIRST_WINDOW
+        size, is_opened = _FIRST_WINDOW, False
         while end > start:
             first = max(start, end - size)
-            found = [value for key, value in self._read(DECISIONS, first, end) if key == query]
-            if found:
-                return Decision.decode(found[-1])
+            last: bytes | None = None
+            for key, value in self._read(DECISIONS, first, end):
+                last = value if key == query else last
+                is_opened = is_opened or key == _opening_key(query)
+            if last is not None:
+                return History(Decision.decode(last), is_opened=True)
             end, size = first, 4 * size
-        return None
+        return History(None, is_opened)
+
+    def last_decision(self, query: str) -> Decision | None:
+        """Return the query's last decision; waits for one that is being written.
+
+        Raises:
+            TimeoutError: a transaction has been open in the partition for a minute.
+        """
+        return self.history(query).last
+
+    def open(self, query: str) -> None:
+        """Write a query's opening record, which says that the query has made no decision yet."""
+        with ottla.Producer(self._client) as producer:
+            # The key is none of a query's, so that it never hides a decision.
+            sent = producer.send(self.topic, b"{}", _opening_key(query), partition=DECISIONS)
+            # Does not wait for linger.ms.
+            producer.flush()
+            sent.result()
+
+    def check_topic(self) -> None:
+        """Raise if brokers would delete decisions; create the topic if it is gone by now.
+
+        Raises:
+            ConfigError: the topic is not compacted.
+        """
+        try:
+            policy = self._cleanup_policy()
+        except errors.UnknownTopicError:
+            # It was deleted since the client, which may be older than this run, last saw it.
+            self._partitions = self._find_or_create(refresh=True)
+            policy = self._cleanup_policy()
+        except errors.AuthorizationError:
+            log.warning(
+                "exactlyOnce: this principal may not describe the configuration of the topic %s; "
+                "make sure that its cleanup.policy is compact: brokers must never delete decisions",
+                self.topic,
+            )
+            return
+        if policy != "compact":
+            raise errors.ConfigError(
+                f"exactlyOnceTopic {self.topic} has cleanup.policy={policy}: brokers would delete "
+                "decisions, and their batches would be written twice. It must be compact: 'ottla "
+                f"configs set -b BOOTSTRAP topic {self.topic} cleanup.policy=compact'"
+            )
 
     def marker_partition(self, query: str, partition: int) -> int:
         """Return the partition for the markers of a task."""
@@ -76,9 +140,19 @@ class DecisionLog:
         """Whether the transaction was committed that wrote a marker at this place.
 
         Raises:
+            StateError: the marker is gone, so that it is not known.
             TimeoutError: older transactions in the marker's partition do not end.
         """
         where, offset = marker
+        start = self._offset(where, "earliest", "read_uncommitted")
+        end = self._offset(where, "latest", "read_uncommitted")
+        if not start <= offset < end:
+            raise errors.StateError(
+                f"exactlyOnce: record {offset} of {self.topic}-{where} is gone, which marks the "
+                f"rows of partition {partition} of {query} as committed; the partition has the "
+                f"offsets {start} to {end}. Some rows of its last batch may be visible: look at "
+                "the target before you write them again, and delete no records of this topic"
+            )
         self._wait_stable(where, offset + 1, _MARKER_TIMEOUT)
         key = marker_key(query, partition).decode()
         return any(found == key for found, _ in self._read(where, offset, offset + 1))
@@ -112,23 +186,29 @@ class DecisionLog:
             if waited > timeout:
                 raise errors.TimeoutError(
                     f"exactlyOnce: a transaction in {self.topic}-{partition} has been open for "
-                    f"{waited:.0f} s; 'ottla transactions describe -t {self.topic}' names it"
+                    f"{waited:.0f} s; 'ottla transactions describe BOOTSTRAP -t {self.topic}' "
+                    "names it"
                 )
             if waited > _WARN_AFTER and not warned:
                 warned = True
                 log.warning(
                     "exactlyOnce waits for an open transaction in %s-%d, for up to %.0f s; 'ottla "
-                    "transactions describe -t %s' names it",
+                    "transactions describe BOOTSTRAP -t %s' names it",
                     *(self.topic, partition, timeout, self.topic),
                 )
             time.sleep(pause)
             pause = min(2 * pause, 0.5)
 
-    def _find_or_create(self) -> int:
+    def _cleanup_policy(self) -> str | None:
+        resource = ConfigResource("topic", self.topic)
+        with ottla.Admin(self._client) as admin:
+            found = admin.describe_configs([resource], keys=[_CLEANUP_POLICY])[resource]
+        return found[_CLEANUP_POLICY].value
+
+    def _find_or_create(self, *, refresh: bool = False) -> int:
         try:
-            partitions = self._client.cluster([self.topic], timeout=_TOPIC_TIMEOUT).topics[
-                self.topic
-            ]
+            cluster = self._client.cluster([self.topic], refresh=refresh, timeout=_TOPIC_TIMEOUT)
+            partitions = cluster.topics[self.topic]
         except errors.UnknownTopicError:
             # Another task may have just created it.
             with ottla.Admin(self._client) as admin, contextlib.suppress(errors.TopicExistsError):
@@ -146,3 +226,7 @@ class DecisionLog:
 def marker_key(query: str, partition: int) -> bytes:
     """Return the key of a task's markers."""
     return f"{query}/{partition}".encode()
+
+
+def _opening_key(query: str) -> str:
+    return f"{query}/opened"

@@ -16,6 +16,7 @@ import ottla
 from ottla.errors import BrokerError, KafkaError, StateError
 from ottla.spark.writing.exactly_once.decision import Decision, Participant
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog
+from ottla.spark.writing.exactly_once.lost_decisions import open_log
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 
 log = logging.getLogger(__name__)
@@ -93,13 +94,14 @@ def recover(
 def _recover(
     client: ottla.Client, log_: DecisionLog, write: WriteIdentity, fingerprint: str
 ) -> Recovery:
-    decision = log_.last_decision(write.query)
-    if decision is not None:
-        check_decision(decision, write, fingerprint)
-    if decision is not None and decision.run == write.run:
-        # A worker that Spark started in the midst of the run.
-        return Recovery(write.batch)
+    log_.check_topic()
     with ottla.Admin(client) as admin:
+        decision = open_log(admin, log_, write)
+        if decision is not None:
+            check_decision(decision, write, fingerprint)
+        if decision is not None and decision.run == write.run:
+            # A worker that Spark started in the midst of the run.
+            return Recovery(write.batch)
         ended: dict[str, KafkaError] = {}
         if decision is not None and decision.batch == write.batch:
             ended = end_all(admin, decision, commit=True)
@@ -124,13 +126,15 @@ def check_decision(decision: Decision, write: WriteIdentity, fingerprint: str) -
         raise StateError(
             f"exactlyOnce: batch {write.batch} of {write.query} is to be written, but batch "
             f"{decision.batch} was committed before: the query's checkpoint is older than what it "
-            "has written. Restore the newer checkpoint, or start with a new one"
+            "has written. Put back the checkpoint that it had then. If that is lost, find out "
+            f"where batch {decision.batch} ended in the source, from the rows that it has written, "
+            "and start with a new checkpoint and startingOffsets set to that place: with the old "
+            "checkpoint, or without startingOffsets, rows would be written twice"
         )
     if decision.batch == write.batch and decision.fingerprint != fingerprint:
         raise StateError(
             f"exactlyOnce: batch {write.batch} of {write.query} was decided with other columns or "
-            "options, and some of it may be visible. Run the query once more as it was, until "
-            "this batch is complete; then change it"
+            f"options, and some of it may be visible. {write.run_as_it_was()}"
         )
 
 

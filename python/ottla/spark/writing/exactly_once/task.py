@@ -7,6 +7,7 @@ that an earlier run has committed already, or a prepared transaction with its ro
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -18,6 +19,7 @@ from ottla.spark import clients
 from ottla.spark.options.write_options import ExactlyOnceOptions, WriteOptions
 from ottla.spark.writing.exactly_once.decision import Participant
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog, marker_key
+from ottla.spark.writing.exactly_once.open_participants import OpenTime
 from ottla.spark.writing.exactly_once.recovery import Recovery, recover
 from ottla.spark.writing.exactly_once.task_identity import TaskIdentity, WriteIdentity
 from ottla.spark.writing.send_rows import send_rows
@@ -37,6 +39,7 @@ class PreparedTask(TaskCommitMessage):
         participant: the task's transaction; None without rows.
         is_committed: whether an earlier run has committed this transaction.
         decided_by: the run whose decision about this batch the task has seen, if any.
+        open_time: the age of its transaction; None without one, or if an earlier run committed it.
     """
 
     write: WriteIdentity | None = None
@@ -44,6 +47,7 @@ class PreparedTask(TaskCommitMessage):
     participant: Participant | None = None
     is_committed: bool = False
     decided_by: str | None = None
+    open_time: OpenTime | None = None
 
 
 class _Rows:
@@ -97,6 +101,7 @@ def write_exactly_once(
     # On any failure, leaving the block closes the producer, which aborts its transaction.
     with producer:
         producer.init_transactions()
+        opened, began = time.time(), time.monotonic()
         producer.begin_transaction()
         written = send_rows(producer, chain([first], iterator), options)
         _check_rows(recovery, identity, rows.count)
@@ -105,7 +110,10 @@ def write_exactly_once(
     if transaction is None:
         raise InternalError("exactlyOnce: a transaction with rows is empty")
     participant = Participant(partition, transaction, rows.count, marker, written)
-    return PreparedTask(written, write, fingerprint, participant, decided_by=decided_by)
+    open_time = OpenTime(opened, time.monotonic() - began, options.transaction_timeout)
+    return PreparedTask(
+        written, write, fingerprint, participant, decided_by=decided_by, open_time=open_time
+    )
 
 
 def _decided_by(recovery: Recovery, write: WriteIdentity) -> str | None:
@@ -136,5 +144,6 @@ def _check_rows(recovery: Recovery, identity: TaskIdentity, rows: int) -> None:
         raise StateError(
             f"exactlyOnce: partition {identity.partition} of batch {identity.write.batch} had "
             f"{expected} rows when it was decided, and has {rows} now. A batch must consist of the "
-            "same rows in the same partitions each time it runs; some of it is visible already"
+            f"same rows in the same partitions each time it runs, and some of it may be visible. "
+            f"{identity.write.run_as_it_was()}"
         )

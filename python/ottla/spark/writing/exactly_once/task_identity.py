@@ -1,12 +1,16 @@
 """Which task this is, and the transactional ids that follow from it.
 
-Invariant: no two attempts share a transactional id, so an attempt that starts cannot abort another
-one that is prepared. The run is part of it, so what a dead run left can be told from what runs.
+Invariant: a transactional id belongs to one task attempt of the whole application, stage retries
+included, so an attempt that starts cannot abort another one that is prepared. Only the process of
+that attempt uses the id again, in a later batch. The run is part of it, so what a dead run left can
+be told from what runs.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from pyspark import TaskContext
@@ -17,6 +21,8 @@ from ottla.errors import StateError
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
 _RUN_ID = "spark.jobGroup.id"
+
+_MAX_KNOWN = 4096
 
 _PREFIX = "ottla"
 # Not allowed in the name of a query, so that no query's ids begin with those of another.
@@ -36,6 +42,27 @@ class WriteIdentity:
     query: str
     run: str
     batch: int
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it is a batch query without ``exactlyOnceId``, which has a new id each time."""
+        return self.query == self.run
+
+    def run_again(self) -> str:
+        """Return how to run the write again so that no row is written twice."""
+        if self.is_unnamed:
+            return f"Run the query again with the option exactlyOnceId={self.query}"
+        return "Run the query again"
+
+    def run_as_it_was(self) -> str:
+        """Return how to complete a batch that was decided with another plan."""
+        remedy = (
+            "Run the query once more as it was, with the same rows, plan, options and number of "
+            "partitions, until this batch is complete; then change it"
+        )
+        # Only a batch query begins with batch 0 each time, and it may be another load.
+        other = "; or, if these are other rows, write them under another exactlyOnceId"
+        return remedy + other if self.batch == 0 else remedy
 
     def transactional_id(self, partition: int, attempt: int) -> str:
         """Return the id of a task's transactions."""
@@ -58,7 +85,13 @@ class WriteIdentity:
 
 @dataclass(frozen=True)
 class TaskIdentity:
-    """One attempt of a task."""
+    """One attempt of a task.
+
+    Attributes:
+        write: the query, run and batch.
+        partition: the task's partition in Spark.
+        attempt: the number of a task attempt of the application; see ``_owned_attempt``.
+    """
 
     write: WriteIdentity
     partition: int
@@ -79,9 +112,34 @@ def task_identity(batch_write: WriteIdentity | None) -> TaskIdentity:
     context = TaskContext.get()
     if context is None:
         raise StateError("exactlyOnce: there is no Spark task in this process")
-    return TaskIdentity(
-        batch_write or _stream_write(context), context.partitionId(), context.attemptNumber()
-    )
+    write = batch_write or _stream_write(context)
+    partition = context.partitionId()
+    # Not attemptNumber(), which starts at 0 again in each retry of a stage.
+    attempt = _owned_attempt(write, partition, context.taskAttemptId())
+    return TaskIdentity(write, partition, attempt)
+
+
+# The batch and the attempt whose transactional id this process used last, by process, query, run
+# and partition.
+_owned: OrderedDict[tuple[int, str, str, int], tuple[int, int]] = OrderedDict()
+
+
+def _owned_attempt(write: WriteIdentity, partition: int, attempt: int) -> int:
+    """Return the attempt that names the transactional id: in a stream, an earlier one if possible.
+
+    Brokers keep an id for days, so a stream must not use new ones in each batch. A process runs one
+    task at a time, and its run begins a batch after every transaction of the batch before has
+    ended: the id of an attempt that this process ran then is free.
+    """
+    key = (os.getpid(), write.query, write.run, partition)
+    known = _owned.get(key)
+    if known is not None and known[0] < write.batch:
+        attempt = known[1]
+    _owned[key] = (write.batch, attempt)
+    _owned.move_to_end(key)
+    while len(_owned) > _MAX_KNOWN:
+        _owned.popitem(last=False)
+    return attempt
 
 
 def _stream_write(context: TaskContext) -> WriteIdentity:

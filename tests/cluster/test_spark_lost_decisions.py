@@ -1,0 +1,112 @@
+"""A topic of decisions that was lost, or that brokers would clean, is noticed in time."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.admin import ConfigResource
+from tests.cluster.conftest import Brokers
+from tests.spark.exactly_once import COMPACTED, PARTITIONS, Crash, Query, Run, expected, options_for
+
+LOST = "has no decision of .*, although this query has run before"
+
+
+@pytest.fixture
+def query(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> Query:
+    return Query(brokers, monkeypatch)
+
+
+def visible_after_a_crash(query: Query) -> list[bytes]:
+    """Decide a batch and commit one transaction; return what readers see."""
+    run = query.run()
+    run.commit(run.tasks(0, PARTITIONS))
+    query.crash_after(1)
+    with pytest.raises(Crash):
+        run.commit(run.tasks(1, PARTITIONS))
+    return query.values(all_ended=False)
+
+
+def test_a_topic_of_decisions_that_was_deleted_is_noticed(query: Query) -> None:
+    before = visible_after_a_crash(query)
+    query.recreate_decisions()
+    for _ in range(2):
+        with pytest.raises(errors.StateError, match=LOST):
+            query.run().task(1, 0)
+    assert query.values(all_ended=False) == before
+
+
+def test_another_topic_of_decisions_is_noticed(query: Query) -> None:
+    run = query.run()
+    run.commit(run.tasks(0, PARTITIONS))
+    query.decisions = query.brokers.create_topic(partitions=3, config=COMPACTED)
+    with pytest.raises(errors.StateError, match="exactlyOnceTopic changed"):
+        query.run().task(0, 0)
+    assert query.values() == expected(1)
+
+
+def test_decisions_that_are_lost_during_a_batch_are_noticed(query: Query) -> None:
+    run = query.run()
+    run.commit(run.tasks(0, PARTITIONS))
+    messages = run.tasks(1, PARTITIONS)
+    query.recreate_decisions()
+    with pytest.raises(errors.StateError, match=LOST):
+        run.commit(messages)
+    # It may be decided: nothing is aborted.
+    with pytest.raises(errors.StateError, match=LOST):
+        run.abort(1, messages)
+    transactions = [each.participant.transaction for each in messages if each.participant]
+    with ottla.Admin(query.brokers.bootstrap) as admin:
+        described = admin.describe_transactions([each.transactional_id for each in transactions])
+        admin.end_prepared_transactions(transactions, commit=False)
+    assert {each.state for each in described.values()} == {"Ongoing"}
+    assert query.values() == expected(1)
+
+
+def test_a_run_that_failed_before_its_first_decision_is_no_loss(query: Query) -> None:
+    run = query.run()
+    messages = run.tasks(0, PARTITIONS)
+    first = messages[0].participant
+    assert first is not None
+    query.fence([first.transaction])
+    # The coordinator knows the driver from now on, and there is no decision.
+    with pytest.raises(errors.StateError, match="is not decided"):
+        run.commit(messages)
+    run.abort(0, messages)
+    again = query.run()
+    again.commit(again.tasks(0, PARTITIONS))
+    assert query.values() == expected(1)
+
+
+def test_a_marker_that_was_deleted_is_noticed(query: Query) -> None:
+    run = query.run()
+    decided = query.crash_after(PARTITIONS)
+    messages = run.tasks(0, PARTITIONS)
+    with pytest.raises(Crash):
+        run.commit(messages)
+    assert query.values() == expected(1)
+    # The coordinators have forgotten what became of the transactions; only markers know.
+    query.fence(decided)
+    resource = ConfigResource("topic", query.decisions)
+    with ottla.Client(query.brokers.bootstrap) as client, ottla.Admin(client) as admin:
+        admin.alter_configs({resource: {"cleanup.policy": "delete"}})
+        markers = [(query.decisions, 1), (query.decisions, 2)]
+        ends = client.list_offsets(dict.fromkeys(markers, "latest"))
+        for place in markers:
+            query.brokers.delete_records(*place, ends[place].offset)
+        admin.alter_configs({resource: COMPACTED})
+    with pytest.raises(errors.StateError, match=r"is gone, .* as committed"):
+        query.run().task(0, 0)
+    assert query.values() == expected(1)
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact,delete"])
+def test_a_topic_of_decisions_that_brokers_clean_is_refused(brokers: Brokers, policy: str) -> None:
+    topic = brokers.create_topic(partitions=PARTITIONS)
+    decisions = brokers.create_topic(partitions=3, config={"cleanup.policy": policy})
+    run = Run(options_for(brokers.bootstrap, topic, decisions), uuid.uuid4().hex)
+    with pytest.raises(errors.ConfigError, match=f"cleanup.policy={policy}.* must be compact"):
+        run.task(0, 0)
