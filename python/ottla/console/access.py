@@ -1,8 +1,9 @@
 """Who may use a console: the token, the Host and Origin headers, and the headers of each response.
 
 Every request passes here first. Invariants: without the token nothing but the sign-in page is
-served; a page of another site can neither read responses nor send changes, even if it makes a name
-of its own resolve to this machine (DNS rebinding); the page loads nothing from elsewhere.
+served, and the connection ends with its response; a page of another site can neither read responses
+nor send changes, even if it makes a name of its own resolve to this machine (DNS rebinding); the
+page loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from collections.abc import Collection
+from http import HTTPStatus
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ottla.console.connections import CONNECTION
 
 # Everything comes from the console itself. Scripts may set styles of elements, but no element has
 # a style attribute.
@@ -82,6 +86,9 @@ class Access:
             await send(message)
 
         response = self._refusal(scope)
+        if response is not None and response.status_code != HTTPStatus.SEE_OTHER:
+            # Those who have not shown the token keep no connection.
+            response.headers["connection"] = "close"
         await (self._app if response is None else response)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
@@ -95,14 +102,23 @@ class Access:
         if not self._same_origin(scope, headers):
             return PlainTextResponse("Requests of other sites are refused.\n", status_code=403)
         if self._token is None:
-            return None
+            return self._no_room(scope)
         query = parse_qsl(scope["query_string"].decode("latin-1"))
         given = dict(query).get("token")
         if given is not None and scope["method"] == "GET" and scope["path"] == "/":
             return self._sign_in(given, [pair for pair in query if pair[0] != "token"])
         if self._is_token(self._cookie_of(headers)) or self._is_token(_bearer_of(headers)):
-            return None
+            return self._no_room(scope)
         return PlainTextResponse(_SIGN_IN, status_code=401)
+
+    def _no_room(self, scope: Scope) -> Response | None:
+        """Admit the connection of a request; return the response if there are too many."""
+        connection = scope.get(CONNECTION)
+        if connection is None or connection.admit():
+            return None
+        return PlainTextResponse(
+            "The console has too many connections: close some of its pages.\n", status_code=503
+        )
 
     def _is_served(self, host: str | None) -> bool:
         if host is None:
@@ -119,7 +135,11 @@ class Access:
         origin = headers.get("origin")
         if origin is None:
             return True
-        return urlsplit(origin).netloc.casefold() == headers.get("host", "").casefold()
+        try:
+            netloc = urlsplit(origin).netloc
+        except ValueError:  # such as half of an address' brackets
+            return False
+        return netloc.casefold() == headers.get("host", "").casefold()
 
     def _sign_in(self, given: str, rest: list[tuple[str, str]]) -> Response:
         """Store a right token in a cookie, and remove it from the address."""

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,6 +28,8 @@ STATIC = Path(__file__).parent / "static"
 MAX_PAGES = 200
 """Pages that may be open at once: each holds a connection."""
 
+# Threads that read the page's files; by default there may be forty.
+_FILE_THREADS = 2
 _REVALIDATE = {"cache-control": "no-cache"}
 
 
@@ -35,6 +38,8 @@ def application(context: Context) -> Starlette:
 
     @asynccontextmanager
     async def observe(_: Starlette) -> AsyncIterator[None]:
+        # It belongs to this event loop: the application's own stays as it is.
+        current_default_thread_limiter().total_tokens = _FILE_THREADS
         task = asyncio.ensure_future(context.observer.run())
         try:
             with simulation.commentary(context):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from ottla.errors import ConfigError
 
@@ -68,10 +68,13 @@ async def json_body(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise ConfigError("expected the content type application/json")
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MAX_BODY:
-            raise ConfigError(f"expected at most {_MAX_BODY} bytes")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > _MAX_BODY:
+                raise ConfigError(f"expected at most {_MAX_BODY} bytes")
+    except ClientDisconnect:
+        raise ConfigError("the connection ended before the request did") from None
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

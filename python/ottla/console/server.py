@@ -1,7 +1,7 @@
 """A console's server: its socket, its thread, and its address.
 
 Invariants: the socket is bound before anything starts, so that a taken port is an error of the
-caller; closing ends all streams and the thread within seconds.
+caller; closing ends all streams, connections and the thread within seconds.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from ottla.console import connections
 from ottla.console.access import Access
 from ottla.console.app import application
+from ottla.console.protocol import protocol_of
 from ottla.console.routes.context import Context
 from ottla.errors import ConfigError, InternalError
 
-# Connections at once: a page has one for its stream, and a browser opens six at most.
-_MAX_CONNECTIONS = 2_048
+# Connections that wait in the system, and that are accepted at a time.
+_WAITING, _ACCEPTED = 128, 8
 _MAX_HEADER_BYTES = 65_536
 # Seconds to start, and for open responses when it ends.
 _START_TIMEOUT = 30.0
@@ -43,7 +43,7 @@ def listen(host: str, port: int) -> socket.socket:
         # A port whose last console has just ended can be used at once.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(128)
+        listening.listen(_WAITING)
     except OSError as error:
         listening.close()
         remedy = "choose another port, or 0 for any free one"
@@ -52,15 +52,18 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-class _Protocol(H11Protocol):
-    """HTTP without a log of the requests, whose first one has the token.
+class _Uvicorn(uvicorn.Server):
+    """uvicorn's server, which accepts few connections at a time.
 
-    uvicorn's own switch for this log is the process's: the application may be a server, too.
+    Otherwise it would accept as many as wait, before any of them can be refused: each would take a
+    descriptor of the application.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.access_log = False
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and let more connections wait than are accepted at a time."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(_WAITING)
 
 
 class Server:
@@ -93,16 +96,17 @@ class Server:
             any_address=any_address,
             port=self.port,
         )
-        self._server = uvicorn.Server(
+        self._connections = connections.of_this_process()
+        self._server = _Uvicorn(
             uvicorn.Config(
                 app,
-                http=_Protocol,
+                http=protocol_of(self._connections),
                 ws="none",
                 lifespan="on",
                 log_config=None,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=_MAX_CONNECTIONS,
+                backlog=_ACCEPTED,
                 h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
                 timeout_graceful_shutdown=_CLOSE_TIMEOUT,
             )
@@ -137,7 +141,13 @@ class Server:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        await self._server.serve(sockets=[self._socket])
+        watch = asyncio.ensure_future(self._connections.watch())
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            watch.cancel()
+            # A peer that does not take its response would keep its connection.
+            self._connections.close()
 
     def close(self) -> None:
         """End the server. Closing a closed one has no effect."""

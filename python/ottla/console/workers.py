@@ -1,6 +1,7 @@
 """Blocking calls in threads, few at a time, and results that all pages share for a moment.
 
-Invariant: fifty pages that ask for the same cost the cluster as much as one.
+Invariants: fifty pages that ask for the same cost the cluster as much as one; the calls that wait
+for a thread are few, also if those who sent them are gone.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from starlette.exceptions import HTTPException
+
 _T = TypeVar("_T")
 
 # Threads of a console: for requests, and for diagnoses, which requests that wait must not delay.
 _THREADS = 4
 DIAGNOSES = 2
+# Calls that run or wait.
+_MAX_CALLS = 100
 # Results that are kept.
 _MAX_RESULTS = 64
 
@@ -28,12 +33,24 @@ class Workers:
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="ottla-console-call")
         self._diagnoses = ThreadPoolExecutor(DIAGNOSES, thread_name_prefix="ottla-console-doctor")
+        self._calls = 0
         self._shared: OrderedDict[Hashable, tuple[float, asyncio.Future[Any]]] = OrderedDict()
 
     async def run(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        """Run a function in a thread, as soon as one is free."""
+        """Run a function in a thread, as soon as one is free.
+
+        Raises:
+            HTTPException: too many calls wait.
+        """
+        if self._calls >= _MAX_CALLS:
+            raise HTTPException(503, f"{_MAX_CALLS} requests are waiting: try again later")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, functools.partial(function, *arguments))
+        self._calls += 1
+        try:
+            call = functools.partial(function, *arguments)
+            return await loop.run_in_executor(self._executor, call)
+        finally:
+            self._calls -= 1
 
     def diagnose(self, function: Callable[[], None]) -> Future[None]:
         """Run a diagnosis in a thread of its own."""

@@ -1,7 +1,8 @@
 """Records as files: JSON lines as ``ottla consume --json`` prints them, CSV, or Parquet.
 
 Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON. A
-file that does not have all records of the request has ``.part`` in its name.
+file that does not have all records of the request has ``.part`` in its name; a file is sent as fast
+as its reader takes it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Callable
 
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from ottla import extras
 from ottla.cli.consume.decoding import as_text, decode, json_text
@@ -26,9 +29,39 @@ _TYPES = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
+# Bytes of a file that are sent before its reader must have taken those before.
+_PIECE = 64 * 1024
 
 
-def download(reading: Reading, command: Command, kind: str) -> Response:
+class Download(Response):
+    """A file.
+
+    Attributes:
+        on_sent: called once the file was sent, or its reader is gone.
+    """
+
+    on_sent: Callable[[], None] = staticmethod(lambda: None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the file in pieces."""
+        del scope, receive
+        try:
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": self.status_code,
+                    "headers": self.raw_headers,
+                }
+            )
+            for start in range(0, len(self.body), _PIECE):
+                piece = bytes(self.body[start : start + _PIECE])
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self.on_sent()
+
+
+def download(reading: Reading, command: Command, kind: str) -> Download:
     """Return records as a file.
 
     Raises:
@@ -40,7 +73,7 @@ def download(reading: Reading, command: Command, kind: str) -> Response:
     if reading.ended != "end":
         name += ".part"
     disposition = f'attachment; filename="{name}.{kind}"'
-    return Response(
+    return Download(
         make(reading.records, command),
         media_type=_TYPES[kind],
         headers={"content-disposition": disposition, "cache-control": "no-store"},

@@ -2,12 +2,13 @@
 
 The parameters of a request become the arguments of that command, which the command's own parser,
 ranges, filters and formats take: the command that the page offers to copy reads the same records.
-Invariants: a request reads for a bounded time and returns a bounded number of records and bytes; no
-group is joined, and nothing is committed.
+Invariants: a request reads for a bounded time and returns a bounded number of records and bytes;
+few files are in memory at a time; no group is joined, and nothing is committed.
 """
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from starlette.requests import Request
@@ -16,15 +17,18 @@ from starlette.routing import Route
 
 from ottla import Client
 from ottla.console.messages.command import Command, command_of
-from ottla.console.messages.download import download
+from ottla.console.messages.download import Download, download
 from ottla.console.messages.newest import read_newest
 from ottla.console.messages.reading import Reading, read
 from ottla.console.messages.rendering import rendered
 from ottla.console.query import Query
+from ottla.console.responses import problem
 from ottla.console.routes.context import Context
 
 _MAX_SHOWN = 1_000
 _MAX_DOWNLOADED = 100_000
+# Files at a time, each until it is sent.
+_DOWNLOADS = 2
 # Characters of a key or value in a list, and of a single record.
 _SHORT, _LONG = 2_000, 1_000_000
 
@@ -32,6 +36,7 @@ _SHORT, _LONG = 2_000, 1_000_000
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
     client, workers = context.source.blocking, context.workers
+    free = threading.BoundedSemaphore(_DOWNLOADS)
 
     def command(query: Query) -> Command:
         return command_of(query, context.cluster_arguments(), context.registry)
@@ -47,7 +52,15 @@ def routes(context: Context) -> list[Route]:
         wanted = command(query)
         kind = query.choice("as", "jsonl", "csv", "parquet")
         count = query.number("count", _MAX_DOWNLOADED, most=_MAX_DOWNLOADED)
-        return await workers.run(_file, client, wanted, count, kind)
+        if not free.acquire(blocking=False):
+            return problem(409, f"{_DOWNLOADS} files are being sent: try again when they are")
+        try:
+            file = await workers.run(_file, client, wanted, count, kind)
+        except BaseException:
+            free.release()
+            raise
+        file.on_sent = free.release
+        return file
 
     return [Route("/api/messages", messages), Route("/api/messages/download", save)]
 
@@ -70,5 +83,5 @@ def _page(client: Client, command: Command, count: int) -> dict[str, Any]:
     }
 
 
-def _file(client: Client, command: Command, count: int, kind: str) -> Response:
+def _file(client: Client, command: Command, count: int, kind: str) -> Download:
     return download(_read(client, command, count), command, kind)
