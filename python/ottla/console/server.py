@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ottla.console.access import Access
 from ottla.console.app import application
 from ottla.console.routes.context import Context
-from ottla.errors import ConfigError, InternalError
+from ottla.errors import ConfigError, InternalError, described
 
 # Connections at once: a page has one for its stream, and a browser opens six at most.
 _MAX_CONNECTIONS = 2_048
@@ -159,5 +159,6 @@ class Server:
         """
         self._thread.join(timeout)
         if self._error is not None:
-            raise InternalError(f"the console has failed: {self._error!r}") from self._error
+            message = f"the console has failed: {described(self._error)}"
+            raise InternalError(message) from self._error
         return not self._thread.is_alive()
