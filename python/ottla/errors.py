@@ -229,14 +229,21 @@ def _from_core(
     return error
 
 
+def described(error: BaseException) -> str:
+    """Return the class and the message of an exception.
+
+    Its ``repr`` may contain all of the data that it is about, as that of a UnicodeDecodeError does.
+    """
+    return f"{type(error).__name__}: {error}"
+
+
 def _serialization_error(
     topic: str, field: str, index: int | None, cause: BaseException
 ) -> SerializationError:
     """Return the exception for an exception of a serializer."""
     where = "" if index is None else f" at index {index}"
-    kind = type(cause).__name__
     error = SerializationError(
-        f"the {field}{where} for topic {topic!r} cannot be serialized: {kind}: {cause}"
+        f"the {field}{where} for topic {topic!r} cannot be serialized: {described(cause)}"
     )
     error.context = {"topic": topic, "field": field}
     if index is not None:
@@ -249,10 +256,9 @@ def _deserialization_error(
     topic: str, partition: int, offset: int, field: str, cause: BaseException
 ) -> SerializationError:
     """Return the exception for an exception of a deserializer."""
-    kind = type(cause).__name__
     error = SerializationError(
         f"the {field} of the record at offset {offset} of {topic}-{partition} cannot be "
-        f"deserialized: {kind}: {cause}; seek past it to continue"
+        f"deserialized: {described(cause)}; seek past it to continue"
     )
     error.context = {"topic": topic, "partition": partition, "offset": offset, "field": field}
     error.__cause__ = cause

@@ -20,7 +20,7 @@ from ottla.console import samples
 from ottla.console.events import KEEP_ALIVE, server_sent_event
 from ottla.console.source import Source
 from ottla.console.topology import Topology
-from ottla.errors import ClosedError, KafkaError
+from ottla.errors import ClosedError, KafkaError, described
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +73,9 @@ class Observer:
         except Exception as error:
             # The pages would wait for ever: they show it, and the log has the place.
             _log.exception("the console has stopped observing its client")
-            await self.publish("problem", {"message": f"the console has failed: {error!r}"})
+            await self.publish(
+                "problem", {"message": f"the console has failed: {described(error)}"}
+            )
             raise
         finally:
             for task in tasks:

@@ -17,7 +17,7 @@ from ottla.console.access import Access
 from ottla.console.app import application
 from ottla.console.protocol import protocol_of
 from ottla.console.routes.context import Context
-from ottla.errors import ConfigError, InternalError
+from ottla.errors import ConfigError, InternalError, described
 
 # Connections that wait in the system, and that are accepted at a time.
 _WAITING, _ACCEPTED = 128, 8
@@ -169,5 +169,6 @@ class Server:
         """
         self._thread.join(timeout)
         if self._error is not None:
-            raise InternalError(f"the console has failed: {self._error!r}") from self._error
+            message = f"the console has failed: {described(self._error)}"
+            raise InternalError(message) from self._error
         return not self._thread.is_alive()

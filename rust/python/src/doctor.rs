@@ -68,7 +68,7 @@ pub(crate) fn examine<'py>(
     }
     match wait(py, examination.join_next())? {
         Some(Ok(facts)) => facts_dict(py, &facts.map_err(|error| errors::raise(py, &error))?),
-        ended => Err(PyRuntimeError::new_err(format!("the checks ended without a result: {ended:?}"))),
+        Some(Err(_)) | None => Err(PyRuntimeError::new_err("the checks ended without a result")),
     }
 }
 

@@ -18,7 +18,7 @@ from ottla.console.simulation.cluster import SimulatedCluster
 from ottla.console.simulation.commentary import Commentary
 from ottla.console.simulation.layout import GROUP, TOPIC
 from ottla.console.simulation.tally import Proof, Tally
-from ottla.errors import ClosedError, KafkaError
+from ottla.errors import ClosedError, KafkaError, described
 
 _log = logging.getLogger(__name__)
 
@@ -185,7 +185,9 @@ class Traffic:
             number = int(json.loads(record.value)["number"])
         except (TypeError, ValueError, KeyError) as error:
             place = f"{TOPIC}-{record.partition} at offset {record.offset}"
-            self._commentary.note(f"The record of {place} is not of this producer: {error!r}")
+            self._commentary.note(
+                f"The record of {place} is not of this producer: {described(error)}"
+            )
         else:
             self.tally.on_read(record.partition, record.offset, number)
 
@@ -220,7 +222,7 @@ class Traffic:
         if not isinstance(error, KafkaError):
             _log.error("the traffic of the simulation has failed", exc_info=error)
         self._commentary.note(
-            f"{call} raised {type(error).__name__}: {error}. The application goes on.",
+            f"{call} raised {described(error)}. The application goes on.",
             key=f"{call} {type(error).__name__}",
             every=5.0,
         )

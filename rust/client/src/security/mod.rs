@@ -1,7 +1,7 @@
 //! Security of connections: TLS, SASL, and their secrets.
 //!
-//! - `tls`: the handshake. `stores`, `pem` and `java_stores` read its certificates and keys, `reload`
-//!   reads changed files again, `cert_verifier` checks and records the peer's certificate (`peer`,
+//! - `tls`: the handshake. `stores`, `pem`, `pem_blocks` and `java_stores` read its certificates and keys,
+//!   `reload` reads changed files again, `cert_verifier` checks and records the peer's certificate (`peer`,
 //!   `tls_info`), `tls_error` explains a failure, and `first_bytes` recognises peers without TLS.
 //! - `sasl`: the mechanisms as message exchanges without I/O; `scram`, `jaas`.
 //! - `kerberos`: GSSAPI, with the system's library.
@@ -19,6 +19,7 @@ pub mod kerberos;
 pub mod oauth;
 mod peer;
 mod pem;
+mod pem_blocks;
 mod reload;
 pub mod sasl;
 pub mod scram;

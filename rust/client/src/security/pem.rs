@@ -1,17 +1,26 @@
 //! Certificates and private keys in PEM, from files or text. Java's stores are rejected with the command
 //! that converts them.
+//!
+//! Invariant: no error contains a part of a text or file, nor what a parser's error quotes of it.
 
-use base64::Engine as _;
 use pkcs8::EncryptedPrivateKeyInfoRef;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer,
+};
 use zeroize::Zeroizing;
 
+use super::pem_blocks::{blocks, instead};
 use super::{Secret, config_error, java_stores};
 use crate::error::Result;
 
 /// The largest file that is read; bundles of authorities are far smaller.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
+
+/// The kinds of private keys that TLS uses.
+const KEY_KINDS: [&str; 4] = ["PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
+
+/// Encrypts a private key in the form that is supported.
+const CONVERT: &str = "openssl pkcs8 -topk8 -v2 aes-256-cbc -in key.pem";
 
 /// Reads the PEM file that the configuration key `key` names.
 pub(super) fn read_file(key: &str, path: &str) -> Result<Zeroizing<String>> {
@@ -34,56 +43,55 @@ pub(super) fn read_file(key: &str, path: &str) -> Result<Zeroizing<String>> {
 
 /// Parses all certificates in a text; at least one.
 pub(super) fn certificates(key: &str, text: &str) -> Result<Vec<CertificateDer<'static>>> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
-    let found = found.map_err(|error| config_error(format!("{key}: the PEM is damaged: {error:?}")))?;
-    if found.is_empty() {
-        return Err(config_error(format!("{key}: it contains no certificate (-----BEGIN CERTIFICATE-----)")));
+    let found = blocks(text);
+    let certificates = found.iter().filter(|block| block.kind == "CERTIFICATE");
+    let decoded = certificates.map(|block| block.decode().map(|content| content.to_vec().into()));
+    let decoded: Result<Vec<_>, _> = decoded.collect();
+    let decoded = decoded.map_err(|why| config_error(format!("{key}: {why}")))?;
+    if decoded.is_empty() {
+        return Err(config_error(format!(
+            "{key}: it contains no certificate (-----BEGIN CERTIFICATE-----): {}",
+            instead(text, &found)
+        )));
     }
-    Ok(found)
+    Ok(decoded)
 }
 
 /// Parses the private key in a text and decrypts it if necessary.
 pub(super) fn private_key(key: &str, text: &str, password: &Secret) -> Result<PrivateKeyDer<'static>> {
-    if text.contains("Proc-Type: 4,ENCRYPTED") {
-        let convert = "openssl pkcs8 -topk8 -v2 aes-256-cbc -in key.pem";
+    let found = blocks(text);
+    let Some(block) = found.iter().find(|block| KEY_KINDS.contains(&block.kind)) else {
         return Err(config_error(format!(
-            "{key}: the private key's encryption is outdated; convert the key with: {convert}"
+            "{key}: it contains no private key (-----BEGIN PRIVATE KEY-----): {}",
+            instead(text, &found)
+        )));
+    };
+    if block.has_old_encryption() {
+        return Err(config_error(format!(
+            "{key}: the private key's encryption is outdated; convert the key with: {CONVERT}"
         )));
     }
-    if let Some(body) = section(text, "ENCRYPTED PRIVATE KEY") {
-        return decrypt(key, body, password);
-    }
-    // The parser's message is left out, since it could quote the key.
-    PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| match error {
-        rustls::pki_types::pem::Error::NoItemsFound => {
-            config_error(format!("{key}: it contains no private key (-----BEGIN PRIVATE KEY-----)"))
-        }
-        _ => config_error(format!("{key}: the private key's PEM is damaged")),
+    let content = block.decode().map_err(|why| config_error(format!("{key}: {why}")))?;
+    Ok(match block.kind {
+        "ENCRYPTED PRIVATE KEY" => decrypt(key, &content, password)?,
+        "RSA PRIVATE KEY" => PrivatePkcs1KeyDer::from(content.to_vec()).into(),
+        "EC PRIVATE KEY" => PrivateSec1KeyDer::from(content.to_vec()).into(),
+        _ => PrivatePkcs8KeyDer::from(content.to_vec()).into(),
     })
 }
 
-/// The text between a label's BEGIN and END.
-fn section<'a>(text: &'a str, label: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(&format!("-----BEGIN {label}-----"))?;
-    rest.split_once(&format!("-----END {label}-----")).map(|(body, _)| body)
-}
-
-fn decrypt(key: &str, body: &str, password: &Secret) -> Result<PrivateKeyDer<'static>> {
+fn decrypt(key: &str, content: &[u8], password: &Secret) -> Result<PrivateKeyDer<'static>> {
     if password.is_empty() {
         return Err(config_error(format!(
             "{key}: the private key is encrypted: set ssl.key.password to its password"
         )));
     }
-    let digits: String = body.split_whitespace().collect();
-    let der = base64::engine::general_purpose::STANDARD.decode(digits);
-    let der = der.map_err(|_| config_error(format!("{key}: the private key's PEM is damaged")))?;
     let unsupported = |_| {
-        let convert = "openssl pkcs8 -topk8 -v2 aes-256-cbc -in key.pem";
         config_error(format!(
-            "{key}: the private key's encryption is not supported (PBES2 with AES is); convert the key with: {convert}"
+            "{key}: the private key's encryption is not supported (PBES2 with AES is); convert the key with: {CONVERT}"
         ))
     };
-    let encrypted = EncryptedPrivateKeyInfoRef::try_from(&der[..]).map_err(unsupported)?;
+    let encrypted = EncryptedPrivateKeyInfoRef::try_from(content).map_err(unsupported)?;
     let plain = encrypted.decrypt(password.expose()).map_err(|_| {
         config_error(format!("{key}: the private key cannot be decrypted: is ssl.key.password right?"))
     })?;

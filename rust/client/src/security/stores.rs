@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
+use rustls::{InconsistentKeys, RootCertStore};
 
 use super::{config_error, java_stores, pem};
 use crate::config::Config;
@@ -101,14 +101,30 @@ pub(super) fn identity(config: &Config, provider: &Arc<CryptoProvider>) -> Resul
             "ssl.keystore.password: PEM key stores have no password: set the key's password in ssl.key.password",
         ));
     }
-    let Some((chain, key)) = key_pair(config)? else { return Ok(None) };
-    let built = CertifiedKey::from_der(chain, key, provider);
-    built.map(Some).map_err(|error| {
-        config_error(format!("ssl.keystore: the key or its certificate cannot be used: {error}"))
-    })
+    let Some(KeyPair { chain: (chain_key, chain), key: (key_key, key) }) = key_pair(config)? else {
+        return Ok(None);
+    };
+    // The errors of the library are left out: they say less, and may quote what they read.
+    let key = provider.key_provider.load_private_key(key).map_err(|_| {
+        config_error(format!(
+            "{key_key}: the private key is damaged, or of a kind that is not supported (RSA from 2048 bits, ECDSA with P-256 or P-384, and Ed25519 are)"
+        ))
+    })?;
+    let pair = CertifiedKey::new(chain, key);
+    match pair.keys_match() {
+        Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(Some(pair)),
+        Err(rustls::Error::InconsistentKeys(_)) => Err(config_error(format!(
+            "{key_key}: the private key is not that of the first certificate in {chain_key}"
+        ))),
+        Err(_) => Err(config_error(format!("{chain_key}: the first certificate is damaged"))),
+    }
 }
 
-type KeyPair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+/// A certificate chain and its private key, each with the configuration key that it comes from.
+struct KeyPair {
+    chain: (&'static str, Vec<CertificateDer<'static>>),
+    key: (&'static str, PrivateKeyDer<'static>),
+}
 
 /// Reads the chain and the key from the configured source: one file, two files, or texts.
 fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
@@ -134,7 +150,7 @@ fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
         let text = pem::read_file(ONE_FILE, location)?;
         let (chain, key) =
             (pem::certificates(ONE_FILE, &text)?, pem::private_key(ONE_FILE, &text, password)?);
-        return Ok(Some((chain, key)));
+        return Ok(Some(KeyPair { chain: (ONE_FILE, chain), key: (ONE_FILE, key) }));
     }
     if has_files {
         if files.iter().any(|file| file.is_empty()) {
@@ -142,13 +158,14 @@ fn key_pair(config: &Config) -> Result<Option<KeyPair>> {
         }
         let chain = pem::certificates(FILES[0], &pem::read_file(FILES[0], files[0])?)?;
         let key = pem::private_key(FILES[1], &pem::read_file(FILES[1], files[1])?, password)?;
-        return Ok(Some((chain, key)));
+        return Ok(Some(KeyPair { chain: (FILES[0], chain), key: (FILES[1], key) }));
     }
     match texts.map(str::is_empty) {
         [true, true] => Ok(None),
         [false, false] => {
             let chain = pem::certificates(TEXTS[0], texts[0])?;
-            Ok(Some((chain, pem::private_key(TEXTS[1], texts[1], password)?)))
+            let key = pem::private_key(TEXTS[1], texts[1], password)?;
+            Ok(Some(KeyPair { chain: (TEXTS[0], chain), key: (TEXTS[1], key) }))
         }
         _ => incomplete(TEXTS),
     }

@@ -76,6 +76,7 @@ mod schema_registry_errors;
 mod schema_registry_failures;
 mod security_kerberos;
 mod security_oauth;
+mod security_pem;
 mod security_reload;
 mod security_sasl;
 mod security_scram;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use miette::Diagnostic as _;
 use prost_reflect::FileDescriptor;
 use prost_reflect::prost_types::FileDescriptorProto;
 use protox::file::{File, FileResolver, GoogleFileResolver};
@@ -66,8 +67,19 @@ fn explain(schema: &RegisteredSchema, error: &Error) -> SchemaError {
     let has_edition = schema.text.lines().any(|line| line.trim_start().starts_with("edition"));
     match has_edition && error.is_parse() {
         true => unsupported(format!("editions are not implemented: {error}")),
-        false => invalid(format!("{error:?}")),
+        false => invalid(format!("{}{error}", place(error).unwrap_or_default())),
     }
+}
+
+/// The file, line and column of an error, as far as the compiler knows them.
+fn place(error: &Error) -> Option<String> {
+    let file = || error.file().map(|file| format!("{file}: "));
+    // Of two places, such as those of a name that is used twice, the second one is wrong.
+    let Some(label) = error.labels().and_then(Iterator::last) else { return file() };
+    let Some(Ok(found)) = error.source_code().map(|text| text.read_span(label.inner(), 0, 0)) else {
+        return file();
+    };
+    Some(format!("{}:{}:{}: ", error.file().or(found.name())?, found.line() + 1, found.column() + 1))
 }
 
 /// Collects the referenced files, each after those that it refers to.

@@ -189,8 +189,8 @@ fn schemas_without_columns_are_errors() {
     for (schema, expected) in [
         ("message {".to_owned(), "not a valid Protobuf schema: schema.proto:1:"),
         (String::new(), "it has no message"),
-        (proto3("message M { Unknown x = 1; }"), "name 'Unknown' is not defined"),
-        (proto3("message M { int32 a = 1; int32 b = 1; }"), "not a valid Protobuf schema"),
+        (proto3("message M { Unknown x = 1; }"), "schema.proto:2:13: name 'Unknown' is not defined"),
+        (proto3("message M { int32 a = 1; int32 b = 1; }"), "schema.proto:2:36: field number"),
         (proto3("import \"google/protobuf/none.proto\"; message M { int32 a = 1; }"), "not found"),
         (proto3("import \"schema.proto\"; message M { int32 a = 1; }"), "cycle"),
         (proto3("message M { M m = 1; }"), "the message M is recursive, which Arrow has no type for"),

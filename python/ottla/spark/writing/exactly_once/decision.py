@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ottla
-from ottla.errors import ProtocolError
+from ottla.errors import ProtocolError, described
 from ottla.spark.protocols import TopicPartition
 from ottla.spark.writing.write_report import PartitionWritten
 
@@ -130,8 +130,8 @@ class Decision:
             )
         except (ValueError, KeyError, TypeError, zlib.error) as error:
             raise ProtocolError(
-                f"exactlyOnce: a record of the topic of decisions is not a decision ({error!r}): "
-                "does anything else write to this topic?"
+                "exactlyOnce: a record of the topic of decisions is not a decision "
+                f"({described(error)}): does anything else write to this topic?"
             ) from error
 
 
