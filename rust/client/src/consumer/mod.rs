@@ -239,6 +239,9 @@ impl Consumer {
     }
 
     /// Commits offsets, or all positions. Retriable failures are retried until the timeout.
+    ///
+    /// A topic that does not exist any more holds up nothing: its offsets are an error of
+    /// [`crate::Kind::UnknownTopic`] at once, and the others are committed all the same.
     pub async fn commit(
         &self,
         offsets: Option<HashMap<TopicPartition, CommittedOffset>>,
@@ -267,7 +270,7 @@ impl Consumer {
     /// The positions, in the form in which a commit would send them.
     #[must_use]
     pub fn positions(&self) -> HashMap<TopicPartition, CommittedOffset> {
-        self.commits.positions(true)
+        self.commits.positions()
     }
 
     /// The offsets to commit with a transaction, or all positions, and the identity to commit them under.

@@ -62,6 +62,8 @@ pub(super) struct PartitionState {
     empty_ranges: VecDeque<(i64, FetchPosition)>,
     /// The last position that was committed automatically; -1 for none.
     pub(super) auto_committed: i64,
+    /// The last position that was not committed because the topic is gone; -1 for none.
+    pub(super) dropped: i64,
     /// The position of the next fetch: after the buffered records.
     pub(super) next_fetch: FetchPosition,
     buffered: VecDeque<CompletedFetch>,
@@ -101,6 +103,7 @@ impl PartitionState {
             collected: -1,
             empty_ranges: VecDeque::new(),
             auto_committed: -1,
+            dropped: -1,
             next_fetch: FetchPosition::UNKNOWN,
             buffered: VecDeque::new(),
             buffered_bytes: 0,
@@ -144,6 +147,7 @@ impl PartitionState {
         self.next_fetch = at;
         self.validated_epoch = -1;
         self.topic_id = Uuid::ZERO;
+        self.dropped = -1;
     }
 
     /// Moves the position past delivered records and the empty ranges after them.

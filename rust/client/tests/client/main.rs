@@ -21,6 +21,7 @@ mod consumer_subscription;
 mod coordinator;
 mod dead_letters;
 mod dedicated_connections;
+mod deleted_topics;
 mod doctor;
 mod doctor_hostile;
 mod doctor_ports;

@@ -3,9 +3,11 @@
 //! Invariants: a committed offset is at most the position, so it covers delivered records only. An
 //! automatic commit covers only records of earlier polls, and stops once the application has failed.
 //! Commits of one consumer never overlap, so an older offset never overwrites a newer one. Partitions that
-//! are revoked while a commit waits are not committed (`ownership.rs`).
+//! are revoked while a commit waits are not committed (`ownership.rs`). Offsets of topics that are gone hold up
+//! nothing (`results.rs`).
 
 mod ownership;
+mod results;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use tokio::time::{Duration, Instant, sleep, timeout, timeout_at};
 use super::group::Group;
 use super::offsets::{self, CommitResults, CommittedOffset};
 use crate::consumer::commit::ownership::CommitOwnership;
+use crate::consumer::commit::results::{CommitSource, record_results};
 use crate::consumer::group_metadata::ConsumerGroupMetadata;
 use crate::consumer::metrics::millis;
 use crate::consumer::partition_state::PartitionState;
@@ -91,7 +94,7 @@ impl CommitManager {
         drop(due);
         // A commit in progress covers the essential part; the next one covers the rest.
         let Ok(guard) = Arc::clone(&self.commit_lock).try_lock_owned() else { return };
-        let positions = self.positions(false);
+        let positions = self.uncommitted_positions();
         if positions.is_empty() {
             return;
         }
@@ -99,7 +102,8 @@ impl CommitManager {
         let ownership = CommitOwnership::capture(&shared, &positions);
         tokio::spawn(async move {
             let timeout = shared.client.config().default_api_timeout;
-            let result = send(&shared, &ownership, positions, retry::deadline(timeout)).await;
+            let result =
+                send(&shared, &ownership, CommitSource::Automatic, positions, retry::deadline(timeout)).await;
             drop(guard);
             if let Err(error) = result {
                 tracing::warn!(target: "ottla.group", %error, "the automatic commit failed; the next one retries");
@@ -107,12 +111,26 @@ impl CommitManager {
         });
     }
 
-    /// The positions: all, or only those that are not committed yet.
-    pub(crate) fn positions(&self, all: bool) -> HashMap<TopicPartition, CommittedOffset> {
+    /// All positions.
+    pub(crate) fn positions(&self) -> HashMap<TopicPartition, CommittedOffset> {
+        self.select(|_| true)
+    }
+
+    /// The positions that an automatic commit sends: those that are neither committed yet nor dropped.
+    fn uncommitted_positions(&self) -> HashMap<TopicPartition, CommittedOffset> {
+        self.select(|state| {
+            let offset = state.position.offset;
+            offset != state.auto_committed && offset != state.dropped
+        })
+    }
+
+    fn select(
+        &self,
+        is_selected: impl Fn(&PartitionState) -> bool,
+    ) -> HashMap<TopicPartition, CommittedOffset> {
         let mut subscriptions = self.shared.subscriptions.lock();
-        let selected = subscriptions.states().filter(|(_, state)| {
-            state.position.offset >= 0 && (all || state.position.offset != state.auto_committed)
-        });
+        let selected = subscriptions.states();
+        let selected = selected.filter(|(_, state)| state.position.offset >= 0 && is_selected(state));
         let committed = |state: &PartitionState| CommittedOffset {
             offset: state.position.offset,
             leader_epoch: (state.position.epoch >= 0).then_some(state.position.epoch),
@@ -136,7 +154,7 @@ impl CommitManager {
         }
         let mut offsets = match offsets {
             Some(offsets) => self.with_topic_ids(offsets),
-            None => self.positions(true),
+            None => self.positions(),
         };
         let ownership = CommitOwnership::capture(&self.shared, &offsets);
         let revoked = ownership.remove_revoked(&self.shared, &member, &mut offsets);
@@ -178,12 +196,13 @@ impl CommitManager {
         if !self.is_automatic() {
             return;
         }
-        let positions = self.positions(false);
+        let positions = self.uncommitted_positions();
         if positions.is_empty() {
             return;
         }
         let ownership = CommitOwnership::capture(&self.shared, &positions);
-        if let Err(error) = send(&self.shared, &ownership, positions, deadline).await {
+        if let Err(error) = send(&self.shared, &ownership, CommitSource::Automatic, positions, deadline).await
+        {
             tracing::warn!(target: "ottla.group", %error, "the last automatic commit failed: the latest records are read again");
         }
     }
@@ -194,6 +213,8 @@ impl CommitManager {
     }
 
     /// Commits `offsets`, or all positions.
+    ///
+    /// Offsets of topics that do not exist any more are an error; the others are committed all the same.
     pub(crate) async fn commit(
         &self,
         offsets: Option<HashMap<TopicPartition, CommittedOffset>>,
@@ -205,7 +226,7 @@ impl CommitManager {
         // Captured before waiting: a commit covers what was delivered when it was requested.
         let offsets = match offsets {
             Some(offsets) => self.with_topic_ids(offsets),
-            None => self.positions(true),
+            None => self.positions(),
         };
         let ownership = CommitOwnership::capture(&self.shared, &offsets);
         let deadline = retry::deadline(timeout);
@@ -217,7 +238,7 @@ impl CommitManager {
         if offsets.is_empty() {
             return Ok(());
         }
-        send(&self.shared, &ownership, offsets, deadline).await
+        send(&self.shared, &ownership, CommitSource::Application, offsets, deadline).await
     }
 }
 
@@ -225,6 +246,7 @@ impl CommitManager {
 async fn send(
     shared: &ConsumerState,
     ownership: &CommitOwnership,
+    source: CommitSource,
     mut offsets: HashMap<TopicPartition, CommittedOffset>,
     deadline: Instant,
 ) -> Result<()> {
@@ -234,7 +256,7 @@ async fn send(
         // Checked in each round: a new epoch may come with other partitions.
         results.extend(ownership.remove_revoked(shared, &member, &mut offsets));
         if offsets.is_empty() {
-            return record_results(shared, ownership, &offsets, results);
+            return record_results(shared, ownership, source, offsets, results);
         }
         if member.generation < 0 && shared.is_subscribed() {
             return Err(not_a_member(shared.membership()));
@@ -246,7 +268,7 @@ async fn send(
             Ok(committed) => {
                 shared.metrics.commit_latency.record(millis(began.elapsed()));
                 results.extend(committed);
-                return record_results(shared, ownership, &offsets, results);
+                return record_results(shared, ownership, source, offsets, results);
             }
             Err(error) => error,
         };
@@ -282,25 +304,4 @@ fn with_reason(group: &Group, error: Error) -> Error {
         Some(reason) => error.prefixed(reason),
         None => error,
     }
-}
-
-/// Records the committed offsets. One rejected partition fails the whole commit.
-fn record_results(
-    shared: &ConsumerState,
-    ownership: &CommitOwnership,
-    offsets: &HashMap<TopicPartition, CommittedOffset>,
-    results: CommitResults,
-) -> Result<()> {
-    let mut overall = Ok(());
-    for (partition, result) in results {
-        match (result, offsets.get(&partition)) {
-            (Ok(()), Some(committed)) => ownership.record_committed(shared, &partition, committed.offset),
-            (Ok(()), None) => {}
-            (Err(error), _) => overall = Err(error),
-        }
-    }
-    if overall.is_ok() {
-        shared.report_commit(offsets);
-    }
-    overall
 }

@@ -12,6 +12,7 @@ use ottla_protocol::ErrorCode;
 use crate::config::GroupProtocol;
 use crate::consumer::group_metadata::ConsumerGroupMetadata;
 use crate::consumer::offsets::{CommitResults, CommittedOffset};
+use crate::consumer::partition_state::PartitionState;
 use crate::consumer::state::ConsumerState;
 use crate::error::Error;
 use crate::topic_partition::TopicPartition;
@@ -74,13 +75,31 @@ impl CommitOwnership {
 
     /// Records a committed offset, unless the partition was reassigned.
     pub(crate) fn record_committed(&self, shared: &ConsumerState, partition: &TopicPartition, offset: i64) {
+        self.update(shared, partition, |state| state.auto_committed = offset);
+    }
+
+    /// Records an offset that cannot be committed because the topic is gone. Returns whether it is the first
+    /// one of the partition.
+    pub(crate) fn record_dropped(
+        &self,
+        shared: &ConsumerState,
+        partition: &TopicPartition,
+        offset: i64,
+    ) -> bool {
+        let before = self.update(shared, partition, |state| std::mem::replace(&mut state.dropped, offset));
+        before.is_none_or(|before| before < 0)
+    }
+
+    /// Changes the state of a partition, unless it was reassigned.
+    fn update<T>(
+        &self,
+        shared: &ConsumerState,
+        partition: &TopicPartition,
+        change: impl FnOnce(&mut PartitionState) -> T,
+    ) -> Option<T> {
         let mut subscriptions = shared.subscriptions.lock();
-        let state = subscriptions.state(partition);
-        if let Some(state) =
-            state.filter(|state| self.assigned_versions.get(partition) == Some(&state.assigned_version))
-        {
-            state.auto_committed = offset;
-        }
+        let state = subscriptions.state(partition)?;
+        (self.assigned_versions.get(partition) == Some(&state.assigned_version)).then(|| change(state))
     }
 
     /// Whether `member` requested the commit. Its epoch may have grown since; its generation may not.

@@ -2,7 +2,8 @@
 //!
 //! Invariant: an offset is never committed for a topic that was recreated under the same name, as far as
 //! topic ids reveal it. Java's consumer repeats such a commit after UNKNOWN_TOPIC_ID, so that the first
-//! records of the new topic are skipped.
+//! records of the new topic are skipped. Offsets of topics that do not exist never hold up the others
+//! (`unknown_topics.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +15,10 @@ use ottla_protocol::messages::offset_commit::{
 use ottla_protocol::wire::Uuid;
 use tokio::time::Duration;
 
-use super::{CommittedOffset, RequestTopics, add_topic_id, is_about_member, recover};
+use super::{
+    CommittedOffset, Refusals, RequestTopics, UnknownTopics, add_topic_id, is_about_member, is_unknown_topic,
+    recover,
+};
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::consumer::ConsumerGroupMetadata;
@@ -32,8 +36,9 @@ pub(crate) type CommitResults = HashMap<TopicPartition, Result<()>>;
 ///
 /// Fails as a whole on an error about the member or the group, such as STALE_MEMBER_EPOCH,
 /// REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or if the timeout
-/// passes before any partition has a result. Failed offsets can be committed again. Commits of one member
-/// must not overlap: a retry of the older one would overwrite the newer one.
+/// passes before any partition has a result. Failed offsets can be committed again, except those of topics
+/// that do not exist, which fail at once while the others are committed. Commits of one member must not
+/// overlap: a retry of the older one would overwrite the newer one.
 pub async fn commit(
     client: &Client,
     member: &ConsumerGroupMetadata,
@@ -44,81 +49,110 @@ pub async fn commit(
         let message = format!("cannot commit the invalid offset {}", committed.offset);
         return Err(Error::new(Kind::Config, message).at(topic, *partition));
     }
-    let mut pending = offsets;
-    let mut results = CommitResults::with_capacity(pending.len());
+    let results = CommitResults::with_capacity(offsets.len());
+    let mut partitions = Partitions { pending: offsets, results, refusals: Refusals::new() };
+    let unknown_topics = UnknownTopics::default();
     let mut retry = client.retry(format!("committing offsets of group {}", member.group_id), timeout);
     let mut sent = false;
     loop {
         let snapshot = client.snapshot();
         let stale = snapshot.generation;
-        let ids = check_ids(&snapshot, &mut pending, &mut results);
-        if pending.is_empty() {
-            return Ok(results);
+        let ids = partitions.check_ids(&snapshot);
+        if partitions.pending.is_empty() {
+            return Ok(partitions.results);
         }
         let attempt = async {
             let coordinator = client.coordinator(CoordinatorKind::Group, &member.group_id).await?;
             // A member commits and fetches while it rejoins, which may take minutes.
             let coordinator = coordinator.avoid_blocked_connection(client).await;
             sent = true;
-            let keys: Vec<TopicPartition> = pending.keys().cloned().collect();
+            let keys: Vec<TopicPartition> = partitions.pending.keys().cloned().collect();
             let topics = RequestTopics::new(&snapshot, &keys, &ids);
-            send(&coordinator, member, &topics, &mut pending, &mut results).await
+            send(&coordinator, member, &topics, &mut partitions).await
         };
         let retriable = match retry.attempt(attempt).await {
-            Ok(None) => continue,
-            Ok(Some(error)) => error,
-            Err(error) if error.is_transient() => error,
+            Ok(retriable) => retriable,
+            Err(error) if error.is_transient() => Some(error),
             Err(error) => return Err(error),
         };
-        if let Err(error) = recover(client, &mut retry, stale, retriable).await {
+        let refusals = std::mem::take(&mut partitions.refusals);
+        let pending = &partitions.pending;
+        let settled = unknown_topics.settle(client, stale, retry.deadline(), refusals, pending).await;
+        partitions.fail_each(settled.failed);
+        let paused = match (retriable, settled.passing) {
+            (None, None) => continue,
+            (None, Some(refusal)) => unknown_topics.pause(&mut retry, refusal).await,
+            (Some(retriable), _) => recover(client, &mut retry, stale, retriable).await,
+        };
+        if let Err(error) = paused {
             let error = if sent { error.maybe_done() } else { error };
-            if results.is_empty() {
-                return Err(error);
-            }
-            let unfinished = pending.drain().map(|((topic, partition), _)| {
-                let error = error.clone().at(&topic, partition);
-                ((topic, partition), Err(error))
-            });
-            results.extend(unfinished);
+            return if partitions.results.is_empty() { Err(error) } else { Ok(partitions.fail(&error)) };
         }
     }
 }
 
-/// Fails the offsets of deleted topics and returns the ids of the others. An offset keeps its topic id
-/// from the first attempt on.
-fn check_ids(
-    snapshot: &Snapshot,
-    pending: &mut HashMap<TopicPartition, CommittedOffset>,
-    results: &mut CommitResults,
-) -> HashMap<Arc<str>, Uuid> {
-    let mut ids = HashMap::new();
-    pending.retain(|partition, committed| match add_topic_id(&mut ids, snapshot, partition, committed) {
-        Ok(id) => {
-            committed.topic_id = id;
-            true
-        }
-        Err(error) => {
-            results.insert(partition.clone(), Err(error));
-            false
-        }
-    });
-    ids
+/// The partitions of a commit.
+struct Partitions {
+    /// Those without a result.
+    pending: HashMap<TopicPartition, CommittedOffset>,
+    results: CommitResults,
+    /// The pending ones whose topics the coordinator does not know, as of the last attempt.
+    refusals: Refusals,
 }
 
-/// One attempt. Moves results from `pending` to `results`; returns why the rest should be retried.
+impl Partitions {
+    /// Fails the offsets of deleted topics and returns the ids of the others. An offset keeps its topic id
+    /// from the first attempt on.
+    fn check_ids(&mut self, snapshot: &Snapshot) -> HashMap<Arc<str>, Uuid> {
+        let mut ids = HashMap::new();
+        self.pending.retain(|partition, committed| {
+            match add_topic_id(&mut ids, snapshot, partition, committed) {
+                Ok(id) => {
+                    committed.topic_id = id;
+                    true
+                }
+                Err(error) => {
+                    self.results.insert(partition.clone(), Err(error));
+                    false
+                }
+            }
+        });
+        ids
+    }
+
+    fn fail_each(&mut self, failed: Vec<(TopicPartition, Error)>) {
+        for (partition, error) in failed {
+            if self.pending.remove(&partition).is_some() {
+                self.results.insert(partition, Err(error));
+            }
+        }
+    }
+
+    /// The results; those without one failed with `error`.
+    fn fail(mut self, error: &Error) -> CommitResults {
+        let unfinished = self.pending.drain().map(|(partition, _)| {
+            let error = error.clone().at(&partition.0, partition.1);
+            (partition, Err(error))
+        });
+        self.results.extend(unfinished);
+        self.results
+    }
+}
+
+/// One attempt. Returns why the rest should be retried, apart from
+/// partitions with unknown topics.
 async fn send(
     coordinator: &Coordinator,
     member: &ConsumerGroupMetadata,
     topics: &RequestTopics<'_>,
-    pending: &mut HashMap<TopicPartition, CommittedOffset>,
-    results: &mut CommitResults,
+    partitions: &mut Partitions,
 ) -> Result<Option<Error>> {
     let max = if topics.have_ids() { FIRST_BY_ID } else { FIRST_BY_ID - 1 };
     let version = coordinator.version::<OffsetCommitRequest>(max)?;
-    let request = build_request(member, topics, pending);
+    let request = build_request(member, topics, &partitions.pending);
     let response = coordinator.request(&request, version).await?;
     coordinator.throttle(response.throttle_time_ms);
-    process_response(response, coordinator, member, topics, pending, results)
+    process_response(response, coordinator, member, topics, partitions)
 }
 
 fn build_request(
@@ -155,9 +189,9 @@ fn process_response(
     coordinator: &Coordinator,
     member: &ConsumerGroupMetadata,
     topics: &RequestTopics<'_>,
-    pending: &mut HashMap<TopicPartition, CommittedOffset>,
-    results: &mut CommitResults,
+    partitions: &mut Partitions,
 ) -> Result<Option<Error>> {
+    let Partitions { pending, results, refusals } = partitions;
     let mut retriable = None;
     for topic_result in response.topics {
         let Some(topic) = topics.topic(&topic_result.name, topic_result.topic_id) else { continue };
@@ -173,6 +207,7 @@ fn process_response(
                 }
             };
             match result {
+                Err(error) if is_unknown_topic(code) => drop(refusals.insert(key, error)),
                 Err(error) if error.is_transient() => retriable = Some(error),
                 result => {
                     if pending.remove(&key).is_some() {
@@ -184,7 +219,8 @@ fn process_response(
     }
     Ok(retriable.or_else(|| {
         let message = "the response lacks some of the partitions";
-        (!pending.is_empty()).then(|| Error::new(Kind::Protocol, message))
+        let has_all = pending.keys().all(|partition| refusals.contains_key(partition));
+        (!has_all).then(|| Error::new(Kind::Protocol, message))
     }))
 }
 

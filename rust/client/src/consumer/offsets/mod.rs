@@ -9,6 +9,7 @@
 
 mod commit;
 mod fetch;
+mod unknown_topics;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
 use crate::cluster::Client;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Outlook, Result};
 use crate::metadata::{Snapshot, TopicSelector};
 use crate::retry::Retry;
 use crate::retry::recovery::{Recovery, recovery};
@@ -26,6 +27,7 @@ use crate::topic_partition::TopicPartition;
 pub(super) use commit::CommitResults;
 pub use commit::commit;
 pub use fetch::committed;
+pub(crate) use unknown_topics::{Refusals, UnknownTopics, is_unknown_topic};
 
 /// A committed offset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,9 +48,10 @@ pub struct CommittedOffset {
 pub(crate) fn add_topic_id(
     ids: &mut HashMap<Arc<str>, Uuid>,
     snapshot: &Snapshot,
-    (topic, partition): &TopicPartition,
+    partition: &TopicPartition,
     committed: &CommittedOffset,
 ) -> Result<Uuid> {
+    let topic = &partition.0;
     let now = snapshot.topic(topic).map_or(Uuid::ZERO, |topic| topic.id);
     let id = if committed.topic_id.is_zero() { now } else { committed.topic_id };
     let is_current = now.is_zero() || now == id;
@@ -56,9 +59,27 @@ pub(crate) fn add_topic_id(
     if is_current && (id.is_zero() || *ids.entry(Arc::clone(topic)).or_insert(id) == id) {
         return Ok(id);
     }
+    Err(recreated_topic(partition))
+}
+
+/// Whether the offset belongs to a topic with another id than `now`, as far as both are known.
+fn is_of_another_topic(committed: &CommittedOffset, now: Uuid) -> bool {
+    !committed.topic_id.is_zero() && !now.is_zero() && committed.topic_id != now
+}
+
+/// The error for an offset of a topic that was recreated with another id.
+fn recreated_topic((topic, partition): &TopicPartition) -> Error {
     let message =
         "not committed: the topic was deleted and recreated, and the offset belongs to the deleted one";
-    Err(Error::with_code(ErrorCode::UnknownTopicId, message).at(topic, *partition))
+    Error::with_code(ErrorCode::UnknownTopicId, message)
+        .at(topic, *partition)
+        .with_outlook(Outlook::Permanent)
+}
+
+/// Whether the error of an offset is final because its topic or partition does not exist: it was deleted, or
+/// recreated as another one.
+pub(crate) fn is_gone(error: &Error) -> bool {
+    error.kind() == Kind::UnknownTopic && error.outlook() == Outlook::Permanent
 }
 
 /// The topics of a request, by name, and by id if all topics have one.

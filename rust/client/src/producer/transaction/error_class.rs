@@ -6,7 +6,7 @@
 use ottla_protocol::ErrorCode;
 
 use super::state::TransactionResult;
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Outlook};
 use crate::retry::recovery::{Recovery, recovery};
 
 /// A transactional request.
@@ -79,6 +79,9 @@ pub(super) fn error_class(request: TransactionRequest, error: &Error) -> ErrorCl
             TransactionRequest::InitProducerId => ErrorClass::Fatal,
             _ => ErrorClass::Abortable,
         },
+        E::UnknownTopicOrPartition | E::UnknownTopicId if error.outlook() == Outlook::Permanent => {
+            request.unexpected()
+        }
         _ if error.is_transient() || recovery(code) == Recovery::FindCoordinator => ErrorClass::Retry,
         _ => request.unexpected(),
     }

@@ -3,7 +3,8 @@
 //!
 //! Invariants: the group's coordinator checks the member's generation or epoch, so a consumer that lost its
 //! partitions cannot commit. An offset is never committed for a topic that was recreated under the same name,
-//! as far as topic ids reveal it. After any failure the transaction can only be aborted.
+//! as far as topic ids reveal it. After any failure the transaction can only be aborted; one that is due to a
+//! topic that does not exist any more comes at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,8 +25,10 @@ use super::partition_results::PartitionResults;
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::consumer::ConsumerGroupMetadata;
-use crate::consumer::offsets::{CommittedOffset, RequestTopics, add_topic_id};
-use crate::error::{Error, Kind, Result};
+use crate::consumer::offsets::{
+    CommittedOffset, Refusals, RequestTopics, UnknownTopics, add_topic_id, is_unknown_topic,
+};
+use crate::error::{Error, Kind, Outlook, Result};
 use crate::metadata::Snapshot;
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::topic_partition::TopicPartition;
@@ -62,7 +65,15 @@ pub(super) async fn send_offsets(
             .await?;
     }
     manager.shared.lock().state.start();
-    let commit = OffsetCommit { transactional_id: id, producer, protocol, member, offsets };
+    let commit = OffsetCommit {
+        transactional_id: id,
+        producer,
+        protocol,
+        member,
+        offsets,
+        deadline,
+        unknown_topics: UnknownTopics::default(),
+    };
     Attempts::new(client, manager, TransactionRequest::OffsetCommit, what)
         .until(deadline)
         .run((CoordinatorKind::Group, group), |coordinator| commit.send(client, coordinator))
@@ -104,6 +115,8 @@ struct OffsetCommit<'a> {
     protocol: TransactionProtocol,
     member: &'a ConsumerGroupMetadata,
     offsets: &'a Offsets,
+    deadline: Instant,
+    unknown_topics: UnknownTopics,
 }
 
 impl OffsetCommit<'_> {
@@ -128,15 +141,22 @@ impl OffsetCommit<'_> {
         let request = self.build_request(&topics);
         let response = coordinator.request(&request, version).await?;
         coordinator.throttle(response.throttle_time_ms);
-        self.process_response(response, &coordinator, &topics)
+        let mut refusals = Refusals::new();
+        let result = self.process_response(response, &coordinator, &topics, &mut refusals);
+        let unknown_topics = &self.unknown_topics;
+        let settled =
+            unknown_topics.settle(client, snapshot.generation, self.deadline, refusals, self.offsets).await;
+        match settled.failed.into_iter().min_by(|(one, _), (other, _)| one.cmp(other)) {
+            Some((_, error)) => Err(final_error(error)),
+            None => result,
+        }
     }
 
     /// The topic id of each offset. Fails for a topic that was recreated since the offset was read.
     fn topic_ids(&self, snapshot: &Snapshot) -> Result<HashMap<Arc<str>, Uuid>> {
         let mut ids = HashMap::new();
         for (partition, committed) in self.offsets {
-            add_topic_id(&mut ids, snapshot, partition, committed)
-                .map_err(|error| error.as_kind(Kind::TransactionAbortable))?;
+            add_topic_id(&mut ids, snapshot, partition, committed).map_err(final_error)?;
         }
         Ok(ids)
     }
@@ -174,6 +194,7 @@ impl OffsetCommit<'_> {
         response: TxnOffsetCommitResponse,
         coordinator: &Coordinator,
         topics: &RequestTopics<'_>,
+        refusals: &mut Refusals,
     ) -> Result<()> {
         let mut results = PartitionResults::default();
         for topic in response.topics {
@@ -183,13 +204,27 @@ impl OffsetCommit<'_> {
                     ErrorCode::None => Ok(()),
                     code => {
                         let error = offset_error(coordinator.refusal(code), code);
-                        Err(error.at(name, partition.partition_index))
+                        let error = error.at(name, partition.partition_index);
+                        if is_unknown_topic(code) {
+                            let key = (Arc::clone(name), partition.partition_index);
+                            refusals.insert(key, error.clone());
+                        }
+                        Err(error)
                     }
                 });
             }
         }
         results.finish(self.offsets.len())
     }
+}
+
+/// The error of an offset whose topic does not exist: it is not committed later either. Without it, the
+/// transaction would not be exactly the records that were read, so it is not dropped.
+fn final_error(error: Error) -> Error {
+    error
+        .prefixed("abort the transaction, and continue without this partition")
+        .as_kind(Kind::TransactionAbortable)
+        .with_outlook(Outlook::Permanent)
 }
 
 /// The error of one offset, with advice.
