@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ottla import errors
+from ottla import arguments, errors
 from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record, RecordBatch
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
                 it; ``seek`` past it to continue.
             KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
         """
-        names = None if columns is None else list(columns)
+        names = arguments.names("columns", columns)
         return await self._poll(
             lambda: self._poll_batch(timeout, max_rows, names, include_headers, key, value),
             self._pop_batch,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ottla import errors
+from ottla import arguments, errors
 from ottla._core import AsyncShareConsumerBase, Record, RecordBatch
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             ConfigError: a column does not exist or is listed twice.
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
-        names = None if columns is None else list(columns)
+        names = arguments.names("columns", columns)
         return await self._poll(
             timeout, lambda: self._pop_batch(max_rows, names, include_headers), is_batch=True
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ottla._core import AsyncBatchDelivery, BatchDelivery
 
 __all__ = [
+    "ArgumentTypeError",
     "Attempt",
     "AuthenticationError",
     "AuthorizationError",
@@ -96,6 +97,10 @@ class KafkaError(Exception):
 
 class ConfigError(KafkaError, ValueError):
     """A configuration key or an argument is invalid."""
+
+
+class ArgumentTypeError(ConfigError, TypeError):
+    """An argument is of the wrong type, such as a str in place of a list of names."""
 
 
 class BootstrapError(KafkaError):

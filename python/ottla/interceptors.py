@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ottla.arguments import collection
 from ottla.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class _Chain:
     logger: logging.Logger
 
     def __init__(self, interceptors: Iterable[Any]) -> None:
-        self._all = list(interceptors)
+        self._all = collection("interceptors", interceptors)
         self._closed = False
         for one in self._all:
             for name in self.required:

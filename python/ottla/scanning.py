@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import Client, Scan
+from ottla.arguments import collection, names
 from ottla.errors import ConfigError, UnknownTopicError
 
 if TYPE_CHECKING:
@@ -93,8 +94,10 @@ def scan(
         client = bootstrap
     else:
         client = Client(bootstrap, config, timeout=timeout, **kwargs)
-    names = [topics] if isinstance(topics, str) else list(dict.fromkeys(topics))
-    chosen = _partitions(client, names, partitions, timeout)
+    topics = [topics] if isinstance(topics, str) else names("topics", topics)
+    partitions = collection("partitions", partitions, "[0, 1]")
+    columns = names("columns", columns)
+    chosen = _partitions(client, list(dict.fromkeys(topics)), partitions, timeout)
     starts = _offsets(client, chosen, start, "start", timeout)
     ends = _offsets(client, chosen, end, "end", timeout)
     return client.scan(

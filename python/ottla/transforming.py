@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import AsyncProducer, Consumer, Producer
+from ottla.arguments import names
 from ottla.async_consumer import AsyncConsumer
 from ottla.errors import ConfigError
 from ottla.transformation import StopFlag, Transformation, TransformSummary, await_all, call_all
@@ -136,7 +137,7 @@ def transform(
             sleep=time.sleep,
         )
         consumer.subscribe(
-            [topics] if isinstance(topics, str) else list(topics),
+            [topics] if isinstance(topics, str) else names("topics", topics),
             on_assigned=lambda _, added: call_all(transformation.commit_starts(added)),
         )
         summary: TransformSummary = call_all(transformation.run())
@@ -207,7 +208,7 @@ async def transform_async(
             await await_all(transformation.commit_starts(added))
 
         consumer.subscribe(
-            [topics] if isinstance(topics, str) else list(topics), on_assigned=assigned
+            [topics] if isinstance(topics, str) else names("topics", topics), on_assigned=assigned
         )
         summary: TransformSummary = await await_all(transformation.run())
         return summary

@@ -46,7 +46,8 @@ class ConsumerBase:
             ConfigError: there is no ``group.id``, the pattern is invalid, or not exactly one of
                 topics and pattern is passed.
             StateError: partitions are assigned with ``assign``.
-            TypeError: ``topics`` is a single string, or a callback is not callable.
+            ArgumentTypeError: ``topics`` is a single string.
+            TypeError: a callback is not callable.
         """
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:

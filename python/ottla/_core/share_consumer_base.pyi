@@ -26,7 +26,7 @@ class ShareConsumerBase:
 
         Raises:
             ConfigError: ``topics`` is empty.
-            TypeError: ``topics`` is a single string.
+            ArgumentTypeError: ``topics`` is a single string.
         """
     def unsubscribe(self) -> None:
         """Leave the group. Delivered records can still be acknowledged and committed."""

@@ -22,6 +22,7 @@ import sys
 from collections.abc import Sequence
 
 import ottla
+from ottla.arguments import names
 from ottla.cli.options import add_profile
 from ottla.errors import ConfigError, KafkaError
 from ottla.stderr_log import show_warnings
@@ -85,7 +86,7 @@ def _command_of(argv: Sequence[str]) -> str | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    argv = sys.argv[1:] if argv is None else argv
+    argv = sys.argv[1:] if argv is None else names("argv", argv)
     arguments = build_parser(_command_of(argv)).parse_args(argv)
     # For example, about skipped records: without it, the output would look complete.
     show_warnings(logging.Formatter("ottla: %(message)s"))

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ottla import extras
+from ottla.arguments import names
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def serve(
         )
     if not 0 <= port <= 65_535:
         raise ConfigError(f"port: expected a number from 0 to 65535, got {port}")
+    allow_hosts = names("allow_hosts", allow_hosts)
+    cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
     from ottla.console.access import new_token
     from ottla.console.observer import Observer

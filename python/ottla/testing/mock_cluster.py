@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from ottla import _core
+from ottla.arguments import collection, names
 from ottla.testing.fault import Fault
 from ottla.testing.group import GroupOperations
 from ottla.testing.reassignments import ReassignmentOperations
@@ -72,13 +73,13 @@ class MockCluster(
     ) -> None:
         self._core = _core.MockCluster(
             brokers,
-            racks=None if racks is None else list(racks),
+            racks=names("racks", racks),
             auto_create_topics=auto_create_topics,
             default_partitions=default_partitions,
             max_message_bytes=max_message_bytes,
             users=None if users is None else dict(users),
             session_lifetime=session_lifetime,
-            without=list(without),
+            without=names("without", without),
             group_heartbeat_interval=group_heartbeat_interval,
             group_session_timeout=group_session_timeout,
             group_initial_delay=group_initial_delay,
@@ -195,7 +196,7 @@ class MockCluster(
         Returns:
             The offset of the first.
         """
-        return self._core.append(topic, partition, list(values))
+        return self._core.append(topic, partition, collection("values", values, '[b"abc"]'))
 
     def append_in_transaction(
         self, topic: str, partition: int, producer_id: int, values: Sequence[bytes]
@@ -211,7 +212,9 @@ class MockCluster(
         Returns:
             The offset of the first.
         """
-        return self._core.append_in_transaction(topic, partition, producer_id, list(values))
+        return self._core.append_in_transaction(
+            topic, partition, producer_id, collection("values", values, '[b"abc"]')
+        )
 
     def end_transaction(self, topic: str, partition: int, producer_id: int, *, commit: bool) -> int:
         """Commit or abort a transaction.

@@ -19,6 +19,7 @@ use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::record_batch::{RecordBatch, as_struct_field};
 use crate::runtime::{ProcessLocal, wait};
 
@@ -27,8 +28,8 @@ use crate::runtime::{ProcessLocal, wait};
 pub(crate) const FETCH_BYTES: i32 = 8 << 20;
 
 /// Returns the requested columns in order; by default all, with `headers` only on request.
-pub(crate) fn columns(py: Python<'_>, names: Option<Vec<String>>, headers: bool) -> PyResult<Vec<Column>> {
-    let Some(names) = names else {
+pub(crate) fn columns(py: Python<'_>, names: Option<Names>, headers: bool) -> PyResult<Vec<Column>> {
+    let Some(Names(names)) = names else {
         let is_default = |column: &Column| headers || *column != Column::Headers;
         return Ok(Column::ALL.into_iter().filter(is_default).collect());
     };

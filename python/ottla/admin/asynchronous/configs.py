@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import config_resources, configs
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.config_resources import ConfigResource, ResourceType
@@ -39,6 +40,7 @@ class AsyncConfigCalls(AsynchronousCalls):
             ConfigError: a type is unknown.
             TimeoutError: no broker responded in time.
         """
+        types = arguments.collection("types", types)
         return await self._run(
             "listing configuration resources",
             timeout,
@@ -92,6 +94,8 @@ class AsyncConfigCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time, or does not exist.
             UnknownTopicError: a topic does not exist.
         """
+        resources = arguments.collection("resources", resources)
+        keys = arguments.names("keys", keys)
         return await self._settle(
             "describing configurations",
             timeout,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import delegation_tokens
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.delegation_tokens import DelegationToken
@@ -68,6 +69,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: a principal or the lifetime is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        renewers = arguments.names("renewers", renewers)
         if dry_run:
             return await self._run(
                 "checking a delegation token",
@@ -217,6 +219,7 @@ class AsyncDelegationTokenCalls(AsynchronousCalls):
             ConfigError: a principal is invalid.
             TimeoutError: no broker responded in time.
         """
+        owners = arguments.names("owners", owners)
         return await self._run(
             "describing delegation tokens",
             timeout,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import elections
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
@@ -78,6 +79,7 @@ class AsyncElectionCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        partitions = arguments.partitions("partitions", partitions)
         wanted = None if partitions is None else list(partitions)
         if dry_run:
             return await self._run(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import group_offsets, lag, resetting
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
@@ -64,6 +65,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             AuthorizationError: the principal may not describe a group or a topic.
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         return await self._settle(
             "listing the offsets of groups",
             timeout,
@@ -185,6 +187,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        partitions = arguments.partitions("partitions", partitions)
         if dry_run:
             return await self._run(
                 "checking the offsets of a group",
@@ -229,6 +232,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        places = arguments.topics_or_partitions("places", places)
         return await self._run(
             "resetting the offsets of a group",
             timeout,

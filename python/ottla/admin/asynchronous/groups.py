@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.calls import AsynchronousCalls
@@ -41,6 +42,8 @@ class AsyncGroupCalls(AsynchronousCalls):
             ConfigError: the brokers do not tell states or types, and one was asked for.
             TimeoutError: a broker did not respond in time.
         """
+        states = arguments.names("states", states)
+        types = arguments.names("types", types)
         return await self._run(
             "listing groups",
             timeout,
@@ -90,6 +93,7 @@ class AsyncGroupCalls(AsynchronousCalls):
             BrokerError: a group does not exist.
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         return await self._settle(
             "describing groups",
             timeout,
@@ -138,6 +142,7 @@ class AsyncGroupCalls(AsynchronousCalls):
                 have deleted it.
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         if dry_run:
             return await self._run(
                 "checking groups",
@@ -209,6 +214,8 @@ class AsyncGroupCalls(AsynchronousCalls):
             BrokerError: the group or a member does not exist.
             TimeoutError: the coordinator did not respond in time.
         """
+        member_ids = arguments.names("member_ids", member_ids)
+        instance_ids = arguments.names("instance_ids", instance_ids)
         if dry_run:
             return await self._run(
                 "checking members",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import log_dirs
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.items import ItemErrors
@@ -55,6 +56,7 @@ class AsyncLogDirCalls(AsynchronousCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: a broker did not respond in time, or does not exist.
         """
+        brokers = arguments.collection("brokers", brokers)
         return await self._settle(
             "describing log directories",
             timeout,

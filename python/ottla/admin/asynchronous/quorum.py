@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import quorum
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.plan import Plan
@@ -87,6 +88,7 @@ class AsyncQuorumCalls(AsynchronousCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        endpoints = arguments.collection("endpoints", endpoints)
         if dry_run:
             return await self._run(
                 "checking voters",

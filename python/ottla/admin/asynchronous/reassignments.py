@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import reassignments
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
@@ -106,6 +107,7 @@ class AsyncReassignmentCalls(AsynchronousCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: the controller did not respond in time.
         """
+        partitions = arguments.partitions("partitions", partitions)
         return await self._run(
             "listing reassignments",
             timeout,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import share_group_offsets
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
@@ -58,6 +59,7 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             BrokerError: the brokers do not support it (before Kafka 4.1).
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         return await self._settle(
             "listing the offsets of share groups",
             timeout,
@@ -178,6 +180,7 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a topic does not exist, or the group has no offsets of it.
         """
+        topics = arguments.names("topics", topics)
         if dry_run:
             return await self._run(
                 "checking the offsets of a share group",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from ottla import _core
+from ottla import _core, arguments
 from ottla._core import PreparedTransaction
 from ottla.admin import transactions as transaction_plans
 from ottla.admin.calls import AsynchronousCalls
@@ -73,6 +73,7 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             AuthorizationError: the principal may not write with the id.
             TimeoutError: a coordinator did not respond, or did not end the transaction, in time.
         """
+        transactional_ids = arguments.names("transactional_ids", transactional_ids)
         if dry_run:
             found = await super().describe_transactions(
                 transactional_ids, errors="return", timeout=timeout
@@ -143,6 +144,7 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
                 with the id has taken over.
             TimeoutError: the outcome is not known; call it again.
         """
+        transactions = arguments.collection("transactions", transactions)
         if dry_run:
             ids = [each.transactional_id for each in transactions]
             found = await super().describe_transactions(ids, errors="return", timeout=timeout)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import users as user_operations
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.items import ItemErrors
@@ -56,6 +57,7 @@ class AsyncUserCalls(AsynchronousCalls):
             BrokerError: a user has none, or the brokers do not support it (before Kafka 2.7).
             TimeoutError: no broker responded in time.
         """
+        users = arguments.names("users", users)
         return await self._settle(
             "describing users",
             timeout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import acls as acl_operations
 from ottla.admin.acls import Acl, AclFilter
 from ottla.admin.calls import BlockingCalls
@@ -81,6 +82,7 @@ class AclCalls(BlockingCalls):
             ConfigError: an entry names a type or an operation that Kafka does not have.
             TimeoutError: the controller did not respond in time.
         """
+        acls = arguments.collection("acls", acls)
         if dry_run:
             return self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_creation(call, acls)
@@ -128,6 +130,7 @@ class AclCalls(BlockingCalls):
             ConfigError: a filter names a type or an operation that Kafka does not have.
             TimeoutError: the controller did not respond in time.
         """
+        filters = arguments.collection("filters", filters)
         if dry_run:
             return self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_deletion(call, filters)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import config_resources, configs
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.config_resources import ConfigResource, ResourceType
@@ -38,6 +39,7 @@ class ConfigCalls(BlockingCalls):
             ConfigError: a type is unknown.
             TimeoutError: no broker responded in time.
         """
+        types = arguments.collection("types", types)
         return self._run(
             "listing configuration resources",
             timeout,
@@ -91,6 +93,8 @@ class ConfigCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time, or does not exist.
             UnknownTopicError: a topic does not exist.
         """
+        resources = arguments.collection("resources", resources)
+        keys = arguments.names("keys", keys)
         return self._settle(
             "describing configurations",
             timeout,

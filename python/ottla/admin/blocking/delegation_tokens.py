@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import delegation_tokens
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.delegation_tokens import DelegationToken
@@ -67,6 +68,7 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: a principal or the lifetime is invalid.
             TimeoutError: the controller did not respond in time.
         """
+        renewers = arguments.names("renewers", renewers)
         if dry_run:
             return self._run(
                 "checking a delegation token",
@@ -216,6 +218,7 @@ class DelegationTokenCalls(BlockingCalls):
             ConfigError: a principal is invalid.
             TimeoutError: no broker responded in time.
         """
+        owners = arguments.names("owners", owners)
         return self._run(
             "describing delegation tokens",
             timeout,

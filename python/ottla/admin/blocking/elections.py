@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import elections
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
@@ -77,6 +78,7 @@ class ElectionCalls(BlockingCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        partitions = arguments.partitions("partitions", partitions)
         wanted = None if partitions is None else list(partitions)
         if dry_run:
             return self._run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import group_offsets, lag, resetting
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
@@ -63,6 +64,7 @@ class GroupOffsetCalls(BlockingCalls):
             AuthorizationError: the principal may not describe a group or a topic.
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         return self._settle(
             "listing the offsets of groups",
             timeout,
@@ -184,6 +186,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        partitions = arguments.partitions("partitions", partitions)
         if dry_run:
             return self._run(
                 "checking the offsets of a group",
@@ -228,6 +231,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        places = arguments.topics_or_partitions("places", places)
         return self._run(
             "resetting the offsets of a group",
             timeout,

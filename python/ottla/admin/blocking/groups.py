@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.calls import BlockingCalls
@@ -40,6 +41,8 @@ class GroupCalls(BlockingCalls):
             ConfigError: the brokers do not tell states or types, and one was asked for.
             TimeoutError: a broker did not respond in time.
         """
+        states = arguments.names("states", states)
+        types = arguments.names("types", types)
         return self._run(
             "listing groups",
             timeout,
@@ -89,6 +92,7 @@ class GroupCalls(BlockingCalls):
             BrokerError: a group does not exist.
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         return self._settle(
             "describing groups",
             timeout,
@@ -137,6 +141,7 @@ class GroupCalls(BlockingCalls):
                 have deleted it.
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         if dry_run:
             return self._run(
                 "checking groups",
@@ -208,6 +213,8 @@ class GroupCalls(BlockingCalls):
             BrokerError: the group or a member does not exist.
             TimeoutError: the coordinator did not respond in time.
         """
+        member_ids = arguments.names("member_ids", member_ids)
+        instance_ids = arguments.names("instance_ids", instance_ids)
         if dry_run:
             return self._run(
                 "checking members",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import log_dirs
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
@@ -54,6 +55,7 @@ class LogDirCalls(BlockingCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: a broker did not respond in time, or does not exist.
         """
+        brokers = arguments.collection("brokers", brokers)
         return self._settle(
             "describing log directories",
             timeout,

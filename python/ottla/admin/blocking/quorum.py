@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import quorum
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.plan import Plan
@@ -86,6 +87,7 @@ class QuorumCalls(BlockingCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        endpoints = arguments.collection("endpoints", endpoints)
         if dry_run:
             return self._run(
                 "checking voters",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import reassignments
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
@@ -105,6 +106,7 @@ class ReassignmentCalls(BlockingCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: the controller did not respond in time.
         """
+        partitions = arguments.partitions("partitions", partitions)
         return self._run(
             "listing reassignments",
             timeout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import share_group_offsets
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
@@ -57,6 +58,7 @@ class ShareGroupOffsetCalls(BlockingCalls):
             BrokerError: the brokers do not support it (before Kafka 4.1).
             TimeoutError: a coordinator did not respond in time.
         """
+        groups = arguments.names("groups", groups)
         return self._settle(
             "listing the offsets of share groups",
             timeout,
@@ -177,6 +179,7 @@ class ShareGroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a topic does not exist, or the group has no offsets of it.
         """
+        topics = arguments.names("topics", topics)
         if dry_run:
             return self._run(
                 "checking the offsets of a share group",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import topics
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
@@ -79,6 +80,7 @@ class TopicCalls(BlockingCalls):
             TimeoutError: no broker responded in time.
             UnknownTopicError: a topic does not exist.
         """
+        names = arguments.names("names", names)
         return self._settle(
             "describing topics",
             timeout,
@@ -132,6 +134,7 @@ class TopicCalls(BlockingCalls):
             TimeoutError: a topic was not created, or has no leaders, in time.
             TopicExistsError: a topic exists; with ``maybe_done``, this call may have created it.
         """
+        new_topics = arguments.collection("new_topics", new_topics)
         if dry_run:
             return self._run(
                 "checking topics", timeout, lambda call: topics.plan_topics(call, new_topics)
@@ -240,6 +243,8 @@ class TopicCalls(BlockingCalls):
             UnknownTopicError: a topic does not exist; with ``maybe_done``, this call may have
                 deleted it.
         """
+        names = arguments.names("names", names)
+        ids = arguments.names("ids", ids)
         if dry_run:
             return self._run(
                 "checking topics", timeout, lambda call: topics.plan_deletion(call, names, ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import users as user_operations
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
@@ -55,6 +56,7 @@ class UserCalls(BlockingCalls):
             BrokerError: a user has none, or the brokers do not support it (before Kafka 2.7).
             TimeoutError: no broker responded in time.
         """
+        users = arguments.names("users", users)
         return self._settle(
             "describing users",
             timeout,

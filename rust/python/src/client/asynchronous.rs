@@ -26,6 +26,7 @@ use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::client::sync as sync_client;
 use crate::config;
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::offsets;
 use crate::runtime::{ProcessLocal, seconds};
 
@@ -115,7 +116,7 @@ impl AsyncClient {
     fn cluster<'py>(
         &self,
         py: Python<'py>,
-        topics: Option<Vec<String>>,
+        topics: Option<Names>,
         all_topics: bool,
         refresh: bool,
         timeout: Option<f64>,

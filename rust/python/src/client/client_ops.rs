@@ -10,6 +10,7 @@ use ottla_protocol::ErrorCode;
 use tokio::sync::broadcast::Receiver;
 
 use crate::client::events::EventSubscription;
+use crate::convert::names::Names;
 
 /// The arguments of `cluster()`: what a snapshot must contain.
 pub(crate) struct SnapshotRequest {
@@ -19,8 +20,8 @@ pub(crate) struct SnapshotRequest {
 }
 
 impl SnapshotRequest {
-    pub(crate) fn new(topics: Option<Vec<String>>, all_topics: bool, refresh: bool) -> Self {
-        let topics = topics.map(|topics| topics.iter().map(|topic| topic.as_str().into()).collect());
+    pub(crate) fn new(topics: Option<Names>, all_topics: bool, refresh: bool) -> Self {
+        let topics = topics.map(|Names(topics)| topics.iter().map(|topic| topic.as_str().into()).collect());
         Self { topics, all_topics, refresh }
     }
 }

@@ -19,6 +19,7 @@ use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::config;
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::offsets;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait, wait_for};
 use crate::scan;
@@ -119,7 +120,7 @@ impl Client {
     fn cluster(
         &self,
         py: Python<'_>,
-        topics: Option<Vec<String>>,
+        topics: Option<Names>,
         all_topics: bool,
         refresh: bool,
         timeout: Option<f64>,
@@ -297,7 +298,7 @@ impl Client {
         &self,
         py: Python<'_>,
         ranges: Vec<(String, i32, i64, Option<i64>)>,
-        columns: Option<Vec<String>>,
+        columns: Option<Names>,
         include_headers: bool,
         max_rows: usize,
         target_bytes: usize,

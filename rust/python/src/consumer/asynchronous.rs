@@ -25,6 +25,7 @@ use crate::consumer::async_call::ConsumerCall;
 use crate::consumer::commit_callbacks::{CallbackCall, start_now};
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::seconds;
@@ -122,7 +123,7 @@ impl AsyncConsumerBase {
         this: &Bound<'_, Self>,
         timeout: f64,
         max_rows: usize,
-        columns: Option<Vec<String>>,
+        columns: Option<Names>,
         include_headers: bool,
         key: Option<&Bound<'_, ColumnFormat>>,
         value: Option<&Bound<'_, ColumnFormat>>,

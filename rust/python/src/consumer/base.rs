@@ -18,7 +18,7 @@ use crate::client::connections::{Connections, connections};
 use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::consumer::consumer_handle::ConsumerHandle;
-use crate::convert::errors;
+use crate::convert::{self, errors};
 use crate::runtime::{ProcessLocal, runtime};
 
 /// The methods that ``Consumer`` and ``AsyncConsumer`` share; none of them waits.
@@ -104,12 +104,7 @@ impl ConsumerBase {
 
 /// Converts topic names; refuses a single string, which would be a list of letters.
 pub(super) fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
-    if topics.is_instance_of::<PyString>() {
-        let message = format!("topics is the string {topics}: expected a list of topics");
-        return Err(PyTypeError::new_err(message));
-    }
-    let names = topics.try_iter()?.map(|name| name?.extract::<String>());
-    let names = names.collect::<PyResult<Vec<_>>>()?;
+    let names = convert::names::names(topics, "topics")?;
     if names.is_empty() {
         let message = "topics is empty: name at least one, or unsubscribe()";
         return Err(errors::config(topics.py(), message));
@@ -141,7 +136,8 @@ impl ConsumerBase {
     ///     ConfigError: there is no ``group.id``, the pattern is invalid, or not exactly one of
     ///         topics and pattern is passed.
     ///     StateError: partitions are assigned with ``assign``.
-    ///     TypeError: ``topics`` is a single string, or a callback is not callable.
+    ///     ArgumentTypeError: ``topics`` is a single string.
+    ///     TypeError: a callback is not callable.
     #[pyo3(signature = (topics=None, *, pattern=None, on_assigned=None, on_revoked=None, on_lost=None))]
     fn subscribe(
         &self,

@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use super::record::Record;
 use crate::convert::errors;
+use crate::convert::names::items;
 use crate::convert::offsets::OffsetAndTimestamp;
 
 /// An offset with its metadata, as a group stores it.
@@ -155,16 +156,18 @@ fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
 fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
     let (topic, partition): (String, i32) = argument.extract().map_err(|_| {
         let shown = argument.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
-        PyTypeError::new_err(format!("{shown} is not a partition: expected (topic, partition)"))
+        let message = format!("{shown} is not a partition: expected (topic, partition)");
+        errors::argument_type(argument.py(), message)
     })?;
     Ok((topic.into(), partition))
 }
 
 /// Converts partitions without duplicates; equal topic names share memory.
 pub(super) fn partitions(argument: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
+    let items = items(argument, "(topic, partition) in a list", |topic| format!("[({topic}, 0)]"))?;
     let mut names: HashMap<Arc<str>, Arc<str>> = HashMap::new();
     let mut all = Vec::new();
-    for item in argument.try_iter()? {
+    for item in items {
         let (topic, partition) = partition(&item?)?;
         let topic = Arc::clone(names.entry(Arc::clone(&topic)).or_insert(topic));
         all.push((topic, partition));

@@ -18,6 +18,7 @@ use crate::client::sync as sync_client;
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::consumer::steps::PollArgs;
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::wait_for;
@@ -154,7 +155,7 @@ impl Consumer {
         this: &Bound<'_, Self>,
         timeout: f64,
         max_rows: usize,
-        columns: Option<Vec<String>>,
+        columns: Option<Names>,
         include_headers: bool,
         key: Option<&Bound<'_, ColumnFormat>>,
         value: Option<&Bound<'_, ColumnFormat>>,

@@ -138,3 +138,13 @@ pub(crate) fn closed(message: &str) -> PyErr {
 pub(crate) fn config(py: Python<'_>, message: impl Into<String>) -> PyErr {
     raise(py, &Error::new(Kind::Config, message))
 }
+
+/// Returns the exception for an argument of the wrong type: an `ottla.errors.ConfigError` that is a
+/// `TypeError`, too.
+pub(crate) fn argument_type(py: Python<'_>, message: String) -> PyErr {
+    let class = py.import("ottla.errors").and_then(|errors| errors.getattr("ArgumentTypeError"));
+    match class.and_then(|class| class.call1((message,))) {
+        Ok(value) => PyErr::from_value(value),
+        Err(error) => error,
+    }
+}

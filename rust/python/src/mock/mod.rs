@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::runtime::{ProcessLocal, runtime, wait};
 use faults::api_key;
 pub(crate) use schema_registry::MockRegistry;
@@ -58,13 +59,13 @@ impl MockCluster {
     fn new(
         py: Python<'_>,
         brokers: usize,
-        racks: Option<Vec<String>>,
+        racks: Option<Names>,
         auto_create_topics: bool,
         default_partitions: i32,
         max_message_bytes: usize,
         users: Option<BTreeMap<String, String>>,
         session_lifetime: Option<f64>,
-        without: Option<Vec<String>>,
+        without: Option<Names>,
         group_heartbeat_interval: f64,
         group_session_timeout: f64,
         group_initial_delay: f64,
@@ -107,11 +108,11 @@ impl MockCluster {
         };
         config.transaction_version = transactions::version(py, transaction_version)?;
         config.transaction_max_timeout = seconds("transaction_max_timeout", transaction_max_timeout)?;
-        for api in without.unwrap_or_default() {
+        for api in without.map(|Names(names)| names).unwrap_or_default() {
             config.api_limits.insert(api_key(py, &api)?, ApiLimit::Absent);
         }
         config.sasl = users.map(|users| SaslConfig { users, session_lifetime, ..SaslConfig::default() });
-        if let Some(racks) = racks {
+        if let Some(Names(racks)) = racks {
             config.racks = racks;
         }
         let core = wait(py, Core::start(config))??;

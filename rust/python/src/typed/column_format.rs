@@ -21,6 +21,7 @@ use super::decode_mode::{DeadLettersCore, decode_mode};
 use super::encoding::{BatchEncoders, encode_object, topic_encoder};
 use super::registry_arg::lookup;
 use super::schema_arg;
+use crate::convert::names::Names;
 use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
 
@@ -50,7 +51,7 @@ pub(super) struct FormatArgs<'a, 'py> {
     pub(super) subject: Option<String>,
     pub(super) wire_format: &'a str,
     pub(super) mode: Option<&'a Bound<'py, PyAny>>,
-    pub(super) fields: Option<Vec<String>>,
+    pub(super) fields: Option<Names>,
     pub(super) register: bool,
 }
 
@@ -84,7 +85,7 @@ impl ColumnFormat {
         let FormatArgs { registry, subject, wire_format, mode, fields, .. } = args;
         let (reader, message) =
             schema_arg::reader(py, args.schema_type, args.schema, args.version, args.message)?;
-        let projection = fields.map(|fields| Projection::new(fields.iter().map(String::as_str)));
+        let projection = fields.map(|Names(fields)| Projection::new(fields.iter().map(String::as_str)));
         let projection = projection.transpose().map_err(|error| errors::config(py, error.to_string()))?;
         let (mode, dead_letters) = decode_mode(py, mode)?;
         let options = TypedColumnOptions {

@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 
 use super::column_format::{ColumnFormat, FormatArgs};
 
+use crate::convert::names::Names;
+
 /// Keys or values in Avro.
 ///
 /// Each record is read with the schema that it was written with, and converted to the reader's
@@ -54,7 +56,7 @@ impl Avro {
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
-        fields: Option<Vec<String>>,
+        fields: Option<Names>,
         register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Avro, None);
@@ -130,7 +132,7 @@ impl Protobuf {
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
-        fields: Option<Vec<String>>,
+        fields: Option<Names>,
         register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let schema_type = SchemaType::Protobuf;
@@ -201,7 +203,7 @@ impl Json {
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
-        fields: Option<Vec<String>>,
+        fields: Option<Names>,
         register: bool,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Json, None);

@@ -9,6 +9,7 @@ use super::operations;
 use crate::admin::asynchronous::AsyncAdmin;
 use crate::admin::item_errors::ItemErrors;
 use crate::asyncio::{FutureResult, start};
+use crate::convert::names::Names;
 use crate::producer::PreparedTransaction;
 
 #[pymethods]
@@ -25,7 +26,7 @@ impl AsyncAdmin {
     fn list_transactions<'py>(
         &self,
         py: Python<'py>,
-        states: Option<Vec<String>>,
+        states: Option<Names>,
         producer_ids: Option<Vec<i64>>,
         running_longer_than: Option<f64>,
         id_pattern: Option<String>,
@@ -46,13 +47,13 @@ impl AsyncAdmin {
     fn describe_transactions<'py>(
         &self,
         py: Python<'py>,
-        transactional_ids: Vec<String>,
+        transactional_ids: Names,
         errors: &str,
         timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
-        let described = operations::describe(core, transactional_ids, timeout);
+        let described = operations::describe(core, transactional_ids.0, timeout);
         start(py, described, move |py, described| operations::described(py, described, errors))
     }
 
@@ -82,11 +83,11 @@ impl AsyncAdmin {
     fn list_open_transactions<'py>(
         &self,
         py: Python<'py>,
-        topics: Vec<String>,
+        topics: Names,
         timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
-        start(py, operations::list_open(core, topics, timeout), |py, open| open.into_py_any(py))
+        start(py, operations::list_open(core, topics.0, timeout), |py, open| open.into_py_any(py))
     }
 
     /// Fence producers and abort their open transactions; see ``Admin.fence_producers``.
@@ -99,13 +100,13 @@ impl AsyncAdmin {
     fn fence_producers<'py>(
         &self,
         py: Python<'py>,
-        transactional_ids: Vec<String>,
+        transactional_ids: Names,
         errors: &str,
         timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
-        let fenced = operations::fence(core, transactional_ids, timeout);
+        let fenced = operations::fence(core, transactional_ids.0, timeout);
         start(py, fenced, move |py, fenced| operations::fenced(py, fenced, errors))
     }
 

@@ -11,12 +11,13 @@ use pyo3::prelude::*;
 
 use super::results::{OpenTransaction, Producers, TransactionDescription, TransactionListing, producers};
 use crate::admin::item_errors::ItemErrors;
+use crate::convert::names::Names;
 use crate::producer::PreparedTransaction;
 use crate::runtime::seconds;
 
 /// The arguments of `list_transactions`.
 pub(super) fn filter(
-    states: Option<Vec<String>>,
+    states: Option<Names>,
     producer_ids: Option<Vec<i64>>,
     running_longer_than: Option<f64>,
     id_pattern: Option<String>,
@@ -24,7 +25,7 @@ pub(super) fn filter(
     let running_longer_than =
         running_longer_than.map(|time| seconds(Some(time), Duration::ZERO)).transpose()?;
     Ok(core::TransactionFilter {
-        states: states.unwrap_or_default(),
+        states: states.map(|Names(names)| names).unwrap_or_default(),
         producer_ids: producer_ids.unwrap_or_default(),
         running_longer_than,
         id_pattern,

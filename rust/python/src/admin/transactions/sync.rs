@@ -8,6 +8,7 @@ use super::operations;
 use super::results::{OpenTransaction, Producers, TransactionListing};
 use crate::admin::item_errors::ItemErrors;
 use crate::admin::sync::Admin;
+use crate::convert::names::Names;
 use crate::producer::PreparedTransaction;
 use crate::runtime::wait_for;
 
@@ -34,7 +35,7 @@ impl Admin {
     fn list_transactions(
         &self,
         py: Python<'_>,
-        states: Option<Vec<String>>,
+        states: Option<Names>,
         producer_ids: Option<Vec<i64>>,
         running_longer_than: Option<f64>,
         id_pattern: Option<String>,
@@ -65,13 +66,13 @@ impl Admin {
     fn describe_transactions(
         &self,
         py: Python<'_>,
-        transactional_ids: Vec<String>,
+        transactional_ids: Names,
         errors: &str,
         timeout: Option<f64>,
     ) -> PyResult<Py<PyAny>> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
-        let described = wait_for(py, operations::describe(core, transactional_ids, timeout))?;
+        let described = wait_for(py, operations::describe(core, transactional_ids.0, timeout))?;
         operations::described(py, described, errors)
     }
 
@@ -122,11 +123,11 @@ impl Admin {
     fn list_open_transactions(
         &self,
         py: Python<'_>,
-        topics: Vec<String>,
+        topics: Names,
         timeout: Option<f64>,
     ) -> PyResult<Vec<OpenTransaction>> {
         let (core, timeout) = self.call(timeout)?;
-        wait_for(py, operations::list_open(core, topics, timeout))
+        wait_for(py, operations::list_open(core, topics.0, timeout))
     }
 
     /// Fence the producers with transactional ids and abort their open transactions.
@@ -150,13 +151,13 @@ impl Admin {
     fn fence_producers(
         &self,
         py: Python<'_>,
-        transactional_ids: Vec<String>,
+        transactional_ids: Names,
         errors: &str,
         timeout: Option<f64>,
     ) -> PyResult<Py<PyAny>> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
-        let fenced = wait_for(py, operations::fence(core, transactional_ids, timeout))?;
+        let fenced = wait_for(py, operations::fence(core, transactional_ids.0, timeout))?;
         operations::fenced(py, fenced, errors)
     }
 

@@ -18,6 +18,7 @@ use crate::client::client_arg::{connect_if_new, resolve_client};
 use crate::consumer::blocking::deadline_after;
 use crate::consumer::deserializers::Deserializers;
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::seconds;
 use crate::scan;
@@ -112,7 +113,7 @@ impl AsyncShareConsumerBase {
     fn _pop_batch(
         this: &Bound<'_, Self>,
         max_rows: usize,
-        columns: Option<Vec<String>>,
+        columns: Option<Names>,
         include_headers: bool,
     ) -> PyResult<Option<RecordBatch>> {
         let columns = scan::columns(this.py(), columns, include_headers)?;

@@ -61,7 +61,7 @@ impl ShareConsumerBase {
     ///
     /// Raises:
     ///     ConfigError: ``topics`` is empty.
-    ///     TypeError: ``topics`` is a single string.
+    ///     ArgumentTypeError: ``topics`` is a single string.
     pub(super) fn subscribe(&self, py: Python<'_>, topics: &Bound<'_, PyAny>) -> PyResult<()> {
         let topics = names(topics)?;
         self.handle()?.core.subscribe(topics).map_err(|error| errors::raise(py, &error))

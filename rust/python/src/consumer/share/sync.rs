@@ -16,6 +16,7 @@ use crate::consumer::blocking::deadline_after;
 use crate::consumer::deserializers::Deserializers;
 use crate::consumer::record::Record;
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::{runtime, wait_for};
 use crate::scan;
@@ -171,7 +172,7 @@ impl ShareConsumer {
         this: &Bound<'_, Self>,
         timeout: f64,
         max_rows: usize,
-        columns: Option<Vec<String>>,
+        columns: Option<Names>,
         include_headers: bool,
     ) -> PyResult<Option<RecordBatch>> {
         let py = this.py();
