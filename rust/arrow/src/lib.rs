@@ -14,6 +14,6 @@ mod schema;
 pub use columns::{ColumnsError, RecordColumns, Row};
 pub use decode::{
     ArrowDecoder, DEFAULT_MAX_ROWS, DEFAULT_TARGET_BYTES, DecodeCause, DecodeError, DecodeSummary,
-    DecodedBatch, DecoderConfig, OffsetRange, PartitionSpan, PushOptions,
+    DecodedBatch, DecoderConfig, OffsetRange, PartitionSpan, PushOptions, RecordsCursor,
 };
 pub use schema::Column;

@@ -1,10 +1,10 @@
 //! [`ArrowBatchBuilder`]: the open batch of a decoder.
 //!
-//! Invariant: the bytes of all columns together stay within 31 bits, so that no offset overflows.
-//! [`ArrowBatchBuilder::push`] counts each row before it is appended, [`ArrowBatchBuilder::push_all`] all
-//! remaining rows.
+//! Invariants: the bytes of all columns together stay within 31 bits, so that no offset overflows.
+//! [`ArrowBatchBuilder::fits`] counts a row before it is appended, [`ArrowBatchBuilder::push_all`] all
+//! remaining rows. No row is appended to a batch that has reached its target, so that it exceeds the target by
+//! at most one row.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -133,21 +133,27 @@ impl ArrowBatchBuilder {
         encoded.saturating_mul(headers::MAX_GROWTH) <= MAX_BATCH_BYTES
     }
 
-    /// Appends all records, for which [`ArrowBatchBuilder::can_hold`] is true, and finishes full batches.
+    /// Whether the batch takes no more rows.
+    pub(super) const fn is_full(&self) -> bool {
+        self.rows >= self.max_rows || (self.bytes >= self.target_bytes && self.rows > 0)
+    }
+
+    /// Appends records, for which [`ArrowBatchBuilder::can_hold`] is true, until the batch is full; returns
+    /// whether all of them fit.
     pub(super) fn push_all(
         &mut self,
         records: &mut Records<'_>,
         summary: &mut DecodeSummary,
-        ready: &mut VecDeque<DecodedBatch>,
-    ) -> Result<(), DecodeCause> {
+    ) -> Result<bool, DecodeCause> {
         while let left @ 1.. = records.max_remaining() {
             match self.rows_that_fit(left, records.encoded_len().unwrap_or(0)) {
-                0 => self.split_batch(summary.next_offset, ready)?,
+                0 => return Ok(false),
                 rows => self.push_rows(records, rows, summary)?,
             }
         }
         // Only the error of trailing bytes is left, if any.
-        records.try_for_each(|record| self.push(&record?, summary, ready))
+        records.try_for_each(|record| self.push(&record?, summary))?;
+        Ok(true)
     }
 
     /// How many of `rows` records with this encoded length fit into this batch, by their mean size.
@@ -160,19 +166,25 @@ impl ArrowBatchBuilder {
         rows.min(self.max_rows.saturating_sub(self.rows)).min(to_target)
     }
 
-    /// Appends the next rows.
+    /// Appends the next rows, until the batch has reached its target.
     fn push_rows(
         &mut self,
         records: &mut Records<'_>,
         rows: usize,
         summary: &mut DecodeSummary,
     ) -> Result<(), RecordError> {
+        let target = self.target_bytes;
         self.fill_rows(rows, summary, |rows| {
             // Where no record is plain, trying each time would cost more than it saves.
             let mut backoff = 1;
-            while rows.remaining() > 0 {
-                backoff = if records.read_plain(rows) > 0 { 1 } else { MAX_PLAIN_BACKOFF.min(2 * backoff) };
+            while rows.remaining() > 0 && rows.bytes() < target {
+                // The columns take no more bytes than the records are encoded in.
+                let read = records.read_plain_within(rows, target - rows.bytes());
+                backoff = if read > 0 { 1 } else { MAX_PLAIN_BACKOFF.min(2 * backoff) };
                 for _ in 0..backoff.min(rows.remaining()) {
+                    if rows.bytes() >= target {
+                        break;
+                    }
                     let Some(record) = records.next() else { return Ok(()) };
                     rows.push(&record?);
                 }
@@ -181,20 +193,19 @@ impl ArrowBatchBuilder {
         })
     }
 
-    /// Appends a record; finishes the batch first if it is full.
+    /// Whether the batch takes this record. An empty one takes any.
+    pub(super) fn fits(&self, record: &RecordRef<'_>) -> bool {
+        let is_within = self.bytes.saturating_add(size_of(record)) <= MAX_BATCH_BYTES;
+        self.rows == 0 || (!self.is_full() && is_within)
+    }
+
+    /// Appends a record that [`ArrowBatchBuilder::fits`].
     pub(super) fn push(
         &mut self,
         record: &RecordRef<'_>,
         summary: &mut DecodeSummary,
-        ready: &mut VecDeque<DecodedBatch>,
     ) -> Result<(), DecodeCause> {
         let bytes = size_of(record);
-        let is_full = self.rows == self.max_rows
-            || self.bytes >= self.target_bytes
-            || self.bytes.saturating_add(bytes) > MAX_BATCH_BYTES;
-        if is_full && self.rows > 0 {
-            self.split_batch(summary.next_offset, ready)?;
-        }
         if bytes > MAX_BATCH_BYTES {
             return Err(DecodeCause::RowTooLarge { bytes });
         }
@@ -254,27 +265,12 @@ impl ArrowBatchBuilder {
         summary.rows += rows;
     }
 
-    /// Finishes the batch within a span, which continues in the next batch.
-    #[cold]
-    fn split_batch(
-        &mut self,
-        next_offset: i64,
-        ready: &mut VecDeque<DecodedBatch>,
-    ) -> Result<(), DecodeCause> {
-        let timestamp_type = self.timestamp_types.last().map_or(0, |last| last.0);
-        let Some(span) = self.spans.last().cloned() else { return Ok(()) };
-        self.end_span(next_offset);
-        self.finish_batch(ready)?;
-        self.spans.push(PartitionSpan { rows: 0, next_offset, ..span });
-        self.begin_record_batch(timestamp_type, 0);
-        Ok(())
-    }
-
-    pub(super) fn finish_batch(&mut self, ready: &mut VecDeque<DecodedBatch>) -> Result<(), DecodeCause> {
+    /// Finishes the batch; returns `None` if it has no rows.
+    pub(super) fn finish_batch(&mut self) -> Result<Option<DecodedBatch>, DecodeCause> {
         if self.rows == 0 {
-            // `push` returned the next offset; there are no rows to carry it.
+            // The caller knows the next offset; there are no rows to carry it.
             self.spans.clear();
-            return Ok(());
+            return Ok(None);
         }
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
@@ -293,8 +289,7 @@ impl ArrowBatchBuilder {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(self.schema(), arrays, &options)?;
-        ready.push_back(DecodedBatch { batch, spans });
-        Ok(())
+        Ok(Some(DecodedBatch { batch, spans }))
     }
 
     fn finish_column(

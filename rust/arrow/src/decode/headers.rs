@@ -14,6 +14,9 @@ use crate::schema::{header_field, header_fields};
 /// The maximum growth of a key: a byte that is not UTF-8 is replaced by the three bytes of U+FFFD.
 pub(super) const MAX_GROWTH: usize = 3;
 
+/// The bytes of a header's offsets.
+const OFFSETS: usize = 2 * size_of::<i32>();
+
 #[derive(Debug)]
 pub(super) struct HeadersColumn {
     offsets: Vec<i32>,
@@ -39,9 +42,9 @@ impl HeadersColumn {
         self.offsets.reserve(rows);
     }
 
-    /// The length of all keys and values in bytes.
+    /// The length of all keys and values in bytes, with their offsets: headers may be many and empty.
     pub(super) const fn len(&self) -> usize {
-        self.keys.len() + self.values.len()
+        self.keys.len() + self.values.len() + OFFSETS * (self.key_offsets.len() - 1)
     }
 
     /// An upper bound of the bytes that these headers add.

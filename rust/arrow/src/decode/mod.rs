@@ -1,11 +1,12 @@
 //! [`ArrowDecoder`]: decodes fetched record batches into Arrow batches.
 //!
-//! Invariant: the returned next offset lies after every decoded row and not after any row that was not
-//! decoded, even after an error.
+//! Invariants: the next offset lies after every decoded row and not after any row that was not decoded, even
+//! after an error. [`ArrowDecoder::decode`] holds at most one decompressed record batch and one Arrow batch.
 
 mod arrow_batch_builder;
 mod buffer_pool;
 mod bytes;
+mod cursor;
 mod error;
 mod headers;
 mod null_runs;
@@ -19,11 +20,12 @@ use ::bytes::Bytes;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use ottla_protocol::records::{
-    AbortedTransactions, Batch, Batches, DEFAULT_DECOMPRESSED_LIMIT, Decompressor,
+    AbortedTransactions, Batch, DEFAULT_DECOMPRESSED_LIMIT, Decompressor, OpenBatch, RecordsPosition,
 };
 
 use crate::Column;
 use arrow_batch_builder::ArrowBatchBuilder;
+pub use cursor::RecordsCursor;
 pub use error::{DecodeCause, DecodeError};
 
 /// The default maximum of rows per batch.
@@ -36,9 +38,7 @@ pub const DEFAULT_TARGET_BYTES: usize = 4 << 20;
 pub struct DecoderConfig {
     /// The maximum of rows per batch.
     pub max_rows: usize,
-    /// A batch is finished once keys, values and headers hold about this many bytes. The number of rows
-    /// is estimated from the mean record size of each record batch, so the target may be exceeded by at
-    /// most one record batch.
+    /// A batch is finished once keys, values and headers hold this many bytes. The last row may exceed them.
     pub target_bytes: usize,
     /// The maximum decompressed size of one record batch, in bytes.
     pub max_decompressed: usize,
@@ -144,7 +144,8 @@ impl ArrowDecoder {
         self.builder.schema()
     }
 
-    /// Decodes the requested offsets of `records`, a partition's records in a Fetch response.
+    /// Decodes the requested offsets of `records`, a partition's records in a Fetch response, into as many
+    /// batches as they take. Use [`ArrowDecoder::decode`] for records that may decompress to much.
     ///
     /// # Errors
     /// [`DecodeError`] at the first malformed batch or record. The rows before it are kept, and the error
@@ -155,23 +156,37 @@ impl ArrowDecoder {
         range: &OffsetRange<'_>,
         mut options: PushOptions<'_>,
     ) -> Result<DecodeSummary, DecodeError> {
+        let mut cursor = RecordsCursor::new(records.clone(), range.start).check_crcs(options.check_crcs);
         let mut summary =
             DecodeSummary { next_offset: range.start, rows: 0, batches: 0, partial_batch_size: None };
-        self.builder.begin_span(range.topic, range.partition, range.start);
-        let mut batches = Batches::new(records.clone()).check_crc(options.check_crcs);
-        let result = batches.by_ref().try_for_each(|batch| {
-            let batch = batch?;
-            summary.batches += 1;
-            self.push_batch(&batch, range, options.aborted.as_deref_mut(), &mut summary)
-        });
-        self.builder.end_span(summary.next_offset);
-        self.decompressor.trim();
-        if let Err(cause) = result {
-            let (topic, partition) = (range.topic.to_owned(), range.partition);
-            return Err(DecodeError { topic, partition, next_offset: summary.next_offset, cause });
-        }
-        summary.partial_batch_size = batches.next_batch_size();
+        while !self.step(&mut cursor, range, options.aborted.as_deref_mut(), &mut summary)? {}
+        summary.partial_batch_size = cursor.partial_batch_size();
         Ok(summary)
+    }
+
+    /// Decodes the requested offsets of a partition's records until a batch is finished, and returns false, or
+    /// until they end, and returns true: then their last rows may be in the open batch.
+    ///
+    /// A batch is finished only when another row follows, so that the rows of a partition carry its position
+    /// past the markers and gaps after them.
+    ///
+    /// # Errors
+    /// As for [`ArrowDecoder::push`].
+    pub fn decode(
+        &mut self,
+        cursor: &mut RecordsCursor,
+        range: &OffsetRange<'_>,
+        aborted: Option<&mut AbortedTransactions>,
+    ) -> Result<bool, DecodeError> {
+        let next_offset = cursor.next_offset();
+        let mut summary = DecodeSummary { next_offset, rows: 0, batches: 0, partial_batch_size: None };
+        self.step(cursor, range, aborted, &mut summary)
+    }
+
+    /// Whether the open batch takes no more rows.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.builder.is_full()
     }
 
     /// Finishes the open batch, if it has rows.
@@ -179,7 +194,8 @@ impl ArrowDecoder {
     /// # Errors
     /// [`DecodeCause::Arrow`] if Arrow refuses the columns, which would be a bug.
     pub fn flush(&mut self) -> Result<(), DecodeCause> {
-        self.builder.finish_batch(&mut self.ready)
+        self.ready.extend(self.builder.finish_batch()?);
+        Ok(())
     }
 
     /// Removes and returns the oldest finished batch.
@@ -193,59 +209,132 @@ impl ArrowDecoder {
         self.ready.len()
     }
 
+    /// The number of rows in finished batches.
+    #[must_use]
+    pub fn ready_rows(&self) -> usize {
+        self.ready.iter().map(|ready| ready.batch.num_rows()).sum()
+    }
+
     /// The number of rows in the open batch.
     #[must_use]
     pub const fn pending_rows(&self) -> usize {
         self.builder.rows()
     }
 
-    fn push_batch(
+    fn step(
+        &mut self,
+        cursor: &mut RecordsCursor,
+        range: &OffsetRange<'_>,
+        aborted: Option<&mut AbortedTransactions>,
+        summary: &mut DecodeSummary,
+    ) -> Result<bool, DecodeError> {
+        self.builder.begin_span(range.topic, range.partition, summary.next_offset);
+        let result = self.push_batches(cursor, range, aborted, summary);
+        self.builder.end_span(summary.next_offset);
+        self.decompressor.trim();
+        cursor.move_to(summary.next_offset);
+        let result = match result {
+            Ok(false) => self.flush().map(|()| false),
+            result => result,
+        };
+        result.map_err(|cause| {
+            let (topic, partition) = (range.topic.to_owned(), range.partition);
+            DecodeError { topic, partition, next_offset: summary.next_offset, cause }
+        })
+    }
+
+    /// Appends the rows of the remaining batches; returns false once the open Arrow batch is full.
+    fn push_batches(
+        &mut self,
+        cursor: &mut RecordsCursor,
+        range: &OffsetRange<'_>,
+        mut aborted: Option<&mut AbortedTransactions>,
+        summary: &mut DecodeSummary,
+    ) -> Result<bool, DecodeCause> {
+        if let Some(mut open) = cursor.take_open() {
+            if let Some(position) = self.push_records(open.batch(), Some(&open), range, summary)? {
+                open.move_to(position);
+                cursor.put_back_open(open);
+                return Ok(false);
+            }
+            pass(open.batch(), range, summary);
+        }
+        loop {
+            let before = self.builder.is_full().then(|| cursor.batches.clone());
+            let Some(batch) = cursor.batches.next().transpose()? else { return Ok(true) };
+            if self.has_rows(&batch, range, aborted.as_deref_mut())? {
+                if let Some(before) = before {
+                    cursor.batches = before;
+                    return Ok(false);
+                }
+                summary.batches += 1;
+                if let Some(position) = self.push_records(&batch, None, range, summary)? {
+                    cursor.put_back_open(OpenBatch::new(batch, &mut self.decompressor, position));
+                    return Ok(false);
+                }
+            } else {
+                summary.batches += 1;
+            }
+            pass(&batch, range, summary);
+        }
+    }
+
+    /// Whether a batch may have requested rows.
+    fn has_rows(
         &mut self,
         batch: &Batch,
         range: &OffsetRange<'_>,
         aborted: Option<&mut AbortedTransactions>,
-        summary: &mut DecodeSummary,
-    ) -> Result<(), DecodeCause> {
+    ) -> Result<bool, DecodeCause> {
         let admitted = match aborted {
             Some(aborted) => aborted.admits(batch, &mut self.decompressor)?,
             None => !batch.is_control(),
         };
-        let before = batch.last_offset() < range.start;
         // In magic 0 and 1 the base offset is that of the last record.
         let after = batch.magic() == 2 && batch.base_offset() >= range.end;
-        if admitted && !before && !after {
-            self.push_records(batch, range, summary)?;
-        }
-        if !before {
-            let next = batch.last_offset().saturating_add(1).min(range.end);
-            summary.next_offset = summary.next_offset.max(next);
-        }
-        Ok(())
+        Ok(admitted && batch.last_offset() >= range.start && !after)
     }
 
+    /// Appends the rows of a batch; once the Arrow batch is full, returns where the next row is.
     fn push_records(
         &mut self,
         batch: &Batch,
+        open: Option<&OpenBatch>,
         range: &OffsetRange<'_>,
         summary: &mut DecodeSummary,
-    ) -> Result<(), DecodeCause> {
-        let Self { builder, decompressor, ready } = self;
-        let mut records = batch.records(decompressor)?;
+    ) -> Result<Option<RecordsPosition>, DecodeCause> {
+        let Self { builder, decompressor, .. } = self;
+        let mut records = match open {
+            Some(open) => open.records(),
+            None => batch.records(decompressor)?,
+        };
         builder.begin_record_batch(batch.timestamp_type().id(), records.max_remaining());
-        // Every record lies within its batch's offsets: `Records` checks that.
-        let inside =
-            batch.magic() == 2 && range.start <= batch.base_offset() && batch.last_offset() < range.end;
+        // Every record lies within its batch's offsets: `Records` checks that. An open batch has reached the start.
+        let has_started = open.is_some() || range.start <= batch.base_offset();
+        let inside = batch.magic() == 2 && has_started && batch.last_offset() < range.end;
         // Nearly always, the whole batch is requested.
         if inside && records.encoded_len().is_some_and(ArrowBatchBuilder::can_hold) {
-            return builder.push_all(&mut records, summary, ready);
+            let is_whole = builder.push_all(&mut records, summary)?;
+            return Ok((!is_whole).then(|| records.current_position()));
         }
-        for record in records {
-            let record = record?;
+        loop {
+            let position = records.current_position();
+            let Some(record) = records.next().transpose()? else { return Ok(None) };
             // Offsets in a valid batch ascend, but nothing here depends on it.
             if range.start <= record.offset && record.offset < range.end {
-                builder.push(&record, summary, ready)?;
+                if !builder.fits(&record) {
+                    return Ok(Some(position));
+                }
+                builder.push(&record, summary)?;
             }
         }
-        Ok(())
+    }
+}
+
+/// Moves the next offset past a batch that was decoded or has no rows.
+fn pass(batch: &Batch, range: &OffsetRange<'_>, summary: &mut DecodeSummary) {
+    if batch.last_offset() >= range.start {
+        let next = batch.last_offset().saturating_add(1).min(range.end);
+        summary.next_offset = summary.next_offset.max(next);
     }
 }

@@ -49,6 +49,12 @@ impl RowWriter<'_> {
         self.offsets.len().saturating_sub(self.count)
     }
 
+    /// The bytes of all columns.
+    pub(super) fn bytes(&self) -> usize {
+        let headers = self.headers.as_ref().map_or(0, |headers| headers.len());
+        self.key.values.len() + self.value.values.len() + headers
+    }
+
     /// Appends a record of any shape.
     pub(super) fn push(&mut self, record: &RecordRef<'_>) {
         let row = self.count;

@@ -2,19 +2,21 @@
 //!
 //! Invariant: a fetch holds whole batches, CRC-checked if so configured. The state of aborted transactions
 //! moves with the remainder when a fetch is split. A fetch that waits for long retains at most twice its
-//! size.
+//! size, and 1 MiB of decompressed records.
 
 use std::ops::Range;
 
 use bytes::Bytes;
-use ottla_protocol::records::{AbortedTransactions, Batches};
+use ottla_protocol::records::{AbortedTransactions, Batches, OpenBatch};
 
-use crate::consumer::read::record_set::RemainingBatch;
 use crate::error::{Error, Kind};
 use crate::topic_partition::TopicPartition;
 
 /// After this many fetches of the same corrupt batch, the log itself is taken to be corrupt.
 pub(super) const MAX_CORRUPT_FETCHES: u32 = 3;
+
+/// The most decompressed bytes that a fetch of a paused partition retains: more are decompressed again.
+const MAX_PAUSED: usize = 1 << 20;
 
 /// Undecoded record batches of one partition.
 #[derive(Debug)]
@@ -35,8 +37,8 @@ pub struct CompletedFetch {
     pub epoch: i32,
     /// With `read_committed`, the aborted transactions to filter out.
     pub aborted: Option<AbortedTransactions>,
-    /// The decoded rest of the first batch.
-    pub(super) remaining: Option<Box<RemainingBatch>>,
+    /// The first batch of `records`, if it was read in part: it is not decompressed in every poll.
+    pub(super) remaining: Option<Box<OpenBatch>>,
 }
 
 impl CompletedFetch {
@@ -61,12 +63,14 @@ impl CompletedFetch {
         self.version
     }
 
-    /// Copies the batches out of their response if they are less than half of it.
+    /// Frees what the fetch retains in addition to its batches: much decompressed records, and their response if
+    /// they are less than half of it.
     pub(super) fn detach_from_response(&mut self) {
+        self.remaining.take_if(|open| open.decompressed_len() > MAX_PAUSED);
         if self.records.len() < self.response_bytes / 2 {
             self.records = Bytes::copy_from_slice(&self.records);
             self.response_bytes = self.records.len();
-            // It may retain the response, too; the batch is decoded again.
+            // It retains the response, too; the batch is decompressed again.
             self.remaining = None;
         }
     }

@@ -13,7 +13,7 @@ use super::layout::{
     read_i64, read_u32,
 };
 use super::record_reader::V2Records;
-use super::{Compression, Decompressor, RecordError, Records, legacy};
+use super::{Compression, Decompressor, RecordError, Records, RecordsPosition, legacy};
 
 /// The origin of the records' timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -210,16 +210,34 @@ impl Batch {
             _ if count == 0 && payload.is_empty() => payload,
             codec => decompressor.decompress(codec, payload, false, self.base_offset())?,
         };
+        Ok(Records::v2(self.v2_records(rest, count, 0)))
+    }
+
+    /// Returns the records from a position on; `decompressed` is the decompressed batch, unless it is not compressed.
+    pub(super) fn resume<'a>(&'a self, decompressed: &'a [u8], position: RecordsPosition) -> Records<'a> {
+        let rest =
+            |bytes: &'a [u8]| bytes.get(bytes.len().saturating_sub(position.left)..).unwrap_or_default();
+        let is_compressed = self.codec != Compression::None;
+        let Some(count) = self.count() else {
+            let rest = rest(if is_compressed { decompressed } else { &self.bytes });
+            return Records::legacy(legacy::resume(&self.bytes, self.codec, self.check_crc, rest, position));
+        };
+        let payload = self.bytes.get(RECORDS..).unwrap_or_default();
+        let rest = rest(if is_compressed { decompressed } else { payload });
+        Records::v2(self.v2_records(rest, count, position.index))
+    }
+
+    fn v2_records<'a>(&self, rest: &'a [u8], count: u32, index: u32) -> V2Records<'a> {
         let append_time = self.timestamp_type() == TimestampType::LogAppendTime;
-        Ok(Records::v2(V2Records {
+        V2Records {
             rest,
             base_offset: self.base_offset(),
             last_offset_delta: read_u32(&self.bytes, LAST_OFFSET_DELTA),
             base_timestamp: self.base_timestamp(),
             append_time: append_time.then(|| self.max_timestamp()),
             count,
-            index: 0,
-        }))
+            index,
+        }
     }
 
     fn if_v2<T>(&self, read: impl FnOnce(&[u8]) -> T, legacy: T) -> T {

@@ -10,7 +10,7 @@ use super::layout::{
     LEGACY_ATTRIBUTES, LEGACY_CRC, LEGACY_MIN_V0, LEGACY_MIN_V1, LEGACY_TIMESTAMP, LENGTH, LOG_APPEND_TIME,
     MAGIC, PREFIX, read_i8, read_i32, read_i64, read_u32,
 };
-use super::{Compression, Decompressor, Headers, InvalidRecord, RecordError, RecordRef};
+use super::{Compression, Decompressor, Headers, InvalidRecord, RecordError, RecordRef, RecordsPosition};
 
 /// The minimum length of an entry of this magic.
 pub(super) const fn min_len(magic: i8) -> usize {
@@ -34,24 +34,13 @@ pub(super) fn records<'a>(
     let magic = read_i8(entry, MAGIC);
     let offset = read_i64(entry, 0);
     let invalid = |index, reason| RecordError::InvalidRecord { base_offset: offset, index, reason };
-    let mut records = LegacyRecords {
-        rest: entry,
-        magic,
-        wrapper_offset: offset,
-        offset_shift: 0,
-        append_time: append_time(entry, magic),
-        inner: false,
-        // `Batch::check` has checked the outer CRC.
-        check_crc: false,
-        index: 0,
-    };
+    let mut records = reader(entry, codec, check_crc, entry);
     if codec != Compression::None {
         let payload = Message::parse(entry)
             .map_err(|reason| invalid(0, reason))?
             .value
             .ok_or_else(|| invalid(0, InvalidRecord::Negative))?;
         records.rest = decompressor.decompress(codec, payload, true, offset)?;
-        (records.inner, records.check_crc) = (true, check_crc);
         if magic == 1 {
             let (index, last) =
                 last_offset(records.rest).map_err(|(index, reason)| invalid(index, reason))?;
@@ -60,6 +49,34 @@ pub(super) fn records<'a>(
         }
     }
     Ok(records)
+}
+
+/// The records of an entry from a position on; `rest` holds them, decompressed if necessary.
+pub(super) fn resume<'a>(
+    entry: &'a [u8],
+    codec: Compression,
+    check_crc: bool,
+    rest: &'a [u8],
+    position: RecordsPosition,
+) -> LegacyRecords<'a> {
+    let RecordsPosition { index, offset_shift, .. } = position;
+    LegacyRecords { index, offset_shift, ..reader(entry, codec, check_crc, rest) }
+}
+
+fn reader<'a>(entry: &[u8], codec: Compression, check_crc: bool, rest: &'a [u8]) -> LegacyRecords<'a> {
+    let magic = read_i8(entry, MAGIC);
+    let inner = codec != Compression::None;
+    LegacyRecords {
+        rest,
+        magic,
+        wrapper_offset: read_i64(entry, 0),
+        offset_shift: 0,
+        append_time: append_time(entry, magic),
+        inner,
+        // `Batch::check` has checked the outer CRC.
+        check_crc: inner && check_crc,
+        index: 0,
+    }
 }
 
 /// The timestamp of every record, if the broker sets it (LogAppendTime).
@@ -145,6 +162,10 @@ pub(super) struct LegacyRecords<'a> {
 impl<'a> LegacyRecords<'a> {
     pub(super) const fn bytes(&self) -> &'a [u8] {
         self.rest
+    }
+
+    pub(super) const fn position(&self) -> RecordsPosition {
+        RecordsPosition { left: self.rest.len(), index: self.index, offset_shift: self.offset_shift }
     }
 
     pub(super) fn max_remaining(&self) -> usize {

@@ -2,6 +2,7 @@
 //!
 //! - [`BatchBuilder`] encodes records as they are appended; [`Compressor`] compresses the batch.
 //! - [`Batches`] iterates over a partition's bytes, [`Batch`] reads a header, [`Records`] the records.
+//! - [`OpenBatch`] is a batch that is read in steps, decompressed once.
 //! - [`Decompressor`] owns the buffers and the size limit of decompression.
 //! - [`rewrite`] changes the header of a finished batch, [`control`] writes and reads markers,
 //!   [`AbortedTransactions`] selects the batches that a `read_committed` reader sees.
@@ -23,6 +24,7 @@ mod error;
 mod header;
 mod layout;
 mod legacy;
+mod open_batch;
 mod plain;
 mod plain_reader;
 mod record;
@@ -38,6 +40,7 @@ pub use codecs::{Compressor, DEFAULT_DECOMPRESSED_LIMIT, Decompressor};
 pub use compression::Compression;
 pub use error::{InvalidRecord, RecordError};
 pub use header::{Header, Headers};
+pub use open_batch::{OpenBatch, RecordsPosition};
 pub use plain::{PaddedSlice, PlainRecord, PlainRun, PlainSink};
 pub use record::RecordRef;
 pub use record_reader::Records;

@@ -7,7 +7,7 @@ use super::legacy::LegacyRecords;
 use super::plain::PlainSink;
 use super::plain_reader::PlainReader;
 use super::varint::Cursor;
-use super::{Headers, InvalidRecord, RecordError, RecordRef};
+use super::{Headers, InvalidRecord, RecordError, RecordRef, RecordsPosition};
 
 /// The minimum size of a record: length, attributes, two deltas, two lengths, a header count.
 const MIN_RECORD_LEN: usize = 7;
@@ -34,9 +34,35 @@ impl<'a> Records<'a> {
     /// plain. Records of magic 0 and 1 never are.
     #[inline(always)]
     pub fn read_plain(&mut self, sink: &mut impl PlainSink) -> usize {
+        self.read_plain_within(sink, usize::MAX)
+    }
+
+    /// Like [`Records::read_plain`], for the records that end within the next `max_bytes` bytes.
+    #[inline(always)]
+    pub fn read_plain_within(&mut self, sink: &mut impl PlainSink, max_bytes: usize) -> usize {
         match &mut self.0 {
-            Inner::V2(records) => records.read_plain(sink),
+            Inner::V2(records) => records.read_plain(sink, max_bytes),
             Inner::Legacy(_) => 0,
+        }
+    }
+
+    /// Where the next record begins, for [`super::OpenBatch`].
+    #[must_use]
+    pub const fn current_position(&self) -> RecordsPosition {
+        match &self.0 {
+            Inner::V2(records) => {
+                RecordsPosition { left: records.rest.len(), index: records.index, offset_shift: 0 }
+            }
+            Inner::Legacy(records) => records.position(),
+        }
+    }
+
+    /// Whether neither a record nor an error is left.
+    #[must_use]
+    pub const fn is_exhausted(&self) -> bool {
+        match &self.0 {
+            Inner::V2(records) => records.index == records.count && records.rest.is_empty(),
+            Inner::Legacy(records) => records.bytes().is_empty(),
         }
     }
 
@@ -118,10 +144,12 @@ impl<'a> V2Records<'a> {
     }
 
     #[inline(always)]
-    fn read_plain(&mut self, sink: &mut impl PlainSink) -> usize {
+    fn read_plain(&mut self, sink: &mut impl PlainSink, max_bytes: usize) -> usize {
         let before = self.index;
+        // A record that ends after the limit is cut short here, and so none of the plain ones.
+        let readable = self.rest.get(..max_bytes).unwrap_or(self.rest);
         let mut reader = PlainReader {
-            rest: self.rest,
+            rest: readable,
             left: (self.count - self.index) as usize,
             base_offset: self.base_offset,
             last_offset_delta: self.last_offset_delta as usize,
@@ -129,7 +157,8 @@ impl<'a> V2Records<'a> {
             timestamp_mask: if self.append_time.is_some() { 0 } else { -1 },
         };
         reader.read(sink);
-        self.rest = reader.rest;
+        let read = readable.len() - reader.rest.len();
+        self.rest = self.rest.get(read..).unwrap_or_default();
         self.index = self.count - reader.left as u32;
         (self.index - before) as usize
     }

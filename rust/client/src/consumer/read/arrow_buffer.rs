@@ -1,42 +1,39 @@
 //! Arrow batches that were decoded and not delivered to the application yet.
 //!
-//! Invariants: positions move with the delivered batches, by the spans of their rows, and past offsets
-//! without rows once all rows before them were delivered. Buffered rows become stale when the consumer's
-//! version changes. Rows before a malformed record, or before one that does not fit its schema, are delivered
-//! before the error is returned, and the rest stays buffered.
+//! Invariants: one batch is decoded at a time, and the rest of its last fetch is put back. Positions move with the
+//! delivered batches, by the spans of their rows, and past offsets without rows once all rows before them were
+//! delivered. Buffered rows become stale when the consumer's version changes. Rows before a malformed record, or
+//! before one that does not fit its schema, are delivered before the error is returned, and the rest stays buffered.
 
 use std::collections::{HashMap, VecDeque};
 
 use arrow_array::RecordBatch;
-use ottla_arrow::{ArrowDecoder, DecodedBatch, PartitionSpan};
+use ottla_arrow::{ArrowDecoder, DecodedBatch, RecordsCursor};
 
 use crate::consumer::Consumer;
 use crate::consumer::completed_fetch::CompletedFetch;
-use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_batches, flush};
+use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_until_full, flush};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
 use crate::typed::{TypedOutcome, UnwrittenLetters};
 
-/// The buffered rows of a partition.
+/// The origin of the buffered rows of a partition.
 #[derive(Debug)]
-struct PartitionRows {
+struct RowOrigin {
     version: u64,
     leader_epoch: i32,
-    /// Rows in the batch that the decoder is building.
-    pending: usize,
-    /// Rows in complete batches.
-    complete: usize,
 }
 
-/// A decoder, its complete batches and the origin of their rows.
+/// A decoder, its complete batches and the origins of their rows.
 #[derive(Debug)]
 struct BatchBuilder {
     layout: ArrowLayout,
     decoder: ArrowDecoder,
+    /// One batch, or what is left of it after an error in a typed column.
     complete: VecDeque<DecodedBatch>,
     /// The first batch with its typed columns, if the layout has any.
     typed: Option<DecodedBatch>,
-    partitions: HashMap<TopicPartition, PartitionRows>,
+    origins: HashMap<TopicPartition, RowOrigin>,
     /// A decoding error of a partition, raised once all rows before it were delivered.
     decode_error: Option<(TopicPartition, u64, Error)>,
     version: u64,
@@ -67,7 +64,7 @@ impl ArrowBuffer {
         }
     }
 
-    /// Takes and decodes fetches until a batch is full or no fetch is left.
+    /// Takes and decodes fetches until a batch is full or no fetch is left, if none is buffered.
     pub(super) fn fill(&mut self, consumer: &Consumer, layout: &ArrowLayout) -> Result<()> {
         self.drop_stale(consumer);
         if self.0.as_ref().is_some_and(|builder| builder.layout != *layout) {
@@ -77,12 +74,14 @@ impl ArrowBuffer {
         if builder.is_empty() {
             // Read before the rows are taken: any later change makes them stale.
             builder.version = consumer.version();
+            builder.origins.clear();
         }
         while !builder.has_complete()
+            && !builder.decoder.is_full()
             && builder.decode_error.is_none()
-            && let Some(mut fetch) = consumer.take_fetches(1).pop()
+            && let Some(fetch) = consumer.take_fetch()
         {
-            builder.decode(consumer, &mut fetch);
+            builder.decode(consumer, fetch);
         }
         if !builder.has_complete() {
             builder.finish()?;
@@ -135,11 +134,9 @@ impl ArrowBuffer {
         let DecodedBatch { batch, spans } = next?;
         for span in spans {
             let partition = (span.topic, span.partition);
-            let Some(rows) = builder.partitions.get_mut(&partition) else { continue };
-            consumer.mark_delivered(&partition, rows.version, span.next_offset, rows.leader_epoch);
-            rows.complete = rows.complete.saturating_sub(span.rows);
+            let Some(origin) = builder.origins.get(&partition) else { continue };
+            consumer.mark_delivered(&partition, origin.version, span.next_offset, origin.leader_epoch);
         }
-        builder.partitions.retain(|_, rows| rows.pending + rows.complete > 0);
         Some(batch)
     }
 }
@@ -151,81 +148,58 @@ impl BatchBuilder {
             layout,
             complete: VecDeque::new(),
             typed: None,
-            partitions: HashMap::new(),
+            origins: HashMap::new(),
             decode_error: None,
             version: 0,
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.partitions.is_empty() && !self.has_complete() && self.decode_error.is_none()
+        self.decoder.pending_rows() == 0 && !self.has_complete() && self.decode_error.is_none()
     }
 
     fn has_complete(&self) -> bool {
         self.typed.is_some() || !self.complete.is_empty()
     }
 
-    fn decode(&mut self, consumer: &Consumer, fetch: &mut CompletedFetch) {
+    /// Decodes a fetch up to the end of a batch, and puts the rest back.
+    fn decode(&mut self, consumer: &Consumer, mut fetch: CompletedFetch) {
         let before = self.decoder.pending_rows();
+        let open = fetch.remaining.take().map(|open| *open);
+        let mut cursor = RecordsCursor::resume(fetch.records.clone(), open, fetch.start).check_crcs(false);
         let (offsets, aborted) = (fetch.start..fetch.end, fetch.aborted.as_mut());
-        let decoded = decode_batches(&mut self.decoder, &fetch.partition, &fetch.records, offsets, aborted);
-        let is_decoded = decoded.is_ok();
-        if let Err(error) = decoded {
-            self.decode_error = Some((fetch.partition.clone(), fetch.version(), error));
+        let decoded = decode_until_full(&mut self.decoder, &fetch.partition, &mut cursor, offsets, aborted);
+        self.complete.extend(self.decoder.pop());
+        let complete = self.complete.back().map_or(0, |batch| batch.batch.num_rows());
+        if self.decoder.pending_rows() + complete > before {
+            let origin = RowOrigin { version: fetch.version(), leader_epoch: fetch.epoch };
+            self.origins.insert(fetch.partition.clone(), origin);
         }
-        let batches: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
-        let complete: usize = batches.iter().map(|batch| batch.batch.num_rows()).sum();
-        let rows = self.partitions.entry(fetch.partition.clone()).or_insert(PartitionRows {
-            version: fetch.version(),
-            leader_epoch: fetch.epoch,
-            pending: 0,
-            complete: 0,
-        });
-        rows.leader_epoch = fetch.epoch;
-        rows.pending += (self.decoder.pending_rows() + complete).saturating_sub(before);
-        self.add_complete(batches);
-        if is_decoded {
-            self.advance_to_end(consumer, fetch);
+        let is_whole = match decoded {
+            Ok(is_whole) => is_whole,
+            Err(error) => {
+                self.decode_error = Some((fetch.partition.clone(), fetch.version(), error));
+                return;
+            }
+        };
+        let end = if is_whole { fetch.end } else { cursor.next_offset() };
+        // Rows carry the position past the markers and aborted records after them.
+        if !self.origins.contains_key(&fetch.partition) {
+            consumer.mark_empty(&fetch.partition, fetch.version(), fetch.start, end, fetch.epoch);
         }
-        self.partitions.retain(|_, rows| rows.pending + rows.complete > 0);
+        if is_whole {
+            consumer.fetch_was_decoded();
+            return;
+        }
+        let (records, open) = cursor.into_parts();
+        (fetch.records, fetch.remaining, fetch.start) = (records, open.map(Box::new), end);
+        consumer.put_back(fetch);
     }
 
     /// Completes the batch that the decoder is building.
     fn finish(&mut self) -> Result<()> {
         flush(&mut self.decoder)?;
-        let batches: Vec<DecodedBatch> = std::iter::from_fn(|| self.decoder.pop()).collect();
-        self.add_complete(batches);
+        self.complete.extend(self.decoder.pop());
         Ok(())
-    }
-
-    fn add_complete(&mut self, batches: Vec<DecodedBatch>) {
-        for span in batches.iter().flat_map(|batch| &batch.spans) {
-            let partition = (span.topic.clone(), span.partition);
-            if let Some(rows) = self.partitions.get_mut(&partition) {
-                rows.pending = rows.pending.saturating_sub(span.rows);
-                rows.complete += span.rows;
-            }
-        }
-        self.complete.extend(batches);
-    }
-
-    /// Moves the position past the end of a fetch along with its last row: markers and aborted records may
-    /// follow that row. The decoder does this itself for rows of the batch that it is building.
-    fn advance_to_end(&mut self, consumer: &Consumer, fetch: &CompletedFetch) {
-        let Some(rows) = self.partitions.get(&fetch.partition) else { return };
-        if rows.pending > 0 {
-            return;
-        }
-        if rows.complete == 0 {
-            consumer.mark_empty(&fetch.partition, rows.version, fetch.start, fetch.end, fetch.epoch);
-            return;
-        }
-        let of_fetch = |span: &&mut PartitionSpan| {
-            span.topic == fetch.partition.0 && span.partition == fetch.partition.1
-        };
-        let mut spans = self.complete.iter_mut().rev().flat_map(|batch| batch.spans.iter_mut().rev());
-        if let Some(last) = spans.find(of_fetch) {
-            last.next_offset = fetch.end;
-        }
     }
 }

@@ -1,15 +1,14 @@
 //! Fetched record batches to rows of an Arrow batch: the one place where the consumer and a scan call the
 //! decoder.
 //!
-//! Invariant: CRCs are not checked here. The fetcher has checked them, when it could still fetch a corrupt
-//! batch again.
+//! Invariants: CRCs are not checked here. The fetcher has checked them, when it could still fetch a corrupt
+//! batch again. Decoding stops at the end of an Arrow batch, whatever is left of a fetch.
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use ottla_arrow::{
     ArrowDecoder, Column, DEFAULT_MAX_ROWS, DEFAULT_TARGET_BYTES, DecodeCause, DecodeError, DecoderConfig,
-    OffsetRange, PushOptions,
+    OffsetRange, RecordsCursor,
 };
 use ottla_protocol::records::AbortedTransactions;
 
@@ -27,7 +26,7 @@ pub struct ArrowLayout {
     pub typed: TypedColumns,
     /// The maximum number of rows of a batch; at least one.
     pub max_rows: usize,
-    /// A batch is finished once keys, values and headers hold about this many bytes.
+    /// A batch is finished once keys, values and headers hold this many bytes; the last row may exceed them.
     pub target_bytes: usize,
 }
 
@@ -57,19 +56,20 @@ impl ArrowLayout {
     }
 }
 
-/// Decodes the visible records of `batches` whose offsets are in `offsets`, into the decoder's rows.
-/// `aborted` filters the records of aborted transactions, for `read_committed`.
-pub(crate) fn decode_batches(
+/// Decodes visible records whose offsets are in `offsets` until a batch of the decoder is finished, and returns
+/// false, or until the end, and returns true. `aborted` filters the records of aborted transactions, for
+/// `read_committed`.
+pub(crate) fn decode_until_full(
     decoder: &mut ArrowDecoder,
     partition: &TopicPartition,
-    batches: &Bytes,
+    cursor: &mut RecordsCursor,
     offsets: Range<i64>,
     aborted: Option<&mut AbortedTransactions>,
-) -> Result<()> {
+) -> Result<bool> {
     let (topic, number) = (&partition.0, partition.1);
     let range = OffsetRange { topic, partition: number, start: offsets.start, end: offsets.end };
-    let decoded = decoder.push(batches, &range, PushOptions { check_crcs: false, aborted });
-    decoded.map(drop).map_err(|error| undecodable(error).at(topic, number))
+    let decoded = decoder.decode(cursor, &range, aborted);
+    decoded.map_err(|error| undecodable(error).at(topic, number))
 }
 
 /// Finishes the batch of the rows that were decoded so far.

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::read_limit::ReadLimit;
 use super::record_decoder::{Remainder, decode};
 use super::record_set::RecordSet;
 use crate::consumer::Consumer;
@@ -21,8 +22,8 @@ impl Consumer {
         self.shared.versions.load(Ordering::Acquire)
     }
 
-    /// Takes buffered fetches of at most `max_bytes`, but at least one if there is one. Positions stay
-    /// until [`Consumer::mark_delivered`].
+    /// Takes buffered fetches of at most `max_bytes` as they were sent, compressed, but at least one if there is
+    /// one. Positions stay until [`Consumer::mark_delivered`].
     #[must_use]
     pub fn take_fetches(&self, max_bytes: usize) -> Vec<CompletedFetch> {
         let mut fetches = Vec::new();
@@ -41,19 +42,38 @@ impl Consumer {
         fetches
     }
 
-    /// Takes and decodes at most `max_records` records. Positions stay until [`Consumer::mark_delivered`].
+    /// Takes the oldest buffered fetch. Tell the fetcher once it has room for another
+    /// ([`Consumer::fetch_was_decoded`]), or put the rest back.
+    #[cfg(feature = "arrow")]
+    pub(super) fn take_fetch(&self) -> Option<CompletedFetch> {
+        self.shared.subscriptions.lock().take_fetch()
+    }
+
+    /// Puts back the rest of the fetch that was just taken, as the oldest one.
+    #[cfg(feature = "arrow")]
+    pub(super) fn put_back(&self, fetch: CompletedFetch) {
+        self.shared.subscriptions.lock().put_back(fetch);
+    }
+
+    /// Says that there is room for more: a fetch was decoded to its end.
+    #[cfg(feature = "arrow")]
+    pub(super) fn fetch_was_decoded(&self) {
+        self.shared.fetcher_wakeup.notify_one();
+    }
+
+    /// Takes and decodes at most `max_records` records, and no more once they take 16 MiB decompressed. Positions
+    /// stay until [`Consumer::mark_delivered`].
     #[must_use]
     pub fn take_records(&self, max_records: usize) -> Vec<RecordSet> {
         let mut sets: Vec<RecordSet> = Vec::new();
-        let (mut left, mut has_room) = (max_records, false);
+        let (mut limit, mut has_room) = (ReadLimit::new(max_records), false);
         let mut decompressor = self.decompressor.lock();
-        while left > 0 {
+        while !limit.is_reached() {
             let Some(fetch) = self.shared.subscriptions.lock().take_fetch() else { break };
             let (partition, version, from) = (fetch.partition.clone(), fetch.version(), fetch.start);
             let first_set = sets.len();
-            let (rest, position) = decode(fetch, left, &mut decompressor, &mut sets);
-            let decoded: usize = sets.iter().skip(first_set).map(|set| set.entries.len()).sum();
-            left -= decoded;
+            let (rest, position) = decode(fetch, &mut limit, &mut decompressor, &mut sets);
+            let decoded = sets.len() - first_set;
             let mut subscriptions = self.shared.subscriptions.lock();
             if decoded == 0
                 && let Some(state) = subscriptions.current(&partition, version)

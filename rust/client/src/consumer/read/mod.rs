@@ -1,7 +1,7 @@
 //! Reading: from completed fetches to records and Arrow batches, and the positions that move with them.
 //!
 //! - `fetch_collector`: takes completed fetches and marks records as delivered: the only way to a position.
-//! - `record_decoder`, `record_set`: records of one batch; `record_buffer`: those that were not delivered yet.
+//! - `record_decoder`, `record_set`, `read_limit`: records of one batch, up to a limit; `record_buffer`: those that were not delivered yet.
 //! - `arrow_decoding`, `arrow_buffer`: the same as Arrow batches (feature `arrow`).
 //! - `typed_set`: the same with typed keys and values.
 //! - `buffered`: waits until records or a batch are buffered, and pops them.
@@ -14,6 +14,7 @@ pub(super) mod arrow_buffer;
 pub(super) mod arrow_decoding;
 pub(super) mod buffered;
 mod fetch_collector;
+pub(super) mod read_limit;
 pub(super) mod record_buffer;
 pub(super) mod record_decoder;
 pub(super) mod record_set;

@@ -1,14 +1,20 @@
 //! Decodes completed fetches into records, for programs that take them one by one. Arrow batches have their
 //! own decoder (the crate `ottla-arrow`).
+//!
+//! Invariants: at most one batch is decompressed at a time, and decoding stops at the limit: the rest of the batch
+//! waits undecoded. A batch is decompressed once, however many polls its records take.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ottla_protocol::records::{Batch, Batches, Compression, Decompressor};
+use ottla_protocol::records::{
+    Batch, Batches, Compression, Decompressor, OpenBatch, Records, RecordsPosition,
+};
 
 use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::partition_state::FetchPosition;
-use crate::consumer::read::record_set::{ByteStore, RecordSet, RemainingBatch};
+use crate::consumer::read::read_limit::ReadLimit;
+use crate::consumer::read::record_set::{ByteStore, RecordSet};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
 
@@ -26,78 +32,77 @@ pub(in crate::consumer) enum Remainder {
     Malformed(CompletedFetch, Error),
 }
 
-/// Decodes at most `max_records` records of a fetch; returns the rest and the position reached.
+/// What is left of a batch.
+enum BatchEnd {
+    /// Nothing.
+    Whole,
+    /// The records from a position on.
+    Rest(OpenBatch),
+    /// A malformed record.
+    Malformed(Error),
+}
+
+/// Decodes records of a fetch up to the limit; returns the rest and the position reached.
 pub(in crate::consumer) fn decode(
     mut fetch: CompletedFetch,
-    max_records: usize,
+    limit: &mut ReadLimit,
     decompressor: &mut Decompressor,
     sets: &mut Vec<RecordSet>,
 ) -> (Remainder, FetchPosition) {
-    let (mut left, first_set) = (max_records, sets.len());
+    let first_set = sets.len();
     let mut position = FetchPosition { offset: fetch.start, epoch: -1 };
     // The CRCs were checked on arrival, when a corrupt batch could still be fetched again.
     let mut batches = Batches::new(fetch.records.clone()).check_crc(false);
     let mut remaining = fetch.remaining.take();
     loop {
         let before = batches.rest().clone();
-        let (set, after) = if let Some(remaining) = remaining.take() {
-            batches = Batches::new(remaining.after.clone()).check_crc(false);
-            (remaining.set, remaining.after)
-        } else {
-            let batch = match batches.next() {
-                None => {
-                    // Markers and gaps at the end belong to the last records.
-                    if let Some(last) = sets.get_mut(first_set..).and_then(<[RecordSet]>::last_mut) {
-                        last.next = fetch.end;
-                    }
-                    return (Remainder::None, FetchPosition { offset: fetch.end, epoch: fetch.epoch });
+        if limit.is_reached() && (remaining.is_some() || !before.is_empty()) {
+            let mut fetch = remainder_from(fetch, before, position.offset);
+            fetch.remaining = remaining;
+            return (Remainder::Fetch(fetch), position);
+        }
+        let batch = match batches.next() {
+            None => {
+                // Markers and gaps at the end belong to the last records.
+                if let Some(last) = sets.get_mut(first_set..).and_then(<[RecordSet]>::last_mut) {
+                    last.next = fetch.end;
                 }
-                Some(Ok(batch)) => batch,
-                Some(Err(error)) => {
-                    return (
-                        Remainder::Malformed(remainder_from(fetch, before, position.offset), error.into()),
-                        position,
-                    );
-                }
-            };
-            if left == 0 {
-                return (Remainder::Fetch(remainder_from(fetch, before, position.offset)), position);
+                return (Remainder::None, FetchPosition { offset: fetch.end, epoch: fetch.epoch });
             }
-            match decode_batch(&mut fetch, &batch, decompressor) {
-                Ok((set, None)) => (set, batches.rest().clone()),
-                Ok((good, Some(error))) => {
-                    // Records that do not fit now are decoded again: malformed batches are rare.
-                    let (set, rest) = good.split(left);
-                    if !set.entries.is_empty() {
-                        position = FetchPosition { offset: set.next, epoch: set.leader_epoch };
-                        sets.push(set);
-                    }
-                    let fetch = remainder_from(fetch, before, position.offset);
-                    let rest = if rest.is_some() {
-                        Remainder::Fetch(fetch)
-                    } else {
-                        Remainder::Malformed(fetch, error)
-                    };
-                    return (rest, position);
-                }
-                Err(error) => {
-                    return (
-                        Remainder::Malformed(remainder_from(fetch, before, position.offset), error),
-                        position,
-                    );
-                }
+            Some(Ok(batch)) => batch,
+            Some(Err(error)) => {
+                let fetch = remainder_from(fetch, before, position.offset);
+                return (Remainder::Malformed(fetch, error.into()), position);
             }
         };
-        let (set, rest) = set.split(left);
-        left -= set.entries.len();
-        position = FetchPosition { offset: set.next.max(position.offset), epoch: set.leader_epoch };
+        let decoded = match remaining.take() {
+            Some(open) => decode_open(&fetch, *open, limit),
+            None => decode_batch(&mut fetch, &batch, limit, decompressor),
+        };
+        let (set, end) = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                let fetch = remainder_from(fetch, before, position.offset);
+                return (Remainder::Malformed(fetch, error), position);
+            }
+        };
+        if !set.entries.is_empty() || matches!(end, BatchEnd::Whole) {
+            position = FetchPosition { offset: set.next.max(position.offset), epoch: set.leader_epoch };
+        }
         if !set.entries.is_empty() {
             sets.push(set);
         }
-        if let Some(set) = rest {
-            let mut fetch = remainder_from(fetch, before, position.offset);
-            fetch.remaining = Some(Box::new(RemainingBatch { set, after }));
-            return (Remainder::Fetch(fetch), position);
+        match end {
+            BatchEnd::Whole => {}
+            BatchEnd::Rest(open) => {
+                let mut fetch = remainder_from(fetch, before, position.offset);
+                fetch.remaining = Some(Box::new(open));
+                return (Remainder::Fetch(fetch), position);
+            }
+            BatchEnd::Malformed(error) => {
+                let fetch = remainder_from(fetch, before, position.offset);
+                return (Remainder::Malformed(fetch, error), position);
+            }
         }
     }
 }
@@ -106,50 +111,107 @@ fn remainder_from(fetch: CompletedFetch, records: Bytes, start: i64) -> Complete
     CompletedFetch { records, start, ..fetch }
 }
 
-/// Decodes the records of one batch that are visible to the application; if one is malformed, those before
-/// it and the error.
+/// Decodes the records of one batch that are visible to the application, up to the limit.
 fn decode_batch(
     fetch: &mut CompletedFetch,
     batch: &Batch,
+    limit: &mut ReadLimit,
     decompressor: &mut Decompressor,
-) -> Result<(RecordSet, Option<Error>)> {
+) -> Result<(RecordSet, BatchEnd)> {
     let visible = match &mut fetch.aborted {
         Some(aborted) => aborted.admits(batch, decompressor)?,
         None => !batch.is_control(),
     };
     let mut set = RecordSet::new(partition_of(fetch), fetch.version, batch);
     if !visible || batch.last_offset() < fetch.start {
-        return Ok((set, None));
+        return Ok((set, BatchEnd::Whole));
     }
-    let records = batch.records(decompressor)?;
-    let compressed = batch.compression() != Compression::None;
-    let bytes = if compressed { records.bytes() } else { batch.as_bytes() };
-    // A large buffer is not reused for the next batch; the records take it over.
-    let mut store = match compressed && bytes.len() <= Decompressor::MAX_RETAINED {
-        true => ByteStore::Copy(Vec::with_capacity(bytes.len())),
-        false => ByteStore::InPlace(bytes.as_ptr().addr()),
+    let mut records = batch.records(decompressor)?;
+    let bytes = records.bytes();
+    let is_small = bytes.len() <= Decompressor::MAX_RETAINED;
+    if batch.compression() == Compression::None
+        || !is_small
+        || !limit.admits(records.max_remaining(), bytes.len())
+    {
+        // A large buffer is not reused for the next batch: the records take it over, and so do those of a batch that
+        // takes several polls.
+        let position = records.current_position();
+        return decode_open(fetch, OpenBatch::new(batch.clone(), decompressor, position), limit);
+    }
+    let mut store = ByteStore::Copy(Vec::with_capacity(bytes.len()));
+    let end = read_records(&mut set, fetch, &mut records, &mut store, limit);
+    let end = match end {
+        RecordsEnd::Whole => BatchEnd::Whole,
+        RecordsEnd::Malformed(error) => BatchEnd::Malformed(error),
+        RecordsEnd::Rest(position) => {
+            drop(records);
+            BatchEnd::Rest(OpenBatch::new(batch.clone(), decompressor, position))
+        }
     };
-    set.entries.reserve(records.max_remaining().min(MAX_RESERVED_RECORDS));
-    let mut malformed = None;
-    for record in records {
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => {
-                set.next = set.entries.last().map_or(fetch.start, |last| last.offset + 1);
-                malformed = Some(error.into());
-                break;
+    if let ByteStore::Copy(bytes) = store {
+        set.bytes = bytes.into();
+    }
+    Ok((set, end))
+}
+
+/// Decodes the next records of a batch in place, up to the limit.
+fn decode_open(
+    fetch: &CompletedFetch,
+    mut open: OpenBatch,
+    limit: &mut ReadLimit,
+) -> Result<(RecordSet, BatchEnd)> {
+    let mut set = RecordSet::new(partition_of(fetch), fetch.version, open.batch());
+    set.bytes = open.bytes().clone();
+    let mut store = ByteStore::InPlace(set.bytes.as_ptr().addr());
+    let end = read_records(&mut set, fetch, &mut open.records(), &mut store, limit);
+    let end = match end {
+        RecordsEnd::Whole => BatchEnd::Whole,
+        RecordsEnd::Malformed(error) => BatchEnd::Malformed(error),
+        RecordsEnd::Rest(position) => {
+            open.move_to(position);
+            BatchEnd::Rest(open)
+        }
+    };
+    Ok((set, end))
+}
+
+/// What is left of the records of a batch.
+enum RecordsEnd {
+    Whole,
+    Rest(RecordsPosition),
+    Malformed(Error),
+}
+
+/// Adds the records of a batch to its set, up to the limit, and sets the position after them.
+fn read_records(
+    set: &mut RecordSet,
+    fetch: &CompletedFetch,
+    records: &mut Records<'_>,
+    store: &mut ByteStore,
+    limit: &mut ReadLimit,
+) -> RecordsEnd {
+    let count = records.max_remaining().min(limit.records());
+    set.entries.reserve(count.min(MAX_RESERVED_RECORDS));
+    let next = |set: &RecordSet| set.entries.last().map_or(fetch.start, |last| last.offset + 1);
+    loop {
+        if limit.is_reached() && !records.is_exhausted() {
+            set.next = next(set);
+            return RecordsEnd::Rest(records.current_position());
+        }
+        match records.next() {
+            None => return RecordsEnd::Whole,
+            Some(Ok(record)) if (fetch.start..fetch.end).contains(&record.offset) => {
+                let entry = store.store_record(&record);
+                limit.count(&entry);
+                set.entries.push(entry);
             }
-        };
-        if (fetch.start..fetch.end).contains(&record.offset) {
-            set.entries.push(store.store_record(&record));
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                set.next = next(set);
+                return RecordsEnd::Malformed(error.into());
+            }
         }
     }
-    set.bytes = match store {
-        ByteStore::Copy(bytes) => bytes.into(),
-        ByteStore::InPlace(_) if compressed => decompressor.take().into(),
-        ByteStore::InPlace(_) => batch.as_bytes().clone(),
-    };
-    Ok((set, malformed))
 }
 
 fn partition_of(fetch: &CompletedFetch) -> TopicPartition {

@@ -25,8 +25,10 @@ pub struct RecordEntry {
     key: Option<Range<usize>>,
     value: Option<Range<usize>>,
     /// Names and values.
-    headers: Vec<(Range<usize>, Option<Range<usize>>)>,
+    headers: Vec<HeaderRange>,
 }
+
+type HeaderRange = (Range<usize>, Option<Range<usize>>);
 
 /// Records of one batch of one partition, in log order.
 #[derive(Debug)]
@@ -89,6 +91,15 @@ impl RecordSet {
         };
         self.next = next;
         (self, Some(rest))
+    }
+
+    /// The bytes of memory that a record takes.
+    #[must_use]
+    pub fn size_of(entry: &RecordEntry) -> usize {
+        let len = |range: &Option<Range<usize>>| range.as_ref().map_or(0, ExactSizeIterator::len);
+        let headers = entry.headers.iter();
+        let headers = headers.map(|(name, value)| name.len() + len(value) + size_of::<HeaderRange>());
+        size_of::<RecordEntry>() + len(&entry.key) + len(&entry.value) + headers.sum::<usize>()
     }
 
     /// A record's key.
@@ -158,12 +169,4 @@ impl ByteStore {
             }
         }
     }
-}
-
-/// The undelivered rest of a decoded batch, kept so that the batch is not decompressed in every poll.
-#[derive(Debug)]
-pub(crate) struct RemainingBatch {
-    pub(crate) set: RecordSet,
-    /// The bytes after the batch.
-    pub(crate) after: Bytes,
 }

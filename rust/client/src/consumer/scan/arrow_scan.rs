@@ -1,19 +1,28 @@
 //! A scan as a stream of Arrow batches.
 //!
-//! Invariants: batches have the rows of all ranges, each once, in the order of each partition. After an error,
+//! Invariants: batches have the rows of all ranges, each once, in the order of each partition. A chunk is decoded
+//! batch by batch: what a batch has no room for stays compressed. After an error,
 //! every later call returns it again: reading on would miss records. A batch whose schemas could not be looked
 //! up is kept, and the next call tries it again.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use ottla_arrow::{ArrowDecoder, Column, DecodedBatch};
+use ottla_arrow::{ArrowDecoder, Column, DecodedBatch, RecordsCursor};
 use ottla_protocol::records::AbortedTransactions;
 
 use crate::cluster::Client;
-use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_batches, flush};
+use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_until_full, flush};
 use crate::consumer::scan::{Chunk, ChunkScan, FOLLOW, Gap, Range, ScanOptions};
 use crate::error::{Error, Result};
 use crate::typed::{TypedColumns, TypedOutcome};
+
+/// A chunk, and how far it was decoded.
+#[derive(Debug)]
+struct OpenChunk {
+    chunk: Chunk,
+    cursor: RecordsCursor,
+    aborted: Option<AbortedTransactions>,
+}
 
 /// A read of ranges of partitions, as Arrow batches. Dropping it ends it.
 ///
@@ -22,6 +31,8 @@ use crate::typed::{TypedColumns, TypedOutcome};
 pub struct Scan {
     chunks: ChunkScan,
     decoder: ArrowDecoder,
+    /// A chunk that was decoded in part.
+    open: Option<OpenChunk>,
     columns: Vec<Column>,
     typed: TypedColumns,
     /// A batch whose typed columns are not decoded yet.
@@ -45,6 +56,7 @@ impl Scan {
         Self {
             chunks,
             decoder,
+            open: None,
             columns: layout.columns.clone(),
             typed: layout.typed.clone(),
             undecoded: None,
@@ -115,19 +127,14 @@ impl Scan {
 
     async fn next_bytes(&mut self) -> Result<Option<DecodedBatch>> {
         loop {
-            if let Some(decoded) = self.decoder.pop() {
+            if let Some(decoded) = self.next_decoded()? {
                 return Ok(Some(decoded));
             }
             if self.is_drained {
                 return Ok(None);
             }
             match self.chunks.next().await {
-                Some(chunk) => {
-                    self.decode(&chunk?)?;
-                    if self.follows {
-                        self.flush_available()?;
-                    }
-                }
+                Some(chunk) => self.open(chunk?),
                 None => {
                     self.is_drained = true;
                     flush(&mut self.decoder)?;
@@ -136,20 +143,39 @@ impl Scan {
         }
     }
 
-    /// Finishes a batch from the chunks that are available.
-    fn flush_available(&mut self) -> Result<()> {
-        while self.decoder.ready_count() == 0
-            && let Some(chunk) = self.chunks.ready()
-        {
-            self.decode(&chunk?)?;
+    /// The next batch from the chunks that are available: a full one, or any if the scan follows the log.
+    fn next_decoded(&mut self) -> Result<Option<DecodedBatch>> {
+        loop {
+            if let Some(decoded) = self.decoder.pop() {
+                return Ok(Some(decoded));
+            }
+            if self.decoder.is_full() {
+                flush(&mut self.decoder)?;
+            } else if let Some(open) = &mut self.open {
+                if open.decode(&mut self.decoder)? {
+                    self.open = None;
+                }
+            } else if !self.follows || self.decoder.pending_rows() == 0 {
+                return Ok(None);
+            } else if let Some(chunk) = self.chunks.ready() {
+                self.open(chunk?);
+            } else {
+                flush(&mut self.decoder)?;
+            }
         }
-        flush(&mut self.decoder)
     }
 
-    fn decode(&mut self, chunk: &Chunk) -> Result<()> {
-        let mut aborted =
-            self.read_committed.then(|| AbortedTransactions::new(chunk.aborted.iter().copied()));
-        let offsets = chunk.start..chunk.end;
-        decode_batches(&mut self.decoder, &chunk.partition, &chunk.records, offsets, aborted.as_mut())
+    fn open(&mut self, chunk: Chunk) {
+        let cursor = RecordsCursor::new(chunk.records.clone(), chunk.start).check_crcs(false);
+        let aborted = self.read_committed.then(|| AbortedTransactions::new(chunk.aborted.iter().copied()));
+        self.open = Some(OpenChunk { chunk, cursor, aborted });
+    }
+}
+
+impl OpenChunk {
+    /// Decodes up to the end of a batch, or of the chunk, and then returns true.
+    fn decode(&mut self, decoder: &mut ArrowDecoder) -> Result<bool> {
+        let Self { chunk, cursor, aborted } = self;
+        decode_until_full(decoder, &chunk.partition, cursor, chunk.start..chunk.end, aborted.as_mut())
     }
 }

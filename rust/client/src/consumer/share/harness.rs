@@ -218,7 +218,7 @@ impl Harness {
                 delivered.push((entry.offset, 1));
                 decoded.next_index += 1;
             }
-            let is_exhausted = decoded.next().is_none();
+            let is_exhausted = decoded.is_exhausted();
             self.state.deliver(&fetch, &delivered);
             if is_exhausted {
                 self.state.finish_front(decoded.malformed.take(), self.now);

@@ -51,6 +51,8 @@ pub use offset_ranges::OffsetRanges;
 pub use poll::ShareRecord;
 
 use self::read::DecodedFetch;
+#[cfg(feature = "arrow")]
+use self::read_arrow::ColumnsCursor;
 use self::shared::Shared;
 use self::state::{ShareSettings, ShareState};
 use crate::cluster::Client;
@@ -72,6 +74,9 @@ pub struct ShareConsumer {
     /// The records of the first buffered fetch.
     decoded: Mutex<Option<DecodedFetch>>,
     decompressor: Mutex<Decompressor>,
+    /// How far the first buffered fetch was decoded to columns.
+    #[cfg(feature = "arrow")]
+    columns_cursor: Mutex<Option<ColumnsCursor>>,
     /// How the keys and values of records are decoded.
     #[cfg(feature = "arrow")]
     typed: TypedColumns,
@@ -113,6 +118,8 @@ impl ShareConsumer {
             fetcher: Mutex::default(),
             decoded: Mutex::default(),
             decompressor: Mutex::new(decompressor),
+            #[cfg(feature = "arrow")]
+            columns_cursor: Mutex::default(),
             #[cfg(feature = "arrow")]
             typed: TypedColumns::default(),
             polled_at: Mutex::default(),
@@ -160,6 +167,8 @@ impl ShareConsumer {
         }
         self.shared.state.lock().unassign(Instant::now());
         *self.decoded.lock() = None;
+        #[cfg(feature = "arrow")]
+        self.columns_cursor.lock().take();
         self.shared.fetcher_wakeup.notify_one();
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Delivers acquired records one by one.
 //!
-//! Invariant: a record leaves the buffer as it is delivered. Of a decoded fetch, acquired offsets without a
-//! record become gaps; a malformed batch is released, and the poll that reaches it returns the error.
+//! Invariants: a record leaves the buffer as it is delivered. A fetch is decoded in steps, of about as many bytes as a
+//! poll delivers. Of a decoded fetch, acquired offsets without a record become gaps; a malformed batch is released,
+//! and the poll that reaches it returns the error.
 
 use std::collections::VecDeque;
 
@@ -12,6 +13,8 @@ use super::ShareConsumer;
 use super::acknowledgements::{AcknowledgeType, Acknowledgement};
 use super::acquired_fetch::AcquiredFetch;
 use super::state::ShareState;
+use crate::consumer::completed_fetch::CompletedFetch;
+use crate::consumer::read::read_limit::ReadLimit;
 use crate::consumer::read::record_buffer::ConvertError;
 use crate::consumer::read::record_decoder::{Remainder, decode};
 use crate::consumer::read::record_set::{RecordEntry, RecordSet};
@@ -23,6 +26,8 @@ pub(super) struct DecodedFetch {
     sets: VecDeque<RecordSet>,
     /// The index of the next record in the first set.
     pub(super) next_index: usize,
+    /// What was not decoded yet.
+    rest: Option<CompletedFetch>,
     pub(super) malformed: Option<Error>,
     /// The version of the buffer's front.
     version: u64,
@@ -30,16 +35,33 @@ pub(super) struct DecodedFetch {
 
 impl DecodedFetch {
     pub(super) fn new(fetch: &AcquiredFetch, version: u64, decompressor: &mut Decompressor) -> Self {
-        let mut sets = Vec::new();
-        let (rest, _) = decode(fetch.to_completed_fetch(), usize::MAX, decompressor, &mut sets);
-        for set in &mut sets {
-            set.entries.retain(|entry| fetch.acquired.get(entry.offset).is_some());
+        let rest = Some(fetch.to_completed_fetch());
+        let mut new = Self { sets: VecDeque::new(), next_index: 0, rest, malformed: None, version };
+        new.decode_more(fetch, decompressor);
+        new
+    }
+
+    /// Decodes the next acquired records, once those decoded before were delivered.
+    fn decode_more(&mut self, fetch: &AcquiredFetch, decompressor: &mut Decompressor) {
+        while self.next().is_none()
+            && let Some(rest) = self.rest.take()
+        {
+            let mut sets = Vec::new();
+            match decode(rest, &mut ReadLimit::new(usize::MAX), decompressor, &mut sets).0 {
+                Remainder::None => {}
+                Remainder::Fetch(rest) => self.rest = Some(rest),
+                Remainder::Malformed(_, error) => self.malformed = Some(error),
+            }
+            for mut set in sets {
+                set.entries.retain(|entry| fetch.acquired.get(entry.offset).is_some());
+                self.sets.push_back(set);
+            }
         }
-        let malformed = match rest {
-            Remainder::Malformed(_, error) => Some(error),
-            Remainder::None | Remainder::Fetch(_) => None,
-        };
-        Self { sets: sets.into(), next_index: 0, malformed, version }
+    }
+
+    /// Whether all records of the fetch were delivered.
+    pub(super) fn is_exhausted(&mut self) -> bool {
+        self.next().is_none() && self.rest.is_none()
     }
 
     /// The sets whose keys and values were not decoded.
@@ -74,16 +96,20 @@ impl ShareConsumer {
         if decoded.as_ref().is_some_and(|decoded| decoded.version != version) {
             *decoded = None;
         }
-        let decoded_fetch = decoded.get_or_insert_with(|| {
-            let mut decompressor = self.decompressor.lock();
-            let decoded = DecodedFetch::new(&fetch, version, &mut decompressor);
-            decompressor.trim();
-            decoded
-        });
+        let mut decompressor = self.decompressor.lock();
+        let decoded_fetch = match decoded {
+            Some(decoded_fetch) => {
+                decoded_fetch.decode_more(&fetch, &mut decompressor);
+                decoded_fetch
+            }
+            none => none.insert(DecodedFetch::new(&fetch, version, &mut decompressor)),
+        };
+        decompressor.trim();
         Some((fetch, decoded_fetch))
     }
 
-    /// Converts and delivers buffered records, at most `max_records`; `convert` also gets the delivery count.
+    /// Converts and delivers buffered records, at most `max_records`, and no more once they take 16 MiB; `convert`
+    /// also gets the delivery count.
     ///
     /// The error of a record that cannot be converted is returned once the records before it are delivered.
     /// Then that record counts as delivered, too, and is marked to be released: the application may
@@ -95,8 +121,10 @@ impl ShareConsumer {
     ) -> Result<Vec<T>, E> {
         let mut records = Vec::new();
         let mut decoded = self.decoded.lock().take();
-        let now = Instant::now();
-        while records.len() < max_records {
+        #[cfg(feature = "arrow")]
+        self.columns_cursor.lock().take();
+        let (now, mut limit) = (Instant::now(), ReadLimit::new(max_records));
+        while !limit.is_reached() {
             let Some((fetch, decoded_fetch)) = self.decode_front(&mut decoded, now) else { break };
             #[cfg(feature = "arrow")]
             if !self.is_ready(decoded_fetch) {
@@ -104,7 +132,7 @@ impl ShareConsumer {
             }
             let mut failure = None;
             let mut delivered: Vec<(i64, i16)> = Vec::new();
-            while records.len() < max_records
+            while !limit.is_reached()
                 && let Some((set, entry)) = decoded_fetch.next()
             {
                 let (offset, count) = (entry.offset, fetch.acquired.get(entry.offset).unwrap_or_default());
@@ -116,12 +144,13 @@ impl ShareConsumer {
                     }
                 }
                 delivered.push((offset, count));
+                limit.count(entry);
                 decoded_fetch.next_index += 1;
             }
             if matches!(failure, Some((.., ConvertError::Record(_)))) && records.is_empty() {
                 decoded_fetch.next_index += 1;
             }
-            let is_exhausted = failure.is_none() && decoded_fetch.next().is_none();
+            let is_exhausted = failure.is_none() && decoded_fetch.is_exhausted();
             let mut state = self.shared.state.lock();
             state.deliver(&fetch, &delivered);
             match failure {

@@ -1,7 +1,8 @@
 //! Delivers acquired records as Arrow batches, with a column of delivery counts.
 //!
 //! Invariants: a batch holds exactly the acquired records among the decoded ones, each registered as
-//! delivered. The rows before a malformed batch are delivered before its error is returned.
+//! delivered. Decoding stops at the end of the batch, and the next poll continues there. The rows before a malformed
+//! batch are delivered before its error is returned.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, BooleanArray, Int16Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::filter::filter_record_batch;
-use ottla_arrow::{ArrowDecoder, Column};
+use bytes::Bytes;
+use ottla_arrow::{ArrowDecoder, Column, RecordsCursor};
 use tokio::time::Instant;
 
 use super::ShareConsumer;
@@ -18,14 +20,19 @@ use super::acknowledgements::Acknowledgement;
 use super::acquired_fetch::AcquiredFetch;
 use super::offset_ranges::OffsetRanges;
 use super::state::ShareState;
-use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_batches, flush};
+use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_until_full, flush};
 use crate::error::{Error, Kind, Result};
 
 /// The name of the column of delivery counts.
 const DELIVERY_COUNT: &str = "deliveryCount";
 
-/// The largest size of a batch's keys, values and headers: Arrow's offsets have 32 bits.
-const MAX_BYTES: usize = 1 << 30;
+/// How far a buffered fetch was decoded.
+#[derive(Debug)]
+pub(super) struct ColumnsCursor {
+    /// The fetch's records.
+    records: Bytes,
+    cursor: RecordsCursor,
+}
 
 /// Decoded rows of one fetch.
 struct DecodedRows {
@@ -48,14 +55,15 @@ impl ShareConsumer {
     /// A malformed batch, once the rows before it were delivered. Its records are released.
     pub fn pop_batch(&self, layout: &ArrowLayout) -> Result<Option<RecordBatch>> {
         *self.decoded.lock() = None;
+        let mut open = self.columns_cursor.lock().take();
         let mut columns = layout.columns.clone();
         if !columns.contains(&Column::Offset) {
             columns.push(Column::Offset);
         }
-        let inner =
-            ArrowLayout { columns, max_rows: usize::MAX, target_bytes: MAX_BYTES, ..ArrowLayout::default() };
+        let (max_rows, target_bytes) = (layout.max_rows, layout.target_bytes);
+        let inner = ArrowLayout { columns, max_rows, target_bytes, ..ArrowLayout::default() };
         let mut decoder = inner.decoder(self.client().config());
-        let (now, mut left) = (Instant::now(), layout.max_rows.max(1) as u64);
+        let now = Instant::now();
         let candidates: Vec<AcquiredFetch> = {
             let mut state = self.shared.state.lock();
             state.drop_expired(now);
@@ -63,11 +71,17 @@ impl ShareConsumer {
         };
         let mut decoded = Vec::new();
         for fetch in candidates {
-            let rows = decode(&mut decoder, fetch, left);
-            left = left.saturating_sub(rows.decoded.count());
-            let is_malformed = rows.malformed.is_some();
+            let mut cursor = match open.take() {
+                Some(open) if open.continues(&fetch) => open,
+                _ => ColumnsCursor::new(&fetch),
+            };
+            let rows = decode(&mut decoder, fetch, &mut cursor.cursor);
+            let (is_malformed, is_whole) = (rows.malformed.is_some(), rows.is_whole);
             decoded.push(rows);
-            if left == 0 || is_malformed {
+            if !is_whole {
+                open = Some(cursor);
+            }
+            if is_malformed || !is_whole || decoder.is_full() {
                 break;
             }
         }
@@ -76,6 +90,7 @@ impl ShareConsumer {
         let batch = batch.transpose().map_err(|error| Error::new(Kind::Protocol, error.to_string()))?;
         let batch = batch.filter(|batch| batch.num_rows() > 0);
         let error = self.shared.state.lock().deliver_rows(decoded, now);
+        *self.columns_cursor.lock() = open;
         self.shared.fetcher_wakeup.notify_one();
         match (batch, error) {
             (Some(batch), error) => {
@@ -88,22 +103,34 @@ impl ShareConsumer {
     }
 }
 
-/// Decodes at most `max_records` acquired records of a fetch, as rows of the decoder's batch.
-fn decode(decoder: &mut ArrowDecoder, fetch: AcquiredFetch, max_records: u64) -> DecodedRows {
-    let (mut part, mut left) = (OffsetRanges::default(), max_records);
-    for (first, last, count) in fetch.acquired.iter() {
-        let size = last.abs_diff(first).saturating_add(1).min(left);
-        if size > 0 {
-            part.insert(first, first.saturating_add_unsigned(size - 1), count);
-            left -= size;
-        }
+impl ColumnsCursor {
+    fn new(fetch: &AcquiredFetch) -> Self {
+        let records = fetch.records.clone();
+        let start = fetch.acquired.first().unwrap_or(0);
+        Self { cursor: RecordsCursor::new(records.clone(), start).check_crcs(false), records }
     }
-    let is_whole = part.count() == fetch.acquired.count();
-    let range = part.first().unwrap_or(0)..part.last().map_or(0, |last| last.saturating_add(1));
+
+    /// Whether the undelivered records of a fetch begin here. A fetch with renewed locks begins anew.
+    fn continues(&self, fetch: &AcquiredFetch) -> bool {
+        let is_same = self.records.as_ptr() == fetch.records.as_ptr();
+        is_same && fetch.acquired.first().is_some_and(|first| self.cursor.next_offset() <= first)
+    }
+}
+
+/// Decodes the acquired records of a fetch, and those between them, up to the end of the decoder's batch.
+fn decode(decoder: &mut ArrowDecoder, fetch: AcquiredFetch, cursor: &mut RecordsCursor) -> DecodedRows {
     let before = decoder.pending_rows();
-    let malformed = decode_batches(decoder, &fetch.partition, &fetch.records, range, None).err();
-    let rows = decoder.pending_rows().saturating_sub(before);
-    DecodedRows { fetch, decoded: part, delivered: OffsetRanges::default(), rows, is_whole, malformed }
+    let last = fetch.acquired.last().unwrap_or(-1);
+    let range = cursor.next_offset()..last.saturating_add(1);
+    let result = decode_until_full(decoder, &fetch.partition, cursor, range, None);
+    let mut decoded = fetch.acquired.clone();
+    let is_whole = !matches!(result, Ok(false));
+    if !is_whole {
+        decoded.remove(cursor.next_offset(), i64::MAX);
+    }
+    let malformed = result.err();
+    let rows = decoder.ready_rows() + decoder.pending_rows() - before;
+    DecodedRows { fetch, decoded, delivered: OffsetRanges::default(), rows, is_whole, malformed }
 }
 
 /// Keeps the acquired rows and the first `columns` columns, and adds the delivery counts.
@@ -119,7 +146,6 @@ fn finish(
     let mut start = 0;
     for rows in decoded {
         let end = (start + rows.rows).min(offsets.len());
-        let mut last_offset = None;
         for row in start..end {
             let offset = offsets.value(row);
             let count = rows.decoded.get(offset);
@@ -128,12 +154,6 @@ fn finish(
                 counts.push(count);
                 rows.delivered.insert(offset, offset, count);
             }
-            last_offset = Some(offset);
-        }
-        if end < start + rows.rows {
-            // The batch is full; the rest stays buffered.
-            rows.decoded.remove(last_offset.map_or(i64::MIN, |last| last.saturating_add(1)), i64::MAX);
-            (rows.is_whole, rows.malformed) = (false, None);
         }
         start = end;
     }
