@@ -3,7 +3,8 @@
 //! Imports are resolved in this order: Google's own files, the references, and the files that Confluent's
 //! serializers know without a reference.
 //!
-//! Invariants: no file system is read. The number of files is bounded, and so is the recursion over imports.
+//! Invariants: no file system is read. The number of files is bounded, and so are the recursion over imports and over
+//! what is nested in a file: `nesting` checks each file before the compiler reads it.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,6 +17,7 @@ use protox::file::{File, FileResolver, GoogleFileResolver};
 use protox::{Compiler, Error};
 
 use super::descriptor_files::descriptor_of;
+use super::nesting::{check_descriptor, check_text};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
@@ -110,9 +112,12 @@ enum SchemaFile {
 
 impl SchemaFile {
     fn of(text: &Arc<str>) -> Result<Self, SchemaError> {
-        let Some(file) = descriptor_of(text) else { return Ok(Self::Text(Arc::clone(text))) };
+        let Some(file) = descriptor_of(text) else {
+            check_text(text)?;
+            return Ok(Self::Text(Arc::clone(text)));
+        };
         match file.syntax() {
-            "" | "proto2" | "proto3" => Ok(Self::Descriptor(Box::new(file))),
+            "" | "proto2" | "proto3" => Ok(Self::Descriptor(Box::new(check_descriptor(file)?))),
             "editions" => Err(unsupported("editions are not implemented")),
             other => Err(invalid(format!("the syntax {other:?} is unknown"))),
         }

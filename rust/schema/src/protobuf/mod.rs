@@ -1,7 +1,7 @@
 //! Protobuf: payloads of many writers' schemas, decoded to Arrow with one message of the reader's schema.
 //!
-//! - `compile` turns the text of a schema into descriptors, by the crates protox and prost-reflect;
-//!   `descriptor_files` are schemas that are descriptors already.
+//! - `compile` turns the text of a schema into descriptors, by the crates protox and prost-reflect, once `nesting` has
+//!   checked it; `descriptor_files` are schemas that are descriptors already.
 //! - `plan` makes the columns of a message; `column`, `message_column`, `collections`, `storage`, `scalar`,
 //!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
 //! - `writer_messages`, with `message_indexes`, finds the message of a payload; `payload_decoder` decodes the
@@ -45,6 +45,7 @@ mod input;
 mod json;
 mod message_column;
 mod message_indexes;
+mod nesting;
 mod output;
 mod payload_decoder;
 mod plan;

@@ -19,6 +19,7 @@ mod json_random;
 mod json_rows;
 mod json_schema;
 mod json_schema_suite;
+mod nesting;
 mod projection;
 mod projection_random;
 mod projection_support;

@@ -11,6 +11,13 @@ pub(crate) fn avro(text: &str) -> RegisteredSchema {
     RegisteredSchema::new(SchemaType::Avro, text)
 }
 
+/// Runs a test on a stack of 512 KiB; of more if the code is not optimised, since its frames are several times larger.
+/// An overflow ends the process.
+pub(crate) fn on_small_stack<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
+    let size = if cfg!(debug_assertions) { 4 << 20 } else { 512 << 10 };
+    std::thread::Builder::new().stack_size(size).spawn(test).unwrap().join().unwrap()
+}
+
 /// An int or a long.
 pub(crate) fn long(value: i64) -> Vec<u8> {
     let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
