@@ -6,6 +6,8 @@ pub(crate) mod datetime;
 pub(crate) mod decimal;
 pub(crate) mod errors;
 pub(crate) mod field_bytes;
+pub(crate) mod integer;
+pub(crate) mod no_object;
 pub(crate) mod notebook;
 pub(crate) mod offsets;
 pub(crate) mod record;
