@@ -105,7 +105,12 @@ class RecordBatch:
 
         Returns:
             A tuple for each row, in the order of the columns. Timestamps are milliseconds since
-            1970; headers are lists of pairs of a name and a value, or None.
+            1970; headers are lists of pairs of a name and a value, or None. In a batch with the
+            column ``_error``, a key or value that has no Python object, such as a date in the
+            year 10000, is None with the reason there.
+
+        Raises:
+            SerializationError: a key or value has no Python object, and there is no ``_error``.
         """
 
     def __len__(self) -> int: ...

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Literal, TypeAlias
 
 from ottla._core import error_of_code
@@ -28,7 +28,9 @@ OffsetSpec: TypeAlias = (
     | int
     | datetime
 )
-"""Which offset: a name, or the first one with this time (ms since 1970) or a later one."""
+"""Which offset: a name, or the first one with this time (ms since 1970) or a later one.
+
+A time before 1970 is before all records. A part of a millisecond is dropped, as when it is sent."""
 
 IsolationLevel: TypeAlias = Literal["read_uncommitted", "read_committed"]
 
@@ -44,6 +46,7 @@ _SPECS = {
 }
 _LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 _UNSUPPORTED_VERSION = 35
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,10 @@ def _timestamp_of(spec: OffsetSpec) -> tuple[int, int]:
     if isinstance(spec, datetime):
         if spec.tzinfo is None:
             raise ConfigError(f"{spec} has no time zone: give it one, such as timezone.utc")
-        return int(spec.timestamp() * 1000), 0
+        # Negative numbers are names: a time before 1970 must not become one.
+        return max(0, (spec - _EPOCH) // timedelta(milliseconds=1)), 0
     if isinstance(spec, int):
-        if spec < 0:
+        if spec < 0 or isinstance(spec, bool):
             raise ConfigError(f"{spec} is not a time: expected ms since 1970, or a name")
         return spec, 0
     if spec not in _SPECS:

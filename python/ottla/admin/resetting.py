@@ -106,12 +106,20 @@ async def _offsets_of_times(
     if isinstance(target, timedelta):
         if target < timedelta():
             raise ConfigError(f"{target} is negative: name how long ago")
-        target = datetime.now(timezone.utc) - target
+        target = _ago(target)
     if not isinstance(target, datetime):
         return {}
     specs: dict[TopicPartition, OffsetSpec] = dict.fromkeys(places, target)
     found = settle(await list_offsets(call, specs), "raise")
     return {place: each.offset for place, each in found.items()}
+
+
+def _ago(duration: timedelta) -> datetime:
+    try:
+        return datetime.now(timezone.utc) - duration
+    except OverflowError:
+        # Before all records, as all times before 1970.
+        return datetime.min.replace(tzinfo=timezone.utc)
 
 
 def _wanted(

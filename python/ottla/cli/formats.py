@@ -22,6 +22,7 @@ class Record(NamedTuple):
     """A record in the order of the columns that ``consume`` reads, and what they were decoded to.
 
     Attributes:
+        timestamp: milliseconds since 1970; None after the year 294,246.
         objects: the key and the value that have a schema, as values of JSON.
         error: why the key or the value cannot be decoded.
     """
@@ -31,7 +32,7 @@ class Record(NamedTuple):
     topic: str
     partition: int
     offset: int
-    timestamp: int
+    timestamp: int | None
     headers: list[tuple[str, bytes | None]] | None
     objects: Mapping[str, Any] | None = None
     error: str | None = None
@@ -67,7 +68,7 @@ _TOKENS: dict[bytes, Format] = {
     b"k": lambda record: record.key or b"",
     b"s": lambda record: record.value or b"",
     b"h": lambda record: headers_as_text(record.headers),
-    b"T": lambda record: b"%d" % record.timestamp,
+    b"T": lambda record: b"NULL" if record.timestamp is None else b"%d" % record.timestamp,
     b"K": lambda record: b"%d" % (-1 if record.key is None else len(record.key)),
     b"S": lambda record: b"%d" % (-1 if record.value is None else len(record.value)),
     b"%": lambda _: b"%",

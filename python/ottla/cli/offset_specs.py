@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
 
 from ottla import Admin
 from ottla.admin.offsets import OffsetSpec
-from ottla.cli.parsing import parse_duration, parse_partition, parse_time
+from ottla.cli.parsing import parse_ago, parse_partition, parse_time
 from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError
 
@@ -43,7 +42,7 @@ def parse_spec(text: str) -> OffsetSpec:
     if text in {"earliest", "latest"}:
         return text  # type: ignore[return-value]  # the literals of OffsetSpec
     with suppress(ConfigError):
-        return datetime.now(timezone.utc) - parse_duration(text)
+        return parse_ago(text)
     with suppress(ConfigError):
         return parse_time(text)
     raise ConfigError(f"{text!r} is no offset: expected {SPEC_HELP}")

@@ -23,7 +23,20 @@ def parse_duration(text: str) -> timedelta:
     parts = _DURATION.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ConfigError(f"{text!r} is not a duration: expected one {DURATION_HELP}")
-    return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    try:
+        return timedelta(seconds=seconds)
+    except OverflowError:
+        raise ConfigError(f"{text!r} is too long: expected a duration {DURATION_HELP}") from None
+
+
+def parse_ago(text: str) -> datetime:
+    """Parse how long ago, such as ``12h``; what is before the year 1 is the year 1."""
+    duration = parse_duration(text)
+    try:
+        return datetime.now(timezone.utc) - duration
+    except OverflowError:
+        return datetime.min.replace(tzinfo=timezone.utc)
 
 
 def parse_time(text: str) -> datetime:
@@ -33,9 +46,9 @@ def parse_time(text: str) -> datetime:
             return datetime.fromtimestamp(int(text) / 1000, timezone.utc)
         # Python 3.10 does not know Z.
         parsed = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
+        return parsed.astimezone() if parsed.tzinfo is None else parsed
     except (ValueError, OverflowError, OSError):
         raise ConfigError(f"{text!r} is not a time: expected {TIME_HELP}") from None
-    return parsed.astimezone() if parsed.tzinfo is None else parsed
 
 
 def parse_partition(text: str) -> str | tuple[str, int]:

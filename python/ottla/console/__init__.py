@@ -90,7 +90,7 @@ def serve(
     allow_changes: bool = False,
     allow_hosts: Sequence[str] = (),
     token: bool = True,
-    schema_registry: Registry | None = None,
+    schema_registry: Registry | str | None = None,
     cluster_arguments: Sequence[str] | None = None,
     simulation: Simulation | None = None,
 ) -> Console:
@@ -108,7 +108,8 @@ def serve(
         allow_hosts: further host names under which browsers may open it, such as a proxy's.
         token: whether the URL has a token, which every request needs. Without one, the address
             must be loopback.
-        schema_registry: the registry with which the Messages page decodes keys and values.
+        schema_registry: the registry with which the Messages page decodes keys and values, or its
+            address.
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
         simulation: the simulation whose producer is ``client``; its page is the first.
@@ -132,6 +133,7 @@ def serve(
     allow_hosts = names("allow_hosts", allow_hosts)
     cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
+    from ottla import schema
     from ottla.console.access import new_token
     from ottla.console.observer import Observer
     from ottla.console.routes.context import Context
@@ -139,6 +141,8 @@ def serve(
     from ottla.console.source import Source
     from ottla.console.workers import Workers
 
+    if isinstance(schema_registry, str):
+        schema_registry = schema.Registry(schema_registry)
     source = Source(client)
     context = Context(
         source,

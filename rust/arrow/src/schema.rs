@@ -23,7 +23,8 @@ pub enum Column {
     Partition,
     /// `offset: int64`.
     Offset,
-    /// `timestamp: timestamp[us, UTC]`. A record without a timestamp has -1 ms, as in Spark.
+    /// `timestamp: timestamp[us, UTC]`. A record without a timestamp has -1 ms, as in Spark. A
+    /// timestamp that the type does not hold, after the year 294,246, is null.
     Timestamp,
     /// `timestampType: int32`: 0 for CreateTime, 1 for LogAppendTime, -1 for none.
     TimestampType,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime
 
 from ottla import Client
-from ottla.cli.parsing import parse_duration, parse_time
+from ottla.cli.consume.tail import tail_starts
+from ottla.cli.parsing import parse_ago, parse_time
 from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError
 
@@ -22,11 +23,12 @@ def ranges_of(client: Client, arguments: argparse.Namespace) -> list[Range]:
     """Return the range to read of each partition; without an end if the topic is followed."""
     partitions = _partitions(client, arguments.topic, arguments.partition)
     offsets = [_offset(text) for text in arguments.offset or ["beginning"]]
-    starts = [(kind, number) for kind, number in offsets if kind != "until"]
-    stops = [number for kind, number in offsets if kind == "until"]
+    starts = [(kind, place) for kind, place in offsets if kind != "until"]
+    stops = [time for kind, time in offsets if kind == "until"]
     if len(starts) > 1 or len(stops) > 1:
         raise ConfigError("-o: give at most one start and one end (e@TIME)")
-    start = _starts(client, partitions, *(starts or [("beginning", 0)])[0])
+    kind, place = (starts or [("beginning", 0)])[0]
+    start = _starts(client, partitions, kind, place)
     end: dict[tuple[str, int], int | None] = dict.fromkeys(partitions)
     if stops:
         end.update(_at_time(client, partitions, stops[0]))
@@ -46,8 +48,8 @@ def _partitions(client: Client, topic: str, wanted: list[int] | None) -> _Partit
     return [(topic, index) for index in dict.fromkeys(wanted or sorted(known))]
 
 
-def _offset(text: str) -> tuple[str, int]:
-    """Parse an argument of -o into a kind and a number."""
+def _offset(text: str) -> tuple[str, int | datetime]:
+    """Parse an argument of -o into a kind, and a number or a time."""
     if text in {"beginning", "earliest"}:
         return "beginning", 0
     if text in {"end", "latest"}:
@@ -57,43 +59,44 @@ def _offset(text: str) -> tuple[str, int]:
     try:
         number = int(rest)
     except ValueError:
-        return kind or "time", _milliseconds(text, rest)
-    return kind or ("tail" if number < 0 else "at"), number
+        return kind or "time", _time(text, rest)
+    if kind is not None:
+        # Milliseconds; before 1970 there are no records.
+        return kind, max(0, number)
+    return "tail" if number < 0 else "at", number
 
 
-def _milliseconds(text: str, when: str) -> int:
+def _time(text: str, when: str) -> datetime:
     """Parse a time, or how long ago."""
-    with suppress(ConfigError):
-        return round((datetime.now(timezone.utc) - parse_duration(when)).timestamp() * 1000)
-    with suppress(ConfigError):
-        return round(parse_time(when).timestamp() * 1000)
+    for parse in (parse_ago, parse_time):
+        with suppress(ConfigError):
+            return parse(when)
     raise ConfigError(
         f"-o {text}: expected beginning, end, N, -N, a time, a duration, s@TIME or e@TIME"
     )
 
 
-def _starts(client: Client, partitions: _Partitions, kind: str, number: int) -> _Offsets:
+def _starts(client: Client, partitions: _Partitions, kind: str, place: int | datetime) -> _Offsets:
+    if kind == "time" or isinstance(place, datetime):
+        return _at_time(client, partitions, place)
     if kind == "at":
-        return dict.fromkeys(partitions, number)
+        return dict.fromkeys(partitions, place)
     if kind == "beginning":
         return _listed(client, partitions, "earliest")
     if kind == "end":
         return _listed(client, partitions, "latest")
-    if kind == "time":
-        return _at_time(client, partitions, number)
     first = _listed(client, partitions, "earliest")
-    last = _listed(client, partitions, "latest")
-    return {partition: max(first[partition], last[partition] + number) for partition in partitions}
+    return tail_starts(client, first, _listed(client, partitions, "latest"), -place)
 
 
-def _listed(client: Client, partitions: _Partitions, spec: str | int) -> _Offsets:
+def _listed(client: Client, partitions: _Partitions, spec: str | int | datetime) -> _Offsets:
     found = client.list_offsets(dict.fromkeys(partitions, spec))
     return {partition: found[partition].offset for partition in partitions}
 
 
-def _at_time(client: Client, partitions: _Partitions, millis: int) -> _Offsets:
+def _at_time(client: Client, partitions: _Partitions, time: int | datetime) -> _Offsets:
     """Return the first offsets at or after a time; end offsets where there is no such record."""
-    found = _listed(client, partitions, millis)
+    found = _listed(client, partitions, time)
     late = [partition for partition, offset in found.items() if offset < 0]
     return found | (_listed(client, late, "latest") if late else {})
 
@@ -107,6 +110,8 @@ def newest_ranges(client: Client, arguments: argparse.Namespace, count: int | No
         count: how many of each; None for all.
     """
     partitions = _partitions(client, arguments.topic, arguments.partition)
-    start = _starts(client, partitions, *(("beginning", 0) if count is None else ("tail", -count)))
+    start = _listed(client, partitions, "earliest")
     end = _listed(client, partitions, "latest")
+    if count is not None:
+        start = tail_starts(client, start, end, count)
     return [(topic, index, start[topic, index], end[topic, index]) for topic, index in partitions]

@@ -6,6 +6,7 @@ Invariant: filters see what is printed: the text of a key or value with a schema
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -46,8 +47,10 @@ def newest_records(batches: Iterator[list[Record]], count: int) -> list[Record]:
     """Return the newest records, the oldest of them first; keeps few more in memory."""
     newest: list[Record] = []
 
-    def age(record: Record) -> tuple[int, int, int]:
-        return record.timestamp, record.partition, record.offset
+    def age(record: Record) -> tuple[float, int, int]:
+        # One that a column of timestamps does not hold is later than all others.
+        time = math.inf if record.timestamp is None else record.timestamp
+        return time, record.partition, record.offset
 
     for records in batches:
         newest += records

@@ -59,6 +59,10 @@ class LimitedClient:
         """Look up offsets."""
         return self._client.list_offsets(spec, timeout=_LOOKUP_SECONDS)
 
+    def scan(self, ranges: list[Range], **options: Any) -> Any:
+        """Look up the last records."""
+        return self._client.scan(ranges, timeout=_LOOKUP_SECONDS, **options)
+
 
 def limited(client: Client) -> Client:
     """Return a client for the functions that look up ranges."""

@@ -23,6 +23,8 @@ export function messageRow(record, rest) {
 }
 
 function iso(milliseconds) {
+  // Columns of times end in the year 294246.
+  if (milliseconds === null) return "after the year 294246";
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
 }

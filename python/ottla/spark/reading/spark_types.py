@@ -138,6 +138,9 @@ def cast(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Return the array with exactly this type; fields of structs are found by name.
 
     Nanoseconds of timestamps are dropped, as Spark does.
+
+    Raises:
+        pyarrow.ArrowInvalid: a timestamp is beyond the range of microseconds.
     """
     import pyarrow as pa
 
@@ -163,7 +166,8 @@ def cast(array: pa.Array, target: pa.DataType) -> pa.Array:
     if is_type.is_time(array.type):
         number = pa.int32() if is_type.is_time32(array.type) else pa.int64()
         return array.view(number).cast(target)
-    return array.cast(target, safe=not is_type.is_timestamp(array.type))
+    drops = is_type.is_timestamp(array.type) and array.type.unit == "ns"
+    return array.cast(target, safe=not drops)
 
 
 def field_of(array: pa.Array, name: str) -> pa.Array:

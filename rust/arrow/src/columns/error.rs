@@ -58,6 +58,12 @@ pub enum ColumnsError {
         /// The first such row.
         row: usize,
     },
+    /// A timestamp has more milliseconds than a record can have.
+    #[error("column \"timestamp\": row {row} is beyond 64 bits of milliseconds since 1970")]
+    TimestampRange {
+        /// The first such row.
+        row: usize,
+    },
     /// A row cannot be encoded as a record.
     #[error("row {row}: {source}")]
     Record {

@@ -47,12 +47,30 @@ impl<'a> TimestampsRef<'a> {
             _ => (TimeUnit::Second, None),
         };
         match values {
-            Some(values) => Ok(Some(Self { values, nulls: array.nulls(), unit })),
+            Some(values) => {
+                let timestamps = Self { values, nulls: array.nulls(), unit };
+                timestamps.check_seconds()?;
+                Ok(Some(timestamps))
+            }
             None => Err(ColumnsError::Type {
                 column: "timestamp",
                 found: array.data_type().clone(),
                 accepted: ACCEPTED,
             }),
+        }
+    }
+
+    /// Refuses seconds whose milliseconds have more than 64 bits, after the year 292 million.
+    fn check_seconds(&self) -> Result<(), ColumnsError> {
+        if self.unit != TimeUnit::Second {
+            return Ok(());
+        }
+        let is_beyond = |(row, value): (usize, &i64)| {
+            value.checked_mul(1000).is_none() && self.nulls.is_none_or(|nulls| nulls.is_valid(row))
+        };
+        match self.values.iter().enumerate().position(is_beyond) {
+            Some(row) => Err(ColumnsError::TimestampRange { row }),
+            None => Ok(()),
         }
     }
 
@@ -63,8 +81,8 @@ impl<'a> TimestampsRef<'a> {
         }
         let value = *self.values.get(row)?;
         Some(match self.unit {
-            // Saturates in the year 292 million.
-            TimeUnit::Second => value.saturating_mul(1000),
+            // In range: `check_seconds`.
+            TimeUnit::Second => value.wrapping_mul(1000),
             TimeUnit::Millisecond => value,
             // Rounds down, so that times before 1970 keep their order.
             TimeUnit::Microsecond => value.div_euclid(1000),

@@ -16,7 +16,7 @@ use ottla_protocol::records::{RecordError, RecordRef, Records};
 use super::buffer_pool::BufferPool;
 use super::bytes::BytesColumn;
 use super::headers::{self, HeadersColumn};
-use super::row_writer::{BytesWriter, RowWriter, micros};
+use super::row_writer::{BEYOND, BytesWriter, RowWriter, micros};
 use super::topic::TopicColumn;
 use super::{DecodeCause, DecodeSummary, DecodedBatch, DecoderConfig, PartitionSpan};
 use crate::Column;
@@ -48,6 +48,8 @@ pub(super) struct ArrowBatchBuilder {
     timestamp: Vec<i64>,
     timestamp_pool: BufferPool<i64>,
     selects_timestamp: bool,
+    /// Whether a timestamp is beyond the column's range.
+    has_beyond: bool,
     headers: Option<HeadersColumn>,
     topic: TopicColumn,
     /// Timestamp types, each with its first row.
@@ -76,6 +78,7 @@ impl ArrowBatchBuilder {
             timestamp: Vec::new(),
             timestamp_pool: BufferPool::new(usize::MAX),
             selects_timestamp: selects(Column::Timestamp),
+            has_beyond: false,
             headers: selects(Column::Headers).then(|| HeadersColumn::new(max_pooled)),
             topic: TopicColumn::new(),
             timestamp_types: Vec::new(),
@@ -215,7 +218,7 @@ impl ArrowBatchBuilder {
             self.offset.push(record.offset);
         }
         if self.selects_timestamp {
-            self.timestamp.push(micros(record.timestamp));
+            self.timestamp.push(micros(record.timestamp, &mut self.has_beyond));
         }
         if let Some(headers) = &mut self.headers {
             headers.push(&record.headers);
@@ -232,7 +235,7 @@ impl ArrowBatchBuilder {
         summary: &mut DecodeSummary,
         fill: impl FnOnce(&mut RowWriter<'_>) -> T,
     ) -> T {
-        let Self { offset, timestamp, key, value, headers, .. } = self;
+        let Self { offset, timestamp, has_beyond, key, value, headers, .. } = self;
         let before = [offset.len(), timestamp.len(), key.rows(), value.rows()];
         offset.resize(before[0] + max_rows, 0);
         timestamp.resize(before[1] + max_rows, 0);
@@ -242,6 +245,7 @@ impl ArrowBatchBuilder {
             key: BytesWriter::new(key, max_rows),
             value: BytesWriter::new(value, max_rows),
             headers: headers.as_mut(),
+            has_beyond,
             count: 0,
         };
         let result = fill(&mut rows);
@@ -318,7 +322,9 @@ impl ArrowBatchBuilder {
             Column::Offset => Arc::new(Int64Array::new(take(&mut self.offset, &self.offset_pool), None)),
             Column::Timestamp => {
                 let timestamps = take(&mut self.timestamp, &self.timestamp_pool);
-                Arc::new(TimestampMicrosecondArray::new(timestamps, None).with_timezone(UTC))
+                let nulls = std::mem::take(&mut self.has_beyond)
+                    .then(|| timestamps.iter().map(|timestamp| *timestamp != BEYOND).collect());
+                Arc::new(TimestampMicrosecondArray::new(timestamps, nulls).with_timezone(UTC))
             }
             Column::TimestampType => {
                 let mut all = Vec::with_capacity(rows);

@@ -29,6 +29,8 @@ pub(super) struct RowWriter<'a> {
     pub(super) key: BytesWriter<'a>,
     pub(super) value: BytesWriter<'a>,
     pub(super) headers: Option<&'a mut HeadersColumn>,
+    /// Whether a timestamp is [`BEYOND`] the column's range.
+    pub(super) has_beyond: &'a mut bool,
     /// The number of filled rows.
     pub(super) count: usize,
 }
@@ -62,7 +64,7 @@ impl RowWriter<'_> {
             *offset = record.offset;
         }
         if let Some(timestamp) = self.timestamps.get_mut(row) {
-            *timestamp = micros(record.timestamp);
+            *timestamp = micros(record.timestamp, self.has_beyond);
         }
         self.key.push(row, record.key);
         self.value.push(row, record.value);
@@ -82,17 +84,18 @@ impl PlainSink for RowWriter<'_> {
         let (mut keys, key_ends) = self.key.appender::<KEY_PAD>(range.clone(), R::KEY);
         let (mut values, value_ends) = self.value.appender::<VALUE_PAD>(range, R::VALUE);
         let targets = offsets.iter_mut().zip(timestamps).zip(key_ends.iter_mut().zip(value_ends));
-        let mut count = 0;
+        let (mut count, mut has_beyond) = (0, false);
         for ((offset, timestamp), (key_end, value_end)) in targets {
             let Some(record) = records.next() else { break };
             *offset = record.offset;
-            *timestamp = micros(record.timestamp);
+            *timestamp = micros(record.timestamp, &mut has_beyond);
             *key_end = keys.push(record.key);
             *value_end = values.push(record.value);
             count += 1;
         }
         (*self.key.values, *self.value.values) = (keys.bytes, values.bytes);
         self.count += count;
+        *self.has_beyond |= has_beyond;
         if let Some(headers) = &mut self.headers {
             headers.push_none(count);
         }
@@ -182,13 +185,18 @@ fn reserve_more(mut bytes: Vec<u8>, more: usize) -> Vec<u8> {
     bytes
 }
 
+/// Stands for a timestamp that 64 bits of microseconds do not hold, until the column is finished: it is null then. No
+/// number of milliseconds has this many microseconds.
+pub(super) const BEYOND: i64 = i64::MAX;
+
 /// Converts milliseconds to microseconds. -1, for no timestamp, becomes -1000, as in Spark's own source.
 #[inline(always)]
-pub(super) fn micros(millis: i64) -> i64 {
-    millis.checked_mul(1000).unwrap_or_else(|| saturated(millis))
+pub(super) fn micros(millis: i64, has_beyond: &mut bool) -> i64 {
+    millis.checked_mul(1000).unwrap_or_else(|| beyond(has_beyond))
 }
 
 #[cold]
-fn saturated(millis: i64) -> i64 {
-    if millis < 0 { i64::MIN } else { i64::MAX }
+fn beyond(has_beyond: &mut bool) -> i64 {
+    *has_beyond = true;
+    BEYOND
 }

@@ -69,13 +69,14 @@ fn all_layouts_of_bytes_are_read() {
 #[test]
 fn timestamps_of_all_units_are_read() {
     let value: ArrayRef = Arc::new(StringArray::from(vec!["v", "v"]));
+    let last = i64::MAX / 1000;
     let arrays: [(ArrayRef, i64); 6] = [
         (Arc::new(TimestampSecondArray::from(vec![Some(5), None])), 5000),
         (Arc::new(TimestampMillisecondArray::from(vec![Some(5), None])), 5),
         (Arc::new(TimestampMicrosecondArray::from(vec![Some(-1), None]).with_timezone("Europe/Prague")), -1),
         (Arc::new(TimestampNanosecondArray::from(vec![Some(5_999_999), None])), 5),
         (Arc::new(Int64Array::from(vec![Some(5), None])), 5),
-        (Arc::new(TimestampSecondArray::from(vec![Some(i64::MAX), None])), i64::MAX),
+        (Arc::new(TimestampSecondArray::from(vec![Some(last), None])), last * 1000),
     ];
     for (array, expected) in arrays {
         let batch = rows(vec![("timestamp", array), ("value", Arc::clone(&value))]);
@@ -83,6 +84,9 @@ fn timestamps_of_all_units_are_read() {
         let times: Vec<_> = (0..2).map(|row| columns.row(row).unwrap().timestamp).collect();
         assert_eq!(times, [Some(expected), None]);
     }
+    let beyond = Arc::new(TimestampSecondArray::from(vec![None, Some(last + 1)]));
+    let batch = rows(vec![("timestamp", beyond), ("value", Arc::clone(&value))]);
+    assert_eq!(RecordColumns::try_new(&batch).unwrap_err(), ColumnsError::TimestampRange { row: 1 });
 }
 
 #[test]

@@ -250,3 +250,27 @@ fn a_truncated_batch_is_reported() {
     let summary = decoder.push(&whole.slice(..50), &range(0, 99), PushOptions::default()).unwrap();
     assert_eq!((summary.batches, summary.partial_batch_size, summary.next_offset), (0, Some(whole.len()), 0));
 }
+
+#[test]
+fn a_timestamp_beyond_the_column_is_null_and_not_another_one() {
+    let last = i64::MAX / 1000;
+    let millis = [5, last, last + 1, i64::MAX, 7, -1];
+    let of_column = [Some(5_000), Some(last * 1000), None, None, Some(7_000), Some(-1_000)];
+    for headers in [&[][..], &[Header { key: b"h", value: None }]] {
+        let mut decoder = ArrowDecoder::new(&[Column::Timestamp, Column::Offset], DecoderConfig::default());
+        // The next batch has nulls of its own only.
+        for (millis, of_column) in [(&millis[..], &of_column[..]), (&millis[..2], &of_column[..2])] {
+            let mut builder = BatchBuilder::new(0);
+            for millis in millis {
+                builder.append(*millis, None, Some(b"x"), headers).unwrap();
+            }
+            let mut compressor = Compressor::new(Compression::None).unwrap();
+            let bytes = builder.finish(&ProducerState::default(), &mut compressor).unwrap();
+            decoder.push(&bytes, &range(0, i64::MAX), PushOptions::default()).unwrap();
+            decoder.flush().unwrap();
+            let found = decoder.pop().unwrap().batch;
+            let found: Vec<_> = found.column(0).as_primitive::<TimestampMicrosecondType>().iter().collect();
+            assert_eq!(found, of_column);
+        }
+    }
+}

@@ -29,7 +29,8 @@ pub enum OffsetSpec {
     Latest,
     /// The record with the largest timestamp (KIP-734).
     MaxTimestamp,
-    /// The first record at or after this time, in milliseconds since the epoch.
+    /// The first record at or after this time, in milliseconds since the epoch. A time before 1970 is before all
+    /// records.
     Timestamp(i64),
 }
 
@@ -39,7 +40,8 @@ impl OffsetSpec {
             Self::Latest => -1,
             Self::Earliest => -2,
             Self::MaxTimestamp => MAX_TIMESTAMP,
-            Self::Timestamp(millis) => millis,
+            // Negative numbers are the names above; a record that has a time has one since 1970.
+            Self::Timestamp(millis) => millis.max(0),
         }
     }
 }

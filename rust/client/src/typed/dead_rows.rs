@@ -107,7 +107,9 @@ fn dead_letter(
         topic,
         partition,
         offset,
-        timestamp: timestamps.map_or(-1, |timestamps| timestamps.value(row).div_euclid(1_000)),
+        timestamp: timestamps
+            .filter(|timestamps| timestamps.is_valid(row))
+            .map_or(-1, |timestamps| timestamps.value(row).div_euclid(1_000)),
         key: bytes(Column::Key),
         value: bytes(Column::Value),
         headers: headers(column_of(columns, batch, Column::Headers), row).unwrap_or_default(),

@@ -29,6 +29,12 @@ impl TypedField {
         Self { array: decoded.array, errors: decoded.errors.into(), name }
     }
 
+    /// `key` or `value`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The array that has the value in `row`.
     ///
     /// # Errors

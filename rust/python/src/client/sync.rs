@@ -19,6 +19,7 @@ use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::config;
 use crate::convert::errors;
+use crate::convert::integer::Integer;
 use crate::convert::names::Names;
 use crate::convert::offsets;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait, wait_for};
@@ -297,7 +298,7 @@ impl Client {
     fn scan(
         &self,
         py: Python<'_>,
-        ranges: Vec<(String, i32, i64, Option<i64>)>,
+        ranges: Vec<(String, Integer<i32>, Integer<i64>, Option<Integer<i64>>)>,
         columns: Option<Names>,
         include_headers: bool,
         max_rows: usize,
@@ -318,7 +319,8 @@ impl Client {
         let mut names: HashMap<String, Arc<str>> = HashMap::new();
         let ranges = ranges
             .into_iter()
-            .map(|(topic, partition, start, end)| {
+            .map(|(topic, Integer(partition), Integer(start), end)| {
+                let end = end.map_or(FOLLOW, |Integer(end)| end);
                 if start < 0 {
                     let message = format!(
                         "{topic}-{partition}: the range starts at {start}; expected an offset, 0 or more"
@@ -326,7 +328,7 @@ impl Client {
                     return Err(errors::config(py, message));
                 }
                 let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
-                Ok(Range { partition: (Arc::clone(topic), partition), start, end: end.unwrap_or(FOLLOW) })
+                Ok(Range { partition: (Arc::clone(topic), partition), start, end })
             })
             .collect::<PyResult<Vec<_>>>()?;
         let config = core.config();

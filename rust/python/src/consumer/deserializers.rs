@@ -100,13 +100,19 @@ fn typed_field(
 ) -> PyResult<Py<PyAny>> {
     let py = context.topic.py();
     let not_decoded = || Error::new(Kind::State, "the record was not decoded yet: poll again");
-    let array = decoded.ok_or_else(not_decoded).and_then(|decoded| decoded.array(entry.row));
-    let array = array.map_err(|error| {
+    let array =
+        decoded.ok_or_else(not_decoded).and_then(|decoded| Ok((decoded.name(), decoded.array(entry.row)?)));
+    let raise = |error: Error| {
         let topic = Arc::from(context.topic.to_string());
-        let error = error.at(&topic, context.partition).offset(context.offset);
-        errors::raise(py, &error)
-    })?;
-    arrow_value::value(py, array, entry.row).map(Bound::unbind)
+        errors::raise(py, &error.at(&topic, context.partition).offset(context.offset))
+    };
+    let (name, array) = array.map_err(raise)?;
+    arrow_value::value(py, array, entry.row).map(Bound::unbind).map_err(|failure| match failure.reason() {
+        Ok(reason) => {
+            raise(Error::new(Kind::Serialization, format!("the {name} cannot be decoded: {reason}")))
+        }
+        Err(raised) => raised,
+    })
 }
 
 fn field(

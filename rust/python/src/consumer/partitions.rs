@@ -13,6 +13,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use super::record::Record;
 use crate::convert::errors;
+use crate::convert::integer::Integer;
 use crate::convert::names::items;
 use crate::convert::offsets::OffsetAndTimestamp;
 
@@ -41,7 +42,8 @@ pub(crate) struct OffsetAndMetadata {
 impl OffsetAndMetadata {
     #[new]
     #[pyo3(signature = (offset, metadata=String::new(), leader_epoch=-1))]
-    fn new(py: Python<'_>, offset: i64, metadata: String, leader_epoch: i32) -> PyResult<Self> {
+    fn new(py: Python<'_>, offset: Integer<i64>, metadata: String, leader_epoch: i32) -> PyResult<Self> {
+        let Integer(offset) = offset;
         check_offset(py, offset)?;
         Ok(Self { offset, metadata, leader_epoch })
     }
@@ -154,7 +156,7 @@ fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
 
 /// Converts a `(topic, partition)`.
 fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
-    let (topic, partition): (String, i32) = argument.extract().map_err(|_| {
+    let (topic, Integer(partition)): (String, Integer<i32>) = argument.extract().map_err(|_| {
         let shown = argument.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
         let message = format!("{shown} is not a partition: expected (topic, partition)");
         errors::argument_type(argument.py(), message)
@@ -201,7 +203,7 @@ pub(crate) fn offsets(
         let committed = match offset.cast::<OffsetAndMetadata>() {
             Ok(offset) => CommittedOffset::from(offset.get()),
             Err(_) => {
-                let number: i64 = offset.extract().map_err(|_| {
+                let Integer(number): Integer<i64> = offset.extract().map_err(|_| {
                     PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
                 })?;
                 check_offset(argument.py(), number)?;

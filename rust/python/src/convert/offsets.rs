@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyType};
 
 use crate::convert::datetime;
 use crate::convert::errors;
+use crate::convert::integer::Integer;
 
 /// The offset and timestamp of a record, as ListOffsets returns them.
 ///
@@ -53,7 +54,8 @@ pub(crate) fn specs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition
     let mut names: HashMap<String, Arc<str>> = HashMap::new();
     let mut specs = Vec::new();
     for item in argument.call_method0("items")?.try_iter()? {
-        let ((topic, partition), value): ((String, i32), Bound<'_, PyAny>) = item?.extract()?;
+        let ((topic, Integer(partition)), value): ((String, Integer<i32>), Bound<'_, PyAny>) =
+            item?.extract()?;
         let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
         specs.push(((Arc::clone(topic), partition), spec(&value)?));
     }
@@ -69,12 +71,11 @@ fn spec(value: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
             _ => Err(invalid_spec(value)),
         };
     }
-    let millis = match datetime::millis("offset", value)? {
-        Some(millis) => Ok(millis),
-        None => value.extract::<i64>(),
-    };
-    match millis {
-        Ok(millis) if millis >= 0 => Ok(OffsetSpec::Timestamp(millis)),
+    if let Some(millis) = datetime::millis("offset", value)? {
+        return Ok(OffsetSpec::Timestamp(millis));
+    }
+    match value.extract() {
+        Ok(Integer(millis @ 0..)) => Ok(OffsetSpec::Timestamp(millis)),
         _ => Err(invalid_spec(value)),
     }
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyMapping};
+use pyo3::types::{PyBool, PyDict, PyInt, PyMapping};
 
 use ottla_client::producer::{
     AppendResult, Appender, BufferReservation, Producer, Record, SendResult, TopicWriter,
@@ -148,7 +148,7 @@ fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
 pub(crate) fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let wrong =
         || errors::config(value.py(), format!("timestamp is {value}: expected milliseconds since 1970"));
-    let millis = if value.is_instance_of::<PyInt>() {
+    let millis = if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
         value.extract().map_err(|_| wrong())?
     } else if let Some(millis) = datetime::millis("timestamp", value)? {
         millis

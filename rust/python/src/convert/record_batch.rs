@@ -54,7 +54,12 @@ impl RecordBatch {
     ///
     /// Returns:
     ///     A tuple for each row, in the order of the columns. Timestamps are milliseconds since
-    ///     1970; headers are lists of pairs of a name and a value, or None.
+    ///     1970; headers are lists of pairs of a name and a value, or None. In a batch with the
+    ///     column ``_error``, a key or value that has no Python object, such as a date in the
+    ///     year 10000, is None with the reason there.
+    ///
+    /// Raises:
+    ///     SerializationError: a key or value has no Python object, and there is no ``_error``.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         rows::rows(py, &self.0)
     }
@@ -79,7 +84,7 @@ impl RecordBatch {
 
     fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let num_rows = self.0.num_rows();
-        let first = rows::rows(py, &self.0.slice(0, num_rows.min(notebook::MAX_ROWS)))?;
+        let first = rows::shown_rows(py, &self.0.slice(0, num_rows.min(notebook::MAX_ROWS)))?;
         notebook::html(py, "record_batch_html", (self.column_names(), first, num_rows))
     }
 

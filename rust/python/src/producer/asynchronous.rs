@@ -16,6 +16,7 @@ use crate::client::connections::{Connections, connections};
 use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::convert::errors;
+use crate::convert::integer::Integer;
 use crate::convert::record::RecordArgs;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
 use crate::producer::backlog::Backlog;
@@ -183,9 +184,10 @@ impl AsyncProducer {
         key: Option<&Bound<'py, PyAny>>,
         headers: Option<&Bound<'py, PyAny>>,
         timestamp: Option<&Bound<'py, PyAny>>,
-        partition: Option<i32>,
+        partition: Option<Integer<i32>>,
         on_delivery: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let partition = partition.map(|Integer(number)| number);
         let args = RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
         let handle = self.handle.get()?;
         match &self.hooks.interceptors {

@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::client::interceptor_chain;
+use crate::convert::integer::Integer;
 use crate::convert::record::RecordArgs;
 use crate::producer::record_metadata::RecordMetadata;
 
@@ -84,7 +85,10 @@ impl Interceptors {
             key: record.getattr("key")?,
             headers: record.getattr("headers")?,
             timestamp: record.getattr("timestamp")?,
-            partition: record.getattr("partition")?.extract()?,
+            partition: record
+                .getattr("partition")?
+                .extract::<Option<Integer<i32>>>()?
+                .map(|Integer(number)| number),
             on_delivery,
         })
     }

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{field_bytes, is_field_bytes};
+use crate::convert::integer::Integer;
 use crate::convert::record::{self, Headers, OwnedRecord, timestamp};
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::hooks::Hooks;
@@ -60,7 +61,7 @@ impl<'a, 'py> ListRows<'a, 'py> {
             headers: headers.as_ref(),
             timestamp: timestamp.as_ref(),
             partition: match next(&mut self.partitions)? {
-                Some(partition) => partition.extract()?,
+                Some(partition) => partition.extract::<Option<Integer<i32>>>()?.map(|Integer(number)| number),
                 None => None,
             },
             on_delivery: None,
@@ -111,7 +112,8 @@ pub(crate) fn check_lists(py: Python<'_>, args: &BatchArgs<'_, '_>, hooks: &Hook
     let mut highest = None;
     each("partitions", args.partitions, count, |partition| {
         let wrong = |_| errors::config(py, format!("{partition} is not the number of a partition"));
-        highest = highest.max(partition.extract::<Option<i32>>().map_err(wrong)?);
+        let number = partition.extract::<Option<Integer<i32>>>().map_err(wrong)?;
+        highest = highest.max(number.map(|Integer(number)| number));
         Ok(())
     })?;
     Ok(highest)

@@ -16,6 +16,7 @@ use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::client::sync as sync_client;
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
+use crate::convert::integer::Integer;
 use crate::convert::record::{OwnedRecord, RecordArgs};
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
@@ -157,9 +158,10 @@ impl Producer {
         key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
         timestamp: Option<&Bound<'_, PyAny>>,
-        partition: Option<i32>,
+        partition: Option<Integer<i32>>,
         on_delivery: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Delivery> {
+        let partition = partition.map(|Integer(number)| number);
         let args = RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
         let handle = self.handle.get()?;
         match &self.hooks.interceptors {

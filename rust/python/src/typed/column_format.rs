@@ -297,13 +297,15 @@ impl ColumnFormat {
             column.load(&row).await?;
             column.decode(&row)
         })?;
-        match decoded.errors.first() {
-            Some(error) => {
-                let message = format!("the value cannot be decoded: {error}");
-                Err(errors::raise(py, &Error::new(Kind::Serialization, message).topic(&topic)))
-            }
-            None => arrow_value::value(py, &decoded.array, 0),
-        }
+        let reason = match decoded.errors.first() {
+            Some(error) => error.to_string(),
+            None => match arrow_value::value(py, &decoded.array, 0) {
+                Ok(value) => return Ok(value),
+                Err(failure) => failure.reason()?,
+            },
+        };
+        let message = format!("the value cannot be decoded: {reason}");
+        Err(errors::raise(py, &Error::new(Kind::Serialization, message).topic(&topic)))
     }
 }
 

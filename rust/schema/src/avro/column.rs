@@ -29,6 +29,10 @@ pub(super) enum Values {
     Boolean(BooleanBufferBuilder),
     Int(Vec<i32>),
     Long(Vec<i64>),
+    /// Times of day in milliseconds.
+    TimeMillis(Vec<i32>),
+    /// Times of day in microseconds.
+    TimeMicros(Vec<i64>),
     Float(Vec<f32>),
     Double(Vec<f64>),
     /// With the first number that has too many digits.
@@ -49,10 +53,10 @@ impl Column {
         let ten = i256::from_i128(10);
         let values = match data_type {
             DataType::Boolean => Values::Boolean(BooleanBufferBuilder::new(rows)),
-            DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Values::Int(Vec::with_capacity(rows)),
-            DataType::Int64 | DataType::Time64(_) | DataType::Timestamp(..) => {
-                Values::Long(Vec::with_capacity(rows))
-            }
+            DataType::Int32 | DataType::Date32 => Values::Int(Vec::with_capacity(rows)),
+            DataType::Int64 | DataType::Timestamp(..) => Values::Long(Vec::with_capacity(rows)),
+            DataType::Time32(_) => Values::TimeMillis(Vec::with_capacity(rows)),
+            DataType::Time64(_) => Values::TimeMicros(Vec::with_capacity(rows)),
             DataType::Float32 => Values::Float(Vec::with_capacity(rows)),
             DataType::Float64 => Values::Double(Vec::with_capacity(rows)),
             DataType::Decimal128(precision, _) => {
@@ -104,8 +108,8 @@ impl Column {
         }
         match &mut self.values {
             Values::Boolean(values) => values.append(false),
-            Values::Int(values) => values.push(0),
-            Values::Long(values) => values.push(0),
+            Values::Int(values) | Values::TimeMillis(values) => values.push(0),
+            Values::Long(values) | Values::TimeMicros(values) => values.push(0),
             Values::Float(values) => values.push(0.0),
             Values::Double(values) => values.push(0.0),
             Values::Decimal128(values, _) => values.push(0),
@@ -131,7 +135,8 @@ impl Column {
             (Values::Boolean(mut values), _) => Arc::new(BooleanArray::new(values.finish(), nulls)),
             (Values::Int(values), DataType::Int32) => primitive::<Int32Type>(values, nulls, data_type)?,
             (Values::Int(values), DataType::Date32) => primitive::<Date32Type>(values, nulls, data_type)?,
-            (Values::Int(values), _) => primitive::<Time32MillisecondType>(values, nulls, data_type)?,
+            (Values::TimeMillis(values), _) => primitive::<Time32MillisecondType>(values, nulls, data_type)?,
+            (Values::TimeMicros(values), _) => primitive::<Time64MicrosecondType>(values, nulls, data_type)?,
             (Values::Long(values), DataType::Int64) => primitive::<Int64Type>(values, nulls, data_type)?,
             (Values::Long(values), DataType::Timestamp(TimeUnit::Millisecond, _)) => {
                 primitive::<TimestampMillisecondType>(values, nulls, data_type)?
@@ -139,10 +144,7 @@ impl Column {
             (Values::Long(values), DataType::Timestamp(TimeUnit::Microsecond, _)) => {
                 primitive::<TimestampMicrosecondType>(values, nulls, data_type)?
             }
-            (Values::Long(values), DataType::Timestamp(..)) => {
-                primitive::<TimestampNanosecondType>(values, nulls, data_type)?
-            }
-            (Values::Long(values), _) => primitive::<Time64MicrosecondType>(values, nulls, data_type)?,
+            (Values::Long(values), _) => primitive::<TimestampNanosecondType>(values, nulls, data_type)?,
             (Values::Float(values), _) => primitive::<Float32Type>(values, nulls, data_type)?,
             (Values::Double(values), _) => primitive::<Float64Type>(values, nulls, data_type)?,
             (Values::Decimal128(values, _), _) => primitive::<Decimal128Type>(values, nulls, data_type)?,

@@ -20,6 +20,8 @@ pub(super) enum Fault {
     EmptyDecimal,
     Decimal,
     Duration,
+    /// A number that is no time of day, with its unit.
+    TimeOfDay(i64, &'static str),
     /// The schemas do not match here.
     Mismatch(Arc<str>),
     /// The rows do not fit into one array.
@@ -43,6 +45,7 @@ impl fmt::Display for Fault {
             Self::EmptyDecimal => f.write_str("a decimal has no bytes"),
             Self::Decimal => f.write_str("a decimal has more digits than its precision"),
             Self::Duration => f.write_str("a duration is longer than Arrow's"),
+            Self::TimeOfDay(number, unit) => write!(f, "{number} {unit} after midnight is no time of day"),
             Self::Mismatch(reason) => f.write_str(reason),
             Self::Full => f.write_str("the values do not fit into one array"),
             Self::Internal => f.write_str("the decoder does not match its column"),

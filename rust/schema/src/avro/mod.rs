@@ -18,6 +18,8 @@
 //!   or if a number has more bits than its type: the payload is not of that schema.
 //! - A row is refused if a decimal has more digits than its precision, or none at all, or if a duration has more
 //!   than 2³¹ - 1 months or days: Arrow has no such values.
+//! - A row is refused if a time of day is not within a day. Java reads its number, and refuses it where it makes a
+//!   `LocalTime` of it.
 //! - A logical type is not read as one of another scale or unit, such as timestamps of milliseconds as timestamps
 //!   of microseconds: Java takes the number as it is, which is wrong by a factor.
 //! - A default that is beyond its int or long is refused. Java cuts it off.

@@ -5,11 +5,13 @@
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_buffer::{IntervalMonthDayNano, i256};
+use arrow_schema::TimeUnit;
 
 use super::column::{Column, Values};
 use super::fault::Fault;
 use super::input::Input;
 use super::step::{FieldStep, RecordStep, Step};
+use crate::source::is_time_of_day;
 
 /// The most bytes or items of one array of Arrow.
 const MAX_OFFSET: usize = i32::MAX as usize;
@@ -22,6 +24,16 @@ impl Step {
             (Self::Int, Values::Long(values)) => values.push(input.int()?.into()),
             (Self::Int, Values::Float(values)) => values.push(input.int()? as f32),
             (Self::Int, Values::Double(values)) => values.push(input.int()?.into()),
+            (Self::Int, Values::TimeMillis(values)) => {
+                let millis = input.int()?;
+                check_time(millis.into(), TimeUnit::Millisecond)?;
+                values.push(millis);
+            }
+            (Self::Int | Self::Long, Values::TimeMicros(values)) => {
+                let micros = if matches!(self, Self::Int) { input.int()?.into() } else { input.long()? };
+                check_time(micros, TimeUnit::Microsecond)?;
+                values.push(micros);
+            }
             (Self::Long, Values::Long(values)) => values.push(input.long()?),
             (Self::Long, Values::Float(values)) => values.push(input.long()? as f32),
             (Self::Long, Values::Double(values)) => values.push(input.long()? as f64),
@@ -121,6 +133,15 @@ fn append_text(values: &mut StringBuilder, text: &str) -> Result<(), Fault> {
     }
     values.append_value(text);
     Ok(())
+}
+
+/// Refuses a number that is no time of day.
+#[inline]
+fn check_time(value: i64, unit: TimeUnit) -> Result<(), Fault> {
+    match is_time_of_day(value, unit) {
+        true => Ok(()),
+        false => Err(Fault::TimeOfDay(value, if unit == TimeUnit::Millisecond { "ms" } else { "µs" })),
+    }
 }
 
 fn append_binary(values: &mut BinaryBuilder, bytes: &[u8]) -> Result<(), Fault> {

@@ -18,12 +18,21 @@ pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
+/// Whether a number of a unit after midnight is a time of day. Arrow's types of times hold nothing else, although
+/// their numbers could.
+#[inline]
+pub(crate) fn is_time_of_day(value: i64, unit: TimeUnit) -> bool {
+    (0..24 * 60 * 60 * per_second(unit)).contains(&value)
+}
+
 /// A change of the unit of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rescale {
     Same,
     Multiply(i64),
     Divide(i64),
+    /// Of a time of day, from one unit to another.
+    TimeOfDay(TimeUnit, TimeUnit),
 }
 
 impl Rescale {
@@ -47,7 +56,7 @@ impl Rescale {
     /// From the unit of a time of day.
     pub(crate) fn of_time(data_type: &DataType, to: TimeUnit) -> Option<Self> {
         match data_type {
-            DataType::Time32(unit) | DataType::Time64(unit) => Some(Self::between(*unit, to)),
+            DataType::Time32(unit) | DataType::Time64(unit) => Some(Self::TimeOfDay(*unit, to)),
             _ => None,
         }
     }
@@ -67,6 +76,8 @@ impl Rescale {
             Self::Multiply(factor) => value.checked_mul(factor).ok_or_else(RowFailure::range),
             Self::Divide(divisor) if value % divisor == 0 => Ok(value / divisor),
             Self::Divide(_) => Err(RowFailure::new("it is more precise than its type")),
+            Self::TimeOfDay(unit, to) if is_time_of_day(value, unit) => Self::between(unit, to).apply(value),
+            Self::TimeOfDay(..) => Err(RowFailure::new("it is no time of day")),
         }
     }
 }

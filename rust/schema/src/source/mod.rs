@@ -21,7 +21,7 @@ use arrow_buffer::{BooleanBuffer, IntervalMonthDayNano, NullBuffer, ScalarBuffer
 use arrow_schema::{ArrowError, DataType};
 
 pub(crate) use self::bytes::Bytes;
-pub(crate) use self::conversion::{DecimalConversion, Number, Rescale, per_second};
+pub(crate) use self::conversion::{DecimalConversion, Number, Rescale, is_time_of_day, per_second};
 pub(crate) use self::offsets::Offsets;
 pub(crate) use self::types::{
     check_fields, entries, is_binary, is_text, list_items, struct_field, value_type,

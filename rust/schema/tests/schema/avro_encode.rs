@@ -443,3 +443,18 @@ fn schemas_with_references_are_encoded() {
     assert_eq!(decode_struct(&mut decoder, &payloads).len(), 1);
     assert_eq!(payloads, [Some(long(8))]);
 }
+
+#[test]
+fn a_number_beyond_a_day_is_not_written_as_a_time() {
+    let cases: [(RegisteredSchema, ArrayRef); 4] = [
+        (logical("int", "time-millis"), array_ref(Time32MillisecondArray::from(vec![-26, 86_400_000]))),
+        (logical("int", "time-millis"), array_ref(Time32SecondArray::from(vec![86_400, i32::MAX]))),
+        (logical("long", "time-micros"), array_ref(Time64MicrosecondArray::from(vec![-1, 86_400_000_000]))),
+        (logical("long", "time-micros"), array_ref(Time64NanosecondArray::from(vec![i64::MIN, i64::MAX]))),
+    ];
+    for (schema, array) in cases {
+        let encoded = encoder(&schema, &array).encode(&array, &[]).unwrap();
+        let reasons: Vec<_> = encoded.errors.iter().map(|error| error.reason.as_str()).collect();
+        assert_eq!(reasons, ["it is no time of day"; 2], "{array:?}");
+    }
+}

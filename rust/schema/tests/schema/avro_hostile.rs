@@ -223,3 +223,25 @@ fn schemas_with_words_in_the_wrong_places_never_panic_or_hang() {
     assert!(readers > 2_000 && errors > 2_000, "{readers} {errors}");
     assert!(began.elapsed() < 4 * SOON, "{:?}", began.elapsed());
 }
+
+#[test]
+fn a_number_beyond_a_day_is_no_time_of_day() {
+    for (base, logical, day) in [("int", "time-millis", 86_400_000), ("long", "time-micros", 86_400_000_000)]
+    {
+        let schema = format!(r#"{{"type": "{base}", "logicalType": "{logical}"}}"#);
+        let mut decoder = decoder(&schema, &[(1, &schema), (2, r#""int""#)]);
+        // Also as the number of a writer without the logical type.
+        for id in [1, 2] {
+            let times = [0, -1, day - 1, day, i64::from(i32::MAX), i64::from(i32::MIN)];
+            let times = times.map(|time| if id == 2 { time.min(i64::from(i32::MAX)) } else { time });
+            let rows = times.map(|time| Some(with_id(id, &[&long(time)])));
+            let decoded = decode(&mut decoder, &rows);
+            for (row, time) in times.into_iter().enumerate() {
+                let is_error = decoded.errors.iter().any(|error| error.row == row);
+                assert_eq!(is_error, !(0..day).contains(&time), "{time} of {logical}");
+                assert_eq!(decoded.array.is_null(row), is_error);
+            }
+            decoded.array.to_data().validate_full().unwrap();
+        }
+    }
+}

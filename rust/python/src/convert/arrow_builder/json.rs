@@ -17,6 +17,7 @@ use super::nested::is_union;
 use super::{Path, column, expected, unfit};
 use crate::convert::arrow_value::{self, DAY};
 use crate::convert::decimal::{self, is_decimal};
+use crate::convert::no_object::NoObject;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -63,14 +64,14 @@ pub(super) fn object<'py>(
         DataType::Date32 => {
             let what = "a date such as 2026-11-24";
             let days = ottla_schema::parse_date(&text(value, path, what)?);
-            arrow_value::date(py, days.ok_or_else(|| expected_text(path, what, value))?)
+            in_python(arrow_value::date(py, days.ok_or_else(|| expected_text(path, what, value))?), path)
         }
         DataType::Time32(_) | DataType::Time64(_) => {
             let what = "a time such as 23:59:59.5";
             let timestamp = format!("1970-01-01T{}", text(value, path, what)?);
             // A leap second would be midnight.
             let micros = micros(&timestamp, false).filter(|micros| i128::from(*micros) < DAY);
-            arrow_value::time(py, micros.ok_or_else(|| expected_text(path, what, value))?)
+            in_python(arrow_value::time(py, micros.ok_or_else(|| expected_text(path, what, value))?), path)
         }
         DataType::Timestamp(_, zone) => {
             let what = match zone {
@@ -79,7 +80,7 @@ pub(super) fn object<'py>(
             };
             let micros = micros(&text(value, path, what)?, zone.is_some());
             let micros = micros.ok_or_else(|| expected_text(path, what, value))?;
-            arrow_value::timestamp(py, i128::from(micros), zone.is_some())
+            in_python(arrow_value::timestamp(py, i128::from(micros), zone.is_some()), path)
         }
         DataType::Duration(_) => {
             let what = "a duration such as PT1.5S";
@@ -89,6 +90,14 @@ pub(super) fn object<'py>(
         }
         _ => Ok(value.clone()),
     }
+}
+
+/// The object of a text, which may be one that Python's class does not hold, such as the year 0.
+fn in_python<'py>(object: Result<Object<'py>, NoObject>, path: Path<'_>) -> PyResult<Object<'py>> {
+    object.map_err(|failure| match failure.reason() {
+        Ok(reason) => unfit(path, reason),
+        Err(raised) => raised,
+    })
 }
 
 fn text(value: &Object<'_>, path: Path<'_>, what: &str) -> PyResult<String> {

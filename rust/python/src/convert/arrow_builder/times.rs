@@ -13,6 +13,7 @@ use pyo3::types::{PyDate, PyDateTime, PyDelta, PyTime, PyTzInfo};
 
 use super::{Path, Values, each, expected, unfit};
 use crate::convert::arrow_value::DAY;
+use crate::convert::datetime::timedelta_micros;
 
 /// Returns a column of dates or times; `None` if the type is another one.
 pub(super) fn column<'py>(
@@ -27,7 +28,7 @@ pub(super) fn column<'py>(
                 if !value.is_instance_of::<PyDate>() || value.is_instance_of::<PyDateTime>() {
                     return Err(expected(path, "a datetime.date", value));
                 }
-                let micros = micros(&value.sub(PyDate::new(py, 1970, 1, 1)?)?)?;
+                let micros = timedelta_micros(&value.sub(PyDate::new(py, 1970, 1, 1)?)?)?;
                 i32::try_from(micros.div_euclid(DAY)).map_err(|error| unfit(path, error))
             })?;
             Arc::new(PrimitiveArray::<Date32Type>::from_iter(days))
@@ -39,7 +40,7 @@ pub(super) fn column<'py>(
                 if !value.is_instance_of::<PyDelta>() {
                     return Err(expected(path, "a datetime.timedelta", value));
                 }
-                i64::try_from(micros(value)?).map_err(|error| unfit(path, error))
+                i64::try_from(timedelta_micros(value)?).map_err(|error| unfit(path, error))
             })?;
             Arc::new(PrimitiveArray::<DurationMicrosecondType>::from_iter(micros))
         }
@@ -58,15 +59,6 @@ pub(super) fn column<'py>(
         }
         _ => return Ok(None),
     }))
-}
-
-/// The microseconds of a timedelta.
-fn micros(delta: &Bound<'_, PyAny>) -> PyResult<i128> {
-    let py = delta.py();
-    let days: i128 = delta.getattr(intern!(py, "days"))?.extract()?;
-    let seconds: i128 = delta.getattr(intern!(py, "seconds"))?.extract()?;
-    let micros: i128 = delta.getattr(intern!(py, "microseconds"))?.extract()?;
-    Ok(days * DAY + seconds * 1_000_000 + micros)
 }
 
 /// Microseconds in units of so many.
@@ -121,7 +113,7 @@ where
         if is_aware != zone.is_some() {
             return Err(unfit(path, format_args!("{value}: expected {kind}")));
         }
-        let micros = micros(&value.sub(&epoch)?)?;
+        let micros = timedelta_micros(&value.sub(&epoch)?)?;
         match unit {
             TimeUnit::Second => units(micros, 1_000_000, path, value),
             TimeUnit::Millisecond => units(micros, 1_000, path, value),

@@ -1,0 +1,56 @@
+"""Where the last records of partitions begin, for ``-o -N`` and ``--last N``.
+
+Offsets are not records: markers of transactions, aborted records and compacted ones leave gaps.
+Invariant: partitions are read backwards, in windows that grow until they have enough records, so
+that few offsets before the first wanted record are read.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from ottla import Client
+
+_GROWTH = 4
+_ROWS = 10_000
+
+_Place = tuple[str, int]
+
+
+def tail_starts(
+    client: Client, first: Mapping[_Place, int], last: Mapping[_Place, int], count: int
+) -> dict[_Place, int]:
+    """Return the offset from which each partition has so many records, or all that it has.
+
+    Args:
+        client: the client; its isolation level says which records count.
+        first: the first offset of each partition.
+        last: the offset after the last one of each.
+        count: the number of records of each partition, at least 1.
+    """
+    starts = dict(last)
+    missing = dict.fromkeys(last, count)
+    ends = dict(last)
+    window = count
+    while True:
+        ranges: list[tuple[str, int, int, int | None]] = [
+            (*place, max(first[place], end - window), end)
+            for place, end in ends.items()
+            if missing[place] > 0 and first[place] < end
+        ]
+        if not ranges:
+            return starts
+        places = [(topic, partition) for topic, partition, _, _ in ranges]
+        found: dict[_Place, deque[int]] = {each: deque(maxlen=missing[each]) for each in places}
+        columns = ["topic", "partition", "offset"]
+        with client.scan(ranges, columns=columns, max_rows=_ROWS, fail_on_data_loss=False) as scan:
+            for batch in scan:
+                for topic, partition, offset in batch.rows():
+                    found[topic, partition].append(offset)
+        for place, offsets in found.items():
+            missing[place] -= len(offsets)
+            if offsets:
+                starts[place] = offsets[0]
+        ends |= {(topic, partition): start for topic, partition, start, _ in ranges}
+        window *= _GROWTH
