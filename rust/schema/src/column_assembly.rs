@@ -34,9 +34,10 @@ impl ColumnAssembly {
 
     /// Returns the column.
     pub(crate) fn finish(mut self, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-        // Rows come in order, so an array of all of them is the column.
         let all = self.arrays.iter().position(|array| array.len() == self.places.len());
-        if let Some(all) = all {
+        if let Some(all) = all
+            && self.places.iter().enumerate().all(|(row, place)| *place == (all + 1, row))
+        {
             return Ok(self.arrays.swap_remove(all));
         }
         let null = new_null_array(data_type, 1);

@@ -3,7 +3,8 @@
 //! The caller asks which schemas are [missing](ColumnDecoder::missing), looks them up, adds them, and decodes.
 //!
 //! Invariants: a row is decoded, null because it was null, or null with an error; one row's error changes no
-//! other row. The number of schemas that are kept is bounded.
+//! other row. The number of schemas that are kept is bounded, and so are the bytes of the rows that are decoded at once:
+//! a column may end before the last row, but not before the first one.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,11 +13,13 @@ use arrow_array::{ArrayRef, BinaryArray, ListArray};
 use arrow_schema::{ArrowError, DataType};
 
 use crate::avro::AvroReader;
+use crate::budget::Budget;
 use crate::column_assembly::ColumnAssembly;
 use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::json::JsonReader;
-use crate::payloads::{Payload, PayloadDecoder, ReaderSchema};
+use crate::limits::short_reason;
+use crate::payloads::{ERROR_BYTES, Payload, PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
 use crate::protobuf::ProtobufReader;
 use crate::reader_options::{ReaderOptions, ReaderSource};
@@ -26,6 +29,9 @@ use crate::wire_format::{Framed, FramingError, WireFormat};
 
 /// The most writers' schemas that a column keeps.
 const MAX_WRITERS: usize = 1_000;
+
+/// The largest budget: Arrow's arrays of texts hold 2 GiB.
+const MAX_BATCH_BYTES: usize = 1 << 30;
 
 /// Which headers hold the id of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +65,13 @@ impl Header {
 /// A decoded column.
 #[derive(Debug)]
 pub struct DecodedColumn {
-    /// The rows.
+    /// The rows: all, or those before the end of the [budget](ReaderOptions::batch_bytes), at least one. Decode the
+    /// others by another call.
     pub array: ArrayRef,
-    /// The rows that could not be decoded, in order; they are null in the array.
+    /// The rows of the array that could not be decoded, in order; they are null.
     pub errors: Vec<RowError>,
+    /// About how many bytes the rows take.
+    pub bytes: usize,
 }
 
 /// A writer's schema.
@@ -82,6 +91,9 @@ pub struct ColumnDecoder {
     header: Header,
     /// By id; `None` is the schema of rows without an id.
     writers: HashMap<Option<SchemaId>, Writer>,
+    batch_bytes: usize,
+    /// The rows of several writers that are decoded at once: more exceeded the budget the last time.
+    mixed_rows: usize,
 }
 
 impl fmt::Debug for ColumnDecoder {
@@ -91,19 +103,17 @@ impl fmt::Debug for ColumnDecoder {
     }
 }
 
+/// Rows by their writer's schema, and those without an id as errors.
+struct Grouped<'a> {
+    groups: Vec<Group<'a>>,
+    errors: Vec<RowError>,
+}
+
 /// The rows of one writer's schema.
 struct Group<'a> {
     schema_id: Option<SchemaId>,
     rows: Vec<usize>,
     payloads: Vec<Payload<'a>>,
-}
-
-impl Group<'_> {
-    /// The same error for all rows.
-    fn errors(&self, reason: &str) -> impl Iterator<Item = RowError> {
-        let schema_id = self.schema_id;
-        self.rows.iter().map(move |row| RowError { row: *row, schema_id, reason: reason.to_owned() })
-    }
 }
 
 /// Compiles a reader's schema. With Protobuf, that is a message of it, by its full name, or the first one.
@@ -181,7 +191,8 @@ impl ColumnDecoder {
         if options.message.is_some() {
             check_protobuf(schema_type)?;
         }
-        Ok(Self { schema_type, reader, wire_format, header, writers })
+        let batch_bytes = options.batch_bytes.clamp(1, MAX_BATCH_BYTES);
+        Ok(Self { schema_type, reader, wire_format, header, writers, batch_bytes, mixed_rows: usize::MAX })
     }
 
     /// The type of the column. It is nullable.
@@ -235,14 +246,14 @@ impl ColumnDecoder {
         };
         let writer = match writer {
             Ok(writer) => Writer::Ready(writer),
-            Err(reason) => Writer::Unusable(reason),
+            Err(reason) => Writer::Unusable(short_reason(reason)),
         };
         self.insert(id, writer);
     }
 
     /// Notes that there is no schema with this id, and why: its rows are errors.
     pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
-        self.insert(id, Writer::Unknown(reason.into()));
+        self.insert(id, Writer::Unknown(short_reason(reason)));
     }
 
     /// Forgets which schemas there were not: they may exist by now.
@@ -266,7 +277,7 @@ impl ColumnDecoder {
         Some(self.wire_format.split(bytes, self.header, |name| rows.header(row, name)))
     }
 
-    /// Decodes a column. Rows whose schema is missing are errors.
+    /// Decodes a column, or its first rows, as [`DecodedColumn::array`] says. Rows whose schema is missing are errors.
     ///
     /// # Errors
     /// The decoded rows do not fit into one array.
@@ -283,39 +294,86 @@ impl ColumnDecoder {
     /// # Errors
     /// The decoded rows do not fit into one array.
     pub fn decode_rows(&mut self, rows: &dyn EncodedRows) -> Result<DecodedColumn, ArrowError> {
-        let (groups, mut errors) = self.group(rows);
-        let mut assembly = ColumnAssembly::new(rows.count());
-        for group in groups {
-            let decoder = match self.writers.get_mut(&group.schema_id) {
-                Some(Writer::Ready(decoder)) => decoder,
-                Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => {
-                    errors.extend(group.errors(reason));
-                    continue;
+        let budget = Budget::new(self.batch_bytes);
+        // A row of nulls takes as much as any other.
+        let mut count = rows.count().min(budget.rows_of(self.reader.row_bytes()));
+        loop {
+            let grouped = self.group(rows, count);
+            let is_mixed = grouped.groups.len() > 1;
+            if is_mixed && count > self.mixed_rows {
+                count = self.mixed_rows;
+                continue;
+            }
+            let (decoded, end) = self.decode_groups(grouped, count, budget)?;
+            if end == count || !is_mixed || count == 1 {
+                if is_mixed {
+                    self.mixed_rows = self.mixed_rows.max(count.saturating_mul(2));
                 }
-                None => {
-                    errors.extend(group.errors("the schema was not looked up"));
+                return Ok(decoded);
+            }
+            // The rows of one writer have spent the budget of those between them.
+            count = (count / 2).max(1);
+            self.mixed_rows = count;
+        }
+    }
+
+    /// Decodes the first `count` rows, or the rows before the end of the budget; returns that row, too.
+    fn decode_groups(
+        &mut self,
+        Grouped { groups, mut errors }: Grouped<'_>,
+        count: usize,
+        mut budget: Budget,
+    ) -> Result<(DecodedColumn, usize), ArrowError> {
+        let mut arrays = Vec::new();
+        let mut end = count;
+        for group in groups {
+            let error = |row: usize, reason: String| RowError { row, schema_id: group.schema_id, reason };
+            let decoder = match self.writers.get_mut(&group.schema_id) {
+                Some(Writer::Ready(decoder)) => Ok(decoder),
+                Some(Writer::Unusable(reason) | Writer::Unknown(reason)) => Err(reason.as_str()),
+                None => Err("the schema was not looked up"),
+            };
+            let decoder = match decoder {
+                Ok(decoder) => decoder,
+                Err(reason) => {
+                    for row in &group.rows {
+                        if *row > 0 && budget.is_spent() {
+                            end = end.min(*row);
+                            break;
+                        }
+                        budget.spend(ERROR_BYTES + reason.len());
+                        errors.push(error(*row, reason.to_owned()));
+                    }
                     continue;
                 }
             };
-            let decoded = decoder.decode(&group.payloads)?;
+            let decoded = decoder.decode(&group.payloads, &mut budget)?;
+            if let Some(row) = group.rows.get(decoded.payloads) {
+                end = end.min(*row);
+            }
             for (payload, reason) in decoded.errors {
-                if let Some(row) = group.rows.get(payload) {
-                    errors.push(RowError { row: *row, schema_id: group.schema_id, reason });
-                }
+                errors.extend(group.rows.get(payload).map(|row| error(*row, reason)));
             }
             for (first, array) in decoded.arrays {
-                assembly.add(group.rows.get(first..).unwrap_or_default(), array);
+                let rows = group.rows.get(first..).unwrap_or_default();
+                arrays.push((rows.iter().take(array.len()).copied().collect::<Vec<usize>>(), array));
             }
         }
+        let mut assembly = ColumnAssembly::new(end);
+        for (rows, array) in arrays {
+            assembly.add(&rows, array);
+        }
+        errors.retain(|error| error.row < end);
         errors.sort_by_key(|error| error.row);
-        Ok(DecodedColumn { array: assembly.finish(self.data_type())?, errors })
+        let bytes = budget.spent();
+        Ok((DecodedColumn { array: assembly.finish(self.data_type())?, errors, bytes }, end))
     }
 
-    /// Groups rows by their writer's schema. Returns the rows without an id as errors.
-    fn group<'a>(&self, rows: &'a dyn EncodedRows) -> (Vec<Group<'a>>, Vec<RowError>) {
+    /// Groups the first `count` rows by their writer's schema.
+    fn group<'a>(&self, rows: &'a dyn EncodedRows, count: usize) -> Grouped<'a> {
         let (mut groups, mut errors): (Vec<Group<'a>>, _) = (Vec::new(), Vec::new());
         let mut current = 0;
-        for row in 0..rows.count() {
+        for row in 0..count {
             let Framed { id, header_rest, payload: bytes } = match self.split(rows, row) {
                 None => continue,
                 Some(Ok(framed)) => framed,
@@ -336,6 +394,6 @@ impl ColumnDecoder {
                 group.payloads.push(Payload { bytes, header_rest });
             }
         }
-        (groups, errors)
+        Grouped { groups, errors }
     }
 }

@@ -7,12 +7,14 @@
 //! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
 
 mod avro;
+mod budget;
 mod column_assembly;
 mod column_decoder;
 mod column_encoder;
 mod encoded_rows;
 mod error;
 mod json;
+mod limits;
 mod payloads;
 mod projection;
 mod protobuf;
@@ -24,6 +26,7 @@ mod shape;
 mod source;
 mod wire_format;
 
+pub use budget::DEFAULT_BATCH_BYTES;
 pub use column_decoder::{ColumnDecoder, DecodedColumn, Header};
 pub use column_encoder::{ColumnEncoder, EncodedColumn, column_type};
 pub use encoded_rows::{ArrowRows, EncodedRows};

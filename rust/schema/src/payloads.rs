@@ -2,12 +2,14 @@
 //! fails as a whole.
 //!
 //! Invariants: a malformed payload costs no other row. The work is bounded: a payload is decoded at most twice
-//! for each time that the number of rows can be halved.
+//! for each time that the number of rows can be halved. Decoding ends after the row that spends the budget.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{ArrowError, DataType};
 
+use crate::budget::Budget;
 use crate::error::SchemaError;
+use crate::limits::short_reason;
 use crate::registered_schema::RegisteredSchema;
 
 /// The bytes of a value after its schema's id.
@@ -20,20 +22,33 @@ pub(crate) struct Payload<'a> {
 
 /// Decodes the payloads of one writer's schema.
 pub(crate) trait PayloadDecoder: Send {
-    /// Decodes payloads; the malformed ones become errors. An error means that the rows do not fit into arrays.
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError>;
+    /// Decodes payloads until the budget is spent, at least one; the malformed ones become errors. An error means that
+    /// the rows do not fit into arrays.
+    fn decode(
+        &mut self,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<DecodedPayloads, ArrowError>;
 }
 
 /// Decodes payloads all or none.
 pub(crate) trait BatchDecoder {
-    /// Decodes payloads to an array of that length. After an error the next call starts anew.
-    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError>;
+    /// Decodes payloads until the budget is spent, at least one, to an array of their rows. After an error the next call
+    /// starts anew, and nothing of the budget was spent.
+    fn decode_batch(
+        &mut self,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<ArrayRef, PayloadError>;
 }
 
 /// A compiled reader's schema.
 pub(crate) trait ReaderSchema: Send {
     /// The type of the column.
     fn data_type(&self) -> &DataType;
+
+    /// The bytes that each row takes at least, null or not.
+    fn row_bytes(&self) -> usize;
 
     /// Compiles the schema of a writer, whose data this reader reads.
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError>;
@@ -56,21 +71,52 @@ pub(crate) struct DecodedPayloads {
     pub(crate) arrays: Vec<(usize, ArrayRef)>,
     /// The malformed payloads, in order.
     pub(crate) errors: Vec<(usize, String)>,
+    /// The number of payloads before the end of the budget.
+    pub(crate) payloads: usize,
+}
+
+/// The bytes that an error takes besides its text.
+pub(crate) const ERROR_BYTES: usize = 64;
+
+impl DecodedPayloads {
+    /// Adds a malformed payload.
+    pub(crate) fn add_error(&mut self, payload: usize, reason: String, budget: &mut Budget) {
+        let reason = short_reason(reason);
+        budget.spend(ERROR_BYTES + reason.len());
+        self.errors.push((payload, reason));
+    }
 }
 
 /// Decodes payloads; the malformed ones become errors.
-pub(crate) fn decode_payloads(decoder: &mut impl BatchDecoder, payloads: &[Payload<'_>]) -> DecodedPayloads {
+pub(crate) fn decode_payloads(
+    decoder: &mut impl BatchDecoder,
+    payloads: &[Payload<'_>],
+    budget: &mut Budget,
+) -> DecodedPayloads {
     let mut decoded = DecodedPayloads::default();
     // Ranges that are still to be decoded, the first one on top.
     let mut ranges: Vec<_> = std::iter::once(0..payloads.len()).collect();
     while let Some(range) = ranges.pop() {
+        decoded.payloads = range.start;
+        if range.start > 0 && budget.is_spent() {
+            break;
+        }
         let Some(part) = payloads.get(range.clone()).filter(|part| !part.is_empty()) else { continue };
-        match decoder.decode_batch(part) {
-            Ok(array) => decoded.arrays.push((range.start, array)),
-            Err(error) if part.len() == 1 => decoded.errors.push((range.start, error.reason)),
+        match decoder.decode_batch(part, budget) {
+            Ok(array) => {
+                decoded.payloads = range.start + array.len();
+                decoded.arrays.push((range.start, array));
+                if decoded.payloads < range.end {
+                    break;
+                }
+            }
+            Err(error) if part.len() == 1 => {
+                decoded.add_error(range.start, error.reason, budget);
+                decoded.payloads = range.end;
+            }
             Err(PayloadError { row: Some(row), reason }) if row < part.len() => {
                 let bad = range.start + row;
-                decoded.errors.push((bad, reason));
+                decoded.add_error(bad, reason, budget);
                 ranges.extend([bad + 1..range.end, range.start..bad]);
             }
             Err(_) => {
@@ -79,6 +125,8 @@ pub(crate) fn decode_payloads(decoder: &mut impl BatchDecoder, payloads: &[Paylo
             }
         }
     }
+    let end = decoded.payloads;
+    decoded.errors.retain(|(row, _)| *row < end);
     decoded.errors.sort_by_key(|(row, _)| *row);
     decoded
 }

@@ -1,6 +1,9 @@
 //! The extent of a type, with all names expanded: a schema of a few lines may stand for millions of types.
 //!
-//! Invariant: a shape within the limits bounds the depth of every recursion over the schema, and its columns.
+//! Invariant: a shape within the limits bounds the depth of every recursion over the schema, its columns, and the bytes
+//! of their type.
+
+use crate::limits::{check_all_names, check_name};
 
 /// The deepest nesting: Arrow's C data interface allows 64 levels.
 pub(crate) const MAX_DEPTH: usize = 60;
@@ -12,12 +15,14 @@ pub(crate) const MAX_TYPES: usize = 10_000;
 pub(crate) struct Shape {
     types: usize,
     depth: usize,
+    /// The bytes of the names of its columns.
+    names: usize,
     /// Whether a value may take no bytes.
     pub(crate) may_be_empty: bool,
 }
 
 impl Shape {
-    pub(crate) const LEAF: Self = Self { types: 1, depth: 1, may_be_empty: false };
+    pub(crate) const LEAF: Self = Self { types: 1, depth: 1, names: 0, may_be_empty: false };
 
     /// A type without parts whose values take no bytes.
     pub(crate) const EMPTY: Self = Self { may_be_empty: true, ..Self::LEAF };
@@ -31,9 +36,16 @@ impl Shape {
     pub(crate) fn of(parts: &[Self], may_be_empty: bool) -> Result<Self, String> {
         let types = parts.iter().fold(1_usize, |sum, part| sum.saturating_add(part.types));
         let depth = 1 + parts.iter().map(|part| part.depth).max().unwrap_or(0);
-        let shape = Self { types, depth, may_be_empty };
+        let names = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.names));
+        let shape = Self { types, depth, names, may_be_empty };
         shape.check()?;
         Ok(shape)
+    }
+
+    /// The shape of a column with this name.
+    pub(crate) fn named(self, name: &str) -> Result<Self, String> {
+        check_name(name)?;
+        Ok(Self { names: self.names.saturating_add(name.len()), ..self })
     }
 
     /// Refuses a type that exceeds a limit.
@@ -41,6 +53,7 @@ impl Shape {
         if self.types > MAX_TYPES {
             return Err(format!("it has more than {MAX_TYPES} types, with all names expanded"));
         }
+        check_all_names(self.names)?;
         check_level(self.depth)
     }
 

@@ -2,12 +2,12 @@
 //!
 //! Invariants: the batch that is decoded also has the columns that decoding needs, which the result does not.
 //! Rows and their spans stay together; spans count dead letters, too. With [`DecodeMode::FailFast`], the rows before the first error are
-//! returned, and the rest is kept.
+//! returned, and the rest is kept. Rows beyond the budget of a batch are kept, too.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
 use ottla_schema::{ArrowRows, RowError};
@@ -46,10 +46,12 @@ impl Eq for TypedColumns {}
 /// A batch after its decoding.
 #[derive(Debug)]
 pub(crate) struct TypedOutcome {
-    /// The rows before the first error; `None` if there are none.
+    /// The rows before the first error, or before the end of the budget; `None` if there are none.
     pub(crate) decoded: Option<DecodedBatch>,
-    /// The bytes of the row with an error, and of those after it, with the error.
-    pub(crate) rest: Option<(DecodedBatch, Error)>,
+    /// The bytes of the rows after them.
+    pub(crate) rest: Option<DecodedBatch>,
+    /// Why the first of the rest cannot be decoded; `None` if only the budget was spent.
+    pub(crate) error: Option<Error>,
     /// Rows to [write](TypedColumns::write) before the batch is decoded again. Nothing was decoded then.
     pub(crate) dead_letters: UnwrittenLetters,
 }
@@ -159,10 +161,13 @@ impl TypedColumns {
         let mut messages: Vec<Option<String>> = Vec::new();
         let mut fatal: Option<(&TypedColumn, RowError)> = None;
         let mut dead = DeadRows::default();
+        // A column may end before the others: its budget is spent.
+        let mut end = source.batch.num_rows();
         for typed in self.each() {
             let at = requested.iter().position(|column| column.name() == typed.name());
-            let column = bytes(&columns, &source.batch, typed)?;
-            let decoded = typed.decode(&ArrowRows { column, headers })?;
+            let column = bytes(&columns, &source.batch, typed)?.slice(0, end);
+            let decoded = typed.decode(&ArrowRows { column: &column, headers })?;
+            end = end.min(decoded.array.len());
             if let Some(array) = at.and_then(|at| arrays.get_mut(at)) {
                 *array = decoded.array;
             }
@@ -193,41 +198,42 @@ impl TypedColumns {
             }
         }
         if self.has_errors() {
-            messages.resize(source.batch.num_rows(), None);
+            messages.resize(end, None);
             arrays.push(Arc::new(StringArray::from(messages)));
         }
+        let fatal = fatal.filter(|(_, error)| error.row < end);
         if let Some((_, error)) = &fatal {
-            dead.truncate(error.row);
+            end = error.row;
         }
+        dead.truncate(end);
         let unwritten = dead.unwritten(&columns, &source);
         if !unwritten.is_empty() {
-            return Ok(TypedOutcome { decoded: None, rest: None, dead_letters: unwritten });
+            return Ok(TypedOutcome { decoded: None, rest: None, error: None, dead_letters: unwritten });
         }
         let malformed = |error: &dyn std::fmt::Display| Error::new(Kind::Internal, error.to_string());
         let schema = self.schema(requested).ok_or_else(|| malformed(&"no schema"))?;
+        let arrays = arrays.into_iter().map(|array| array.slice(0, end)).collect();
         let batch = RecordBatch::try_new(schema, arrays).map_err(|error| malformed(&error))?;
-        let Some((typed, error)) = fatal else {
-            let batch = dead.without(&batch, batch.num_rows(), &columns, &source);
-            let batch = batch.map_err(|error| malformed(&error))?;
-            return Ok(TypedOutcome {
-                decoded: Some(DecodedBatch { batch, spans: source.spans }),
-                rest: None,
-                dead_letters: UnwrittenLetters::new(),
-            });
-        };
-        let row = error.row;
-        let offset = offset(&columns, &source.batch, row);
-        let kept = dead.without(&batch, row, &columns, &source).map_err(|error| malformed(&error))?;
-        let (before, after) = split_spans(source.spans, row, offset);
-        let message = format!("the {} cannot be decoded: {error}", typed.name());
-        let mut error = Error::new(Kind::Serialization, message).offset(offset);
-        if let Some(span) = after.first() {
-            error = error.at(&span.topic, span.partition);
+        let batch = dead.without(&batch, end, &columns, &source).map_err(|error| malformed(&error))?;
+        let dead_letters = UnwrittenLetters::new();
+        let rows = source.batch.num_rows();
+        if end == rows {
+            let decoded = Some(DecodedBatch { batch, spans: source.spans });
+            return Ok(TypedOutcome { decoded, rest: None, error: None, dead_letters });
         }
-        let rest =
-            DecodedBatch { batch: source.batch.slice(row, source.batch.num_rows() - row), spans: after };
-        let decoded = (row > 0).then_some(DecodedBatch { batch: kept, spans: before });
-        Ok(TypedOutcome { decoded, rest: Some((rest, error)), dead_letters: UnwrittenLetters::new() })
+        let offset = offset(&columns, &source.batch, end);
+        let (before, after) = split_spans(source.spans, end, offset);
+        let error = fatal.map(|(typed, error)| {
+            let message = format!("the {} cannot be decoded: {error}", typed.name());
+            let error = Error::new(Kind::Serialization, message).offset(offset);
+            match after.first() {
+                Some(span) => error.at(&span.topic, span.partition),
+                None => error,
+            }
+        });
+        let rest = Some(DecodedBatch { batch: source.batch.slice(end, rows - end), spans: after });
+        let decoded = (end > 0).then_some(DecodedBatch { batch, spans: before });
+        Ok(TypedOutcome { decoded, rest, error, dead_letters })
     }
 }
 

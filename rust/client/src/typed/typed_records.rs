@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
 use ottla_schema::{DecodedColumn, RowError};
 
 use crate::error::{Error, Kind, Result};
@@ -14,6 +14,13 @@ pub struct TypedRecords {
     pub key: Option<TypedField>,
     /// The values, unless they stay bytes.
     pub value: Option<TypedField>,
+}
+
+impl TypedRecords {
+    /// The number of records that were decoded; `None` if keys and values stay bytes.
+    pub(crate) fn rows(&self) -> Option<usize> {
+        self.key.iter().chain(&self.value).map(|field| field.array.len()).min()
+    }
 }
 
 /// The keys, or the values, of a set of records.

@@ -94,5 +94,6 @@ mod telemetry;
 mod transaction_faults;
 mod transaction_schedules;
 mod transactions;
+mod typed_budget;
 mod typed_columns;
 mod typed_registry;

@@ -40,3 +40,39 @@ fn a_costly_pattern_is_aborted() {
     assert!(!costly.matches(&"x".repeat(200)));
     assert!(start.elapsed() < Duration::from_secs(20));
 }
+
+/// Patterns come from users and configuration files, and a stack overflow cannot be caught.
+#[test]
+fn patterns_are_nested_so_deep_at_most() {
+    let test = || {
+        for (open, inner, close) in [
+            ("(", "a", ")"),
+            ("(?:", "a", ")"),
+            ("(?=", "a", ")"),
+            ("(?<!", "a", ")"),
+            ("(?i:", "a", ")"),
+            ("(?>", "a", ")"),
+            ("(a|", "b", ")"),
+            ("[", "a", "]"),
+            ("[^a[", "b", "]]"),
+            ("", "a", "{1}"),
+            ("", "a", "?"),
+            ("", "a", "+?"),
+            ("", "a", "|"),
+            ("a|", "b", ""),
+            ("(?i)", "a", ""),
+            ("\\", "\\", ""),
+        ] {
+            for count in [1, 10, 60, 100, 300, 10_000] {
+                let text = format!("{}{inner}{}", open.repeat(count), close.repeat(count));
+                // Either is fine; an overflow ends the process.
+                if let Ok(pattern) = Pattern::java(&text) {
+                    let _ = pattern.matches("a");
+                }
+            }
+        }
+    };
+    // Frames of code that is not optimised are several times larger.
+    let stack = if cfg!(debug_assertions) { 2 << 20 } else { 512 << 10 };
+    std::thread::Builder::new().stack_size(stack).spawn(test).unwrap().join().unwrap();
+}

@@ -91,7 +91,7 @@ impl ColumnFormat {
         let options = TypedColumnOptions {
             header: Header::Value,
             reader,
-            part: ReaderOptions { message, projection: projection.map(Arc::new) },
+            part: ReaderOptions { message, projection: projection.map(Arc::new), ..ReaderOptions::default() },
             subject,
             wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
             mode,

@@ -1,7 +1,8 @@
 //! Columns that are being built, of the reader's types.
 //!
 //! Invariants: all columns of a struct have the same length after each of its rows. An array that is finished has
-//! exactly the column's type.
+//! exactly the column's type. A value takes the `width` of its column, null or not, and beyond it only the bytes of texts
+//! and the items of lists and maps.
 
 use std::sync::Arc;
 
@@ -21,8 +22,13 @@ pub(super) struct Column {
     /// `None` if no value is null, or if the values hold their nulls themselves.
     nulls: Option<NullBufferBuilder>,
     is_nullable: bool,
+    /// The bytes of each value, apart from those of texts and items.
+    pub(super) width: usize,
     pub(super) values: Values,
 }
+
+/// The bytes of an offset, which texts, lists and maps have.
+pub(super) const OFFSET_BYTES: usize = size_of::<i32>();
 
 #[derive(Debug)]
 pub(super) enum Values {
@@ -86,7 +92,8 @@ impl Column {
             other => return Err(unexpected(other)),
         };
         let has_nulls = is_nullable && !matches!(values, Values::Text(_) | Values::Binary(_));
-        Ok(Self { nulls: has_nulls.then(|| NullBufferBuilder::new(rows)), is_nullable, values })
+        let width = values.width();
+        Ok(Self { nulls: has_nulls.then(|| NullBufferBuilder::new(rows)), is_nullable, width, values })
     }
 
     fn of_field(field: &Field, rows: usize) -> Result<Self, ArrowError> {
@@ -177,6 +184,22 @@ impl Column {
             }
             _ => return Err(unexpected(data_type)),
         })
+    }
+}
+
+impl Values {
+    /// The bytes of each value, apart from those of texts and items. A bit counts as a byte.
+    fn width(&self) -> usize {
+        match self {
+            Self::Boolean(_) => 1,
+            Self::Int(_) | Self::Float(_) => 4,
+            Self::Long(_) | Self::Double(_) => 8,
+            Self::Decimal128(..) | Self::Interval(_) => 16,
+            Self::Decimal256(..) => 32,
+            Self::Text(_) | Self::Binary(_) | Self::List(..) | Self::Map(..) => OFFSET_BYTES,
+            Self::Fixed(size, _) => *size,
+            Self::Struct(columns) => columns.iter().map(|column| column.width).sum(),
+        }
     }
 }
 

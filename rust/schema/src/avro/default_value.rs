@@ -1,19 +1,23 @@
 //! Encodes the defaults of fields, as a writer with the reader's schema would write them.
 //!
 //! Invariant: a default that does not fit its type is an error where it is used, and only there: registries hold
-//! such schemas.
+//! such schemas. A default has a limit, with the defaults of the fields within it.
 
 use serde_json::Value;
 
-use super::invalid;
 use super::output::{append_bytes, append_length, append_long};
 use super::schema::{Field, Kind, Schema};
+use super::{invalid, unsupported};
 use crate::error::SchemaError;
+use crate::limits::MAX_DEFAULT_BYTES;
 
 /// Encodes the default of a field of a record.
 pub(super) fn encode_field(record: &str, field: &Field) -> Result<Vec<u8>, SchemaError> {
     let mut out = Vec::new();
     match append_field(&mut out, field) {
+        Ok(()) if out.len() > MAX_DEFAULT_BYTES => {
+            Err(unsupported(format!("the default of {record}.{}: {}", field.name, too_large())))
+        }
         Ok(()) => Ok(out),
         Err(reason) => Err(invalid(format!("the default of {record}.{}: {reason}", field.name))),
     }
@@ -36,12 +40,20 @@ fn append_field(out: &mut Vec<u8>, field: &Field) -> Result<(), String> {
     Ok(())
 }
 
+fn too_large() -> String {
+    format!("it has more than {MAX_DEFAULT_BYTES} bytes, the limit of a default")
+}
+
 fn does_not_fit(schema: &Schema, value: &Value) -> String {
     let value: String = value.to_string().chars().take(40).collect();
     format!("{value} is not of the type {}", schema.name())
 }
 
 fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), String> {
+    // Defaults of fields multiply: those of an array's records are there for each of its items.
+    if out.len() > MAX_DEFAULT_BYTES {
+        return Err(too_large());
+    }
     let fail = || does_not_fit(schema, value);
     match &schema.kind {
         Kind::Null => value.as_null().ok_or_else(fail)?,
@@ -57,6 +69,9 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), Strin
         Kind::Bytes => append_bytes(out, &latin1(value).ok_or_else(fail)?),
         Kind::Fixed(fixed) => {
             let mut bytes = latin1(value).ok_or_else(fail)?;
+            if fixed.size > MAX_DEFAULT_BYTES {
+                return Err(too_large());
+            }
             bytes.resize(fixed.size, 0);
             out.extend(bytes);
         }

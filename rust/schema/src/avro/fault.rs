@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::budget::ROW_EXCEEDED;
+
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The payload ends within the value.
@@ -24,6 +26,8 @@ pub(super) enum Fault {
     TimeOfDay(i64, &'static str),
     /// The schemas do not match here.
     Mismatch(Arc<str>),
+    /// The row takes too many bytes.
+    Budget,
     /// The rows do not fit into one array.
     Full,
     /// A step does not match its column.
@@ -47,6 +51,7 @@ impl fmt::Display for Fault {
             Self::Duration => f.write_str("a duration is longer than Arrow's"),
             Self::TimeOfDay(number, unit) => write!(f, "{number} {unit} after midnight is no time of day"),
             Self::Mismatch(reason) => f.write_str(reason),
+            Self::Budget => f.write_str(ROW_EXCEEDED),
             Self::Full => f.write_str("the values do not fit into one array"),
             Self::Internal => f.write_str("the decoder does not match its column"),
         }

@@ -1,16 +1,47 @@
-//! Reads the bytes of a payload.
+//! Reads the bytes of a payload, and counts the bytes that its columns take.
 //!
 //! Invariant: no length or count is believed beyond the bytes that are left.
 
 use super::fault::Fault;
+use crate::budget::RowBudget;
 
 pub(super) struct Input<'a> {
     rest: &'a [u8],
+    budget: RowBudget,
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn new(payload: &'a [u8]) -> Self {
-        Self { rest: payload }
+    pub(super) fn new(payload: &'a [u8], budget: RowBudget) -> Self {
+        Self { rest: payload, budget }
+    }
+
+    /// Reads other bytes within the same budget, such as a default.
+    pub(super) fn within<T>(
+        &mut self,
+        bytes: &[u8],
+        read: impl FnOnce(&mut Input<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mut inner = Input::new(bytes, self.budget);
+        let value = read(&mut inner)?;
+        self.budget = inner.budget;
+        Ok(value)
+    }
+
+    /// Takes bytes of columns.
+    #[inline]
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.budget.spend(bytes).map_err(|_| Fault::Budget)
+    }
+
+    /// Takes the bytes of several values of the same size.
+    #[inline]
+    pub(super) fn spend_each(&mut self, count: usize, bytes: usize) -> Result<(), Fault> {
+        self.budget.spend_each(count, bytes).map_err(|_| Fault::Budget)
+    }
+
+    /// The bytes that the columns of this payload take so far.
+    pub(super) fn spent(&self) -> usize {
+        self.budget.spent()
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -55,6 +55,7 @@ mod walk;
 use arrow_schema::DataType;
 
 use self::aliases::Aliases;
+use self::column::Column;
 pub(crate) use self::encoder::AvroEncoder;
 use self::payload_decoder::AvroPayloadDecoder;
 use self::schema::Schema;
@@ -73,6 +74,7 @@ pub(crate) struct AvroReader {
     aliases: Aliases,
     data_type: DataType,
     is_nullable: bool,
+    row_bytes: usize,
 }
 
 const FORMAT: &str = "Avro";
@@ -95,13 +97,19 @@ impl AvroReader {
         let (whole, aliases) = parse::parse_reader(schema)?;
         let schema = project::project(&whole, selection)?;
         let (data_type, is_nullable) = column_type::column_type(&schema)?;
-        Ok(Self { whole, schema, aliases, data_type, is_nullable })
+        let column = Column::new(&data_type, is_nullable, 0);
+        let row_bytes = column.map_err(|error| unsupported(error.to_string()))?.width;
+        Ok(Self { whole, schema, aliases, data_type, is_nullable, row_bytes })
     }
 }
 
 impl ReaderSchema for AvroReader {
     fn data_type(&self) -> &DataType {
         &self.data_type
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.row_bytes
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {

@@ -15,6 +15,7 @@ use super::names::{alias_names, full_name, qualify};
 use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Schema, primitive};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
+use crate::limits::{check_fixed, check_name};
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{Shape, check_level};
 
@@ -161,6 +162,7 @@ impl<'a> Pass<'a> {
         level: usize,
     ) -> Parsed {
         let (full, inner) = full_name(object, namespace)?;
+        check_name(&full).map_err(unsupported)?;
         if let Some((schema, shape)) = self.defined.get(&full)
             && self.early.get(&full) == Some(definition)
         {
@@ -180,10 +182,8 @@ impl<'a> Pass<'a> {
             Some("enum") => (Kind::Enum(Arc::new(self.symbols(name, object)?)), Shape::LEAF),
             Some("fixed") => {
                 let size = object.get("size").and_then(Value::as_u64);
-                let size =
-                    size.and_then(|size| i32::try_from(size).ok()).and_then(|size| size.try_into().ok());
-                let size: usize =
-                    size.ok_or_else(|| invalid(format!("the fixed type {full} has no valid size")))?;
+                let size = size.ok_or_else(|| invalid(format!("the fixed type {full} has no valid size")))?;
+                let size = check_fixed(&full, size).map_err(unsupported)?;
                 let fixed = Fixed { name: Name(name), size };
                 (Kind::Fixed(Arc::new(fixed)), Shape::fixed(size as u64))
             }
@@ -206,6 +206,7 @@ impl<'a> Pass<'a> {
         let symbols: Option<Vec<Arc<str>>> =
             symbols.iter().map(|symbol| symbol.as_str().map(Arc::from)).collect();
         let symbols = symbols.ok_or_else(|| invalid(format!("a symbol of {name} is no text")))?;
+        symbols.iter().try_for_each(|symbol| check_name(symbol)).map_err(unsupported)?;
         let default: Option<Arc<str>> = match (self.reader, object.get("default")) {
             (None, Some(Value::String(default))) => Some(default.as_str().into()),
             _ => None,
@@ -245,8 +246,8 @@ impl<'a> Pass<'a> {
             if by_name.insert(Arc::clone(&name), parsed.len()).is_some() {
                 return Err(invalid(format!("the record {record} has the field {name} twice")));
             }
+            shapes.push(shape.named(&name).map_err(unsupported)?);
             parsed.push(Field { name, schema, default });
-            shapes.push(shape);
         }
         let may_be_empty = shapes.iter().all(|shape| shape.may_be_empty);
         Ok((

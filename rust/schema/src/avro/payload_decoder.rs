@@ -11,6 +11,7 @@ use super::column::Column;
 use super::fault::Fault;
 use super::input::Input;
 use super::step::Step;
+use crate::budget::Budget;
 use crate::payloads::{
     BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
 };
@@ -34,37 +35,59 @@ impl AvroPayloadDecoder {
         Self { step, data_type, is_nullable, expected_rows: usize::MAX }
     }
 
-    fn decode_one(&self, column: &mut Column, payload: &Payload<'_>) -> Result<(), Fault> {
+    /// Decodes a payload; returns the bytes that it takes.
+    fn decode_one(
+        &self,
+        column: &mut Column,
+        payload: &Payload<'_>,
+        budget: &Budget,
+    ) -> Result<usize, Fault> {
         if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
             return Err(Fault::HeaderRest);
         }
-        let mut input = Input::new(payload.bytes);
+        let mut input = Input::new(payload.bytes, budget.row(payload.bytes));
+        input.spend(column.width)?;
         self.step.run(column, &mut input)?;
-        if input.is_empty() { Ok(()) } else { Err(Fault::Rest) }
+        if input.is_empty() { Ok(input.spent()) } else { Err(Fault::Rest) }
     }
 }
 
 impl PayloadDecoder for AvroPayloadDecoder {
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError> {
-        Ok(decode_payloads(self, payloads))
+    fn decode(
+        &mut self,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<DecodedPayloads, ArrowError> {
+        Ok(decode_payloads(self, payloads, budget))
     }
 }
 
 impl BatchDecoder for AvroPayloadDecoder {
-    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+    fn decode_batch(
+        &mut self,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<ArrayRef, PayloadError> {
         let whole = |reason: String| PayloadError { row: None, reason };
         let rows = payloads.len().min(self.expected_rows);
         let column = Column::new(&self.data_type, self.is_nullable, rows);
         let mut column = column.map_err(|error| whole(error.to_string()))?;
+        let mut left = *budget;
         for (row, payload) in payloads.iter().enumerate() {
-            self.decode_one(&mut column, payload).map_err(|fault| {
+            if row > 0 && left.is_spent() {
+                break;
+            }
+            let decoded = self.decode_one(&mut column, payload, budget);
+            left.spend(decoded.map_err(|fault| {
                 self.expected_rows = row.saturating_mul(2).max(MIN_ROWS);
                 // Fewer rows may fit.
                 let row = (!matches!(fault, Fault::Full)).then_some(row);
                 PayloadError { row, reason: fault.to_string() }
-            })?;
+            })?);
         }
         self.expected_rows = payloads.len().saturating_mul(2).max(self.expected_rows);
-        column.finish(&self.data_type).map_err(|error| whole(error.to_string()))
+        let array = column.finish(&self.data_type).map_err(|error| whole(error.to_string()))?;
+        *budget = left;
+        Ok(array)
     }
 }

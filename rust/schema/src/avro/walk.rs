@@ -1,13 +1,13 @@
 //! Runs steps: reads a payload and appends its values to columns.
 //!
 //! Invariants: the depth of the recursion is the schema's. The work and memory for a payload are bounded by its
-//! length times the number of the reader's columns.
+//! budget: each value takes the `width` of its column, before it is appended, and each text its bytes.
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::TimeUnit;
 
-use super::column::{Column, Values};
+use super::column::{Column, OFFSET_BYTES, Values};
 use super::fault::Fault;
 use super::input::Input;
 use super::step::{FieldStep, RecordStep, Step};
@@ -41,22 +41,22 @@ impl Step {
             (Self::Float, Values::Double(values)) => values.push(f32::from_le_bytes(input.array()?).into()),
             (Self::Double, Values::Double(values)) => values.push(f64::from_le_bytes(input.array()?)),
             (Self::Boolean, Values::Boolean(values)) => values.append(input.boolean()?),
-            (Self::Bytes, Values::Text(values)) => append_text(values, input.text()?)?,
-            (Self::Bytes, _) => append_bytes(&mut column.values, input.bytes()?)?,
-            (Self::Fixed(size), _) => append_bytes(&mut column.values, input.take(*size)?)?,
+            (Self::Bytes, Values::Text(values)) => append_text(values, input.text()?, input)?,
+            (Self::Bytes, _) => append_bytes(&mut column.values, input.bytes()?, input)?,
+            (Self::Fixed(size), _) => append_bytes(&mut column.values, input.take(*size)?, input)?,
             (Self::Enum(symbols), Values::Text(values)) => {
                 let number = input.int()?;
                 let symbol = usize::try_from(number).ok().and_then(|number| symbols.get(number));
                 let symbol = symbol.and_then(Option::as_ref).ok_or(Fault::Symbol(number))?;
-                append_text(values, symbol)?;
+                append_text(values, symbol, input)?;
             }
             (Self::Record(record), Values::Struct(columns)) => run_record(record, columns, input)?,
             (Self::Array(items), Values::List(offsets, column)) => {
-                run_blocks(offsets, input, |input| items.run(column, input))?;
+                run_blocks(offsets, column.width, input, |input| items.run(column, input))?;
             }
             (Self::Map(step), Values::Map(offsets, keys, column)) => {
-                run_blocks(offsets, input, |input| {
-                    append_text(keys, input.text()?)?;
+                run_blocks(offsets, OFFSET_BYTES + column.width, input, |input| {
+                    append_text(keys, input.text()?, input)?;
                     step.run(column, input)
                 })?;
             }
@@ -97,7 +97,7 @@ fn run_record(record: &RecordStep, columns: &mut [Column], input: &mut Input<'_>
     }
     for (number, default) in &record.defaults {
         let column = columns.get_mut(*number).ok_or(Fault::Internal)?;
-        default.step.run(column, &mut Input::new(&default.bytes))?;
+        input.within(&default.bytes, |input| default.step.run(column, input))?;
     }
     Ok(())
 }
@@ -106,6 +106,7 @@ fn run_record(record: &RecordStep, columns: &mut [Column], input: &mut Input<'_>
 #[inline]
 fn run_blocks(
     offsets: &mut Vec<i32>,
+    item_width: usize,
     input: &mut Input<'_>,
     mut read_item: impl FnMut(&mut Input<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
@@ -115,6 +116,7 @@ fn run_blocks(
         if count == 0 {
             break;
         }
+        input.spend_each(count, item_width)?;
         end = add(end, count)?;
         (0..count).try_for_each(|_| read_item(input))?;
     }
@@ -127,7 +129,8 @@ fn add(end: i32, count: usize) -> Result<i32, Fault> {
 }
 
 #[inline]
-fn append_text(values: &mut StringBuilder, text: &str) -> Result<(), Fault> {
+fn append_text(values: &mut StringBuilder, text: &str, input: &mut Input<'_>) -> Result<(), Fault> {
+    input.spend(text.len())?;
     if values.values_slice().len() + text.len() > MAX_OFFSET {
         return Err(Fault::Full);
     }
@@ -152,9 +155,12 @@ fn append_binary(values: &mut BinaryBuilder, bytes: &[u8]) -> Result<(), Fault> 
     Ok(())
 }
 
-fn append_bytes(values: &mut Values, bytes: &[u8]) -> Result<(), Fault> {
+fn append_bytes(values: &mut Values, bytes: &[u8], input: &mut Input<'_>) -> Result<(), Fault> {
     match values {
-        Values::Binary(values) => append_binary(values, bytes)?,
+        Values::Binary(values) => {
+            input.spend(bytes.len())?;
+            append_binary(values, bytes)?;
+        }
         Values::Fixed(size, values) if bytes.len() == *size => values.extend_from_slice(bytes),
         Values::Decimal128(values, bound) => {
             let number = i128::from_be_bytes(sign_extended(bytes)?);
@@ -194,9 +200,10 @@ fn sign_extended<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Fault> {
 
 /// Months, days and milliseconds.
 fn duration(bytes: &[u8]) -> Result<IntervalMonthDayNano, Fault> {
-    let mut input = Input::new(bytes);
-    let mut part = || input.array().map(u32::from_le_bytes);
-    let (months, days, millis) = (part()?, part()?, part()?);
+    let (months, rest) = bytes.split_first_chunk().ok_or(Fault::End)?;
+    let (days, rest) = rest.split_first_chunk().ok_or(Fault::End)?;
+    let millis = rest.first_chunk().ok_or(Fault::End)?;
+    let [months, days, millis] = [months, days, millis].map(|part| u32::from_le_bytes(*part));
     let signed = |part: u32| i32::try_from(part).map_err(|_| Fault::Duration);
     Ok(IntervalMonthDayNano::new(signed(months)?, signed(days)?, i64::from(millis) * 1_000_000))
 }

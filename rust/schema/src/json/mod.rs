@@ -97,6 +97,10 @@ impl ReaderSchema for JsonReader {
         &self.data_type
     }
 
+    fn row_bytes(&self) -> usize {
+        self.value_type.width
+    }
+
     fn writer(&self, _: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
         Ok(self.decoder())
     }

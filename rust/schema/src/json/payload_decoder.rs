@@ -20,6 +20,7 @@ use serde_core::Serialize;
 use super::column_type::{decoded_type, to_column_type};
 use super::row::Row;
 use super::value_type::ValueType;
+use crate::budget::Budget;
 use crate::payloads::{
     BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
 };
@@ -58,14 +59,24 @@ impl JsonPayloadDecoder {
         builder.build_decoder().map_err(|error| whole(error.to_string()))
     }
 
-    fn decode_all(&self, decoder: &mut Decoder, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+    fn decode_all(
+        &self,
+        decoder: &mut Decoder,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<ArrayRef, PayloadError> {
+        let mut rows = 0;
         for (row, payload) in payloads.iter().enumerate() {
-            decode_one(&self.value_type, decoder, payload)
-                .map_err(|reason| PayloadError { row: Some(row), reason })?;
+            if row > 0 && budget.is_spent() {
+                break;
+            }
+            let decoded = decode_one(&self.value_type, decoder, payload, budget);
+            budget.spend(decoded.map_err(|reason| PayloadError { row: Some(row), reason })?);
+            rows = row + 1;
         }
         let batch = decoder.flush().map_err(|error| whole(error.to_string()))?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
-        let column = column.filter(|column| column.len() == payloads.len());
+        let column = column.filter(|column| column.len() == rows);
         let column = column.ok_or_else(|| whole("rows are missing".to_owned()))?;
         to_column_type(&column, &self.data_type).map_err(|error| whole(error.to_string()))
     }
@@ -75,38 +86,53 @@ fn whole(reason: String) -> PayloadError {
     PayloadError { row: None, reason }
 }
 
-fn new_row<'a>(value_type: &'a ValueType, payload: &Payload<'a>) -> Result<Row<'a>, String> {
+fn new_row<'a>(value_type: &'a ValueType, payload: &Payload<'a>, budget: &Budget) -> Result<Row<'a>, String> {
     if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
         return Err("bytes are left after the schema's id in the header".to_owned());
     }
-    Row::new(payload.bytes, value_type)
+    Row::new(payload.bytes, value_type, budget.row(payload.bytes))
 }
 
-fn decode_one(value_type: &ValueType, decoder: &mut Decoder, payload: &Payload<'_>) -> Result<(), String> {
-    let row = [new_row(value_type, payload)?];
-    let Err(error) = decoder.serialize(&row) else { return Ok(()) };
+/// Decodes a payload; returns the bytes that it takes.
+fn decode_one(
+    value_type: &ValueType,
+    decoder: &mut Decoder,
+    payload: &Payload<'_>,
+    budget: &Budget,
+) -> Result<usize, String> {
+    let row = [new_row(value_type, payload, budget)?];
+    let decoded = decoder.serialize(&row);
     let [row] = row;
+    let Err(error) = decoded else { return Ok(row.spent()) };
     Err(row.into_fault().unwrap_or_else(|| error.to_string()))
 }
 
 /// Reads a payload without decoding it.
-fn check_one(value_type: &ValueType, payload: &Payload<'_>) -> Result<(), String> {
-    let row = new_row(value_type, payload)?;
+fn check_one(value_type: &ValueType, payload: &Payload<'_>, budget: &Budget) -> Result<(), String> {
+    let row = new_row(value_type, payload, budget)?;
     let Err(error) = row.serialize(&mut serde_json::Serializer::new(io::sink())) else { return Ok(()) };
     Err(row.into_fault().unwrap_or_else(|| error.to_string()))
 }
 
 impl PayloadDecoder for JsonPayloadDecoder {
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError> {
-        Ok(decode_payloads(self, payloads))
+    fn decode(
+        &mut self,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<DecodedPayloads, ArrowError> {
+        Ok(decode_payloads(self, payloads, budget))
     }
 }
 
 impl BatchDecoder for JsonPayloadDecoder {
-    fn decode_batch(&mut self, payloads: &[Payload<'_>]) -> Result<ArrayRef, PayloadError> {
+    fn decode_batch(
+        &mut self,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<ArrayRef, PayloadError> {
         if self.checked_calls > 0 {
             for (row, payload) in payloads.iter().enumerate() {
-                if let Err(reason) = check_one(&self.value_type, payload) {
+                if let Err(reason) = check_one(&self.value_type, payload, budget) {
                     self.checked_calls = CHECKED_CALLS;
                     return Err(PayloadError { row: Some(row), reason });
                 }
@@ -117,10 +143,14 @@ impl BatchDecoder for JsonPayloadDecoder {
             Some(decoder) => decoder,
             None => self.build()?,
         };
-        let decoded = catch_unwind(AssertUnwindSafe(|| self.decode_all(&mut decoder, payloads)));
+        let mut left = *budget;
+        let decoded = catch_unwind(AssertUnwindSafe(|| self.decode_all(&mut decoder, payloads, &mut left)));
         let decoded = decoded.unwrap_or_else(|_| Err(whole("the JSON library failed on it".to_owned())));
         match &decoded {
-            Ok(_) => self.decoder = Some(decoder),
+            Ok(_) => {
+                self.decoder = Some(decoder);
+                *budget = left;
+            }
             Err(_) => self.checked_calls = CHECKED_CALLS,
         }
         decoded

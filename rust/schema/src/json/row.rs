@@ -4,7 +4,7 @@
 //! Nothing is allocated for a value, except for strings with escapes and unusual numbers. The recursion is as
 //! deep as the type.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 
 use serde_core::ser::{Error, SerializeMap, SerializeSeq};
@@ -15,6 +15,10 @@ use super::number::{beyond, decimal, double, float, integer, short};
 use super::scanner::{Fault, Scanner};
 use super::timestamp::{date, timestamp};
 use super::value_type::{Kind, Object, ValueType};
+use crate::budget::{ROW_EXCEEDED, RowBudget};
+
+/// The bytes of a key in a map besides its text.
+const KEY_BYTES: usize = 8;
 
 /// What is wrong with a row, and where: the path is in reverse.
 #[derive(Debug, Default)]
@@ -28,12 +32,39 @@ struct RowFault {
 pub(super) struct Row<'a> {
     scanner: Scanner<'a>,
     value_type: &'a ValueType,
+    budget: Cell<RowBudget>,
     fault: RefCell<RowFault>,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(payload: &'a [u8], value_type: &'a ValueType) -> Result<Self, Fault> {
-        Ok(Self { scanner: Scanner::new(payload)?, value_type, fault: RefCell::default() })
+    pub(super) fn new(
+        payload: &'a [u8],
+        value_type: &'a ValueType,
+        budget: RowBudget,
+    ) -> Result<Self, Fault> {
+        let (scanner, fault) = (Scanner::new(payload)?, RefCell::default());
+        Ok(Self { scanner, value_type, budget: Cell::new(budget), fault })
+    }
+
+    /// The bytes that the columns of this row take.
+    pub(super) fn spent(&self) -> usize {
+        self.budget.get().spent()
+    }
+
+    /// Takes bytes of columns.
+    #[inline]
+    fn spend<E: Error>(&self, bytes: usize) -> Result<(), E> {
+        let mut budget = self.budget.get();
+        budget.spend(bytes).map_err(|_| self.fail(ROW_EXCEEDED.to_owned()))?;
+        self.budget.set(budget);
+        Ok(())
+    }
+
+    /// Passes a string on.
+    #[inline]
+    fn text<S: Serializer>(&self, text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+        self.spend(text.len())?;
+        serializer.serialize_str(text)
     }
 
     /// Why serializing failed.
@@ -67,6 +98,7 @@ impl<'a> Row<'a> {
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.spend(self.value_type.width)?;
         let done = Value { row: self, value_type: self.value_type }.serialize(serializer)?;
         self.scanner.finish().map_err(|reason| self.fail(reason))?;
         Ok(done)
@@ -82,7 +114,7 @@ struct Value<'a> {
 impl Serialize for Value<'_> {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { row, value_type: ValueType { kind, nullable } } = *self;
+        let Self { row, value_type: ValueType { kind, nullable, .. } } = *self;
         let scanner = &row.scanner;
         let fail = |reason| row.fail(reason);
         if scanner.peek() == Some(b'n') {
@@ -94,7 +126,7 @@ impl Serialize for Value<'_> {
         }
         match kind {
             Kind::Object(object) => self.object(object, serializer),
-            Kind::String => serializer.serialize_str(&scanner.string("a string").map_err(fail)?),
+            Kind::String => row.text(&scanner.string("a string").map_err(fail)?, serializer),
             Kind::Integer(min, max) => {
                 let number = scanner.number("an integer").map_err(fail)?;
                 let value = integer(&number).map_err(fail)?;
@@ -118,7 +150,7 @@ impl Serialize for Value<'_> {
             Kind::Text => {
                 let start = scanner.position();
                 scanner.skip().map_err(fail)?;
-                serializer.serialize_str(scanner.since(start))
+                row.text(scanner.since(start), serializer)
             }
             Kind::List(items) => self.list(items, serializer),
             Kind::Map(values) => self.map(values, serializer),
@@ -219,6 +251,7 @@ impl Value<'_> {
         let mut more = !row.scanner.accept(b']');
         let mut at = 0_usize;
         while more {
+            row.spend(items.width)?;
             let value = Value { row, value_type: items };
             list.serialize_element(&value).map_err(|error| row.inside(error, format!("[{at}]")))?;
             at += 1;
@@ -238,6 +271,7 @@ impl Value<'_> {
             let key = row.scanner.string("a key").map_err(fail)?;
             row.scanner.expect(b':', "':'").map_err(fail)?;
             let part = || format!("[{:?}]", short(&key));
+            row.spend(KEY_BYTES + key.len() + values.width)?;
             map.serialize_key(key.as_ref())?;
             let value = Value { row, value_type: values };
             map.serialize_value(&value).map_err(|error| row.inside(error, part()))?;

@@ -13,12 +13,15 @@ use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::unsupported;
 use crate::error::SchemaError;
+use crate::limits::{check_all_names, check_name};
 use crate::shape::{MAX_TYPES, check_level};
 
 /// The canonical extension type of JSON text.
 const JSON_TEXT: &str = "arrow.json";
 /// Marks a nullable field whose key must be there.
 const REQUIRED: &str = "ottla.required";
+/// The largest precision of a decimal of 128 bits.
+const MAX_PRECISION_128: u8 = 38;
 /// The most fields that are compared one after the other.
 const MAX_COMPARED: usize = 8;
 
@@ -27,6 +30,8 @@ const MAX_COMPARED: usize = 8;
 pub(super) struct ValueType {
     pub(super) kind: Kind,
     pub(super) nullable: bool,
+    /// The bytes that each value takes, null or not, apart from those of strings and items.
+    pub(super) width: usize,
 }
 
 /// The type of a value that is not null.
@@ -86,6 +91,20 @@ impl Object {
     }
 }
 
+impl Kind {
+    fn width(&self) -> usize {
+        match self {
+            Self::Boolean => 1,
+            Self::Float | Self::Date => 4,
+            Self::Text | Self::String | Self::Integer(..) | Self::Double | Self::Timestamp { .. } => 8,
+            Self::List(_) | Self::Map(_) => 8,
+            Self::Decimal(..=MAX_PRECISION_128, _) => 16,
+            Self::Decimal(..) => 32,
+            Self::Object(object) => object.members.iter().map(|member| member.value.width).sum(),
+        }
+    }
+}
+
 /// Marks a type of strings: they hold the JSON text of any value.
 pub(super) fn text_field(name: impl Into<String>) -> Field {
     let metadata = HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), JSON_TEXT.to_owned())]);
@@ -109,12 +128,14 @@ pub(super) fn map_type(values: Field) -> DataType {
 impl ValueType {
     /// Compiles a field.
     pub(super) fn compile(field: &Field) -> Result<Self, SchemaError> {
-        Compiler { types: 0 }.value(field, "$", 1)
+        Compiler { types: 0, names: 0 }.value(field, "$", 1)
     }
 }
 
 struct Compiler {
     types: usize,
+    /// The bytes of their names.
+    names: usize,
 }
 
 impl Compiler {
@@ -123,9 +144,12 @@ impl Compiler {
         if self.types > MAX_TYPES {
             return Err(unsupported(format!("it has more than {MAX_TYPES} types")));
         }
+        self.names = self.names.saturating_add(field.name().len());
+        check_name(field.name()).and_then(|()| check_all_names(self.names)).map_err(unsupported)?;
         check_level(depth).map_err(unsupported)?;
         let kind = self.kind(field, path, depth)?;
-        Ok(ValueType { kind, nullable: field.is_nullable() })
+        let width = kind.width();
+        Ok(ValueType { kind, nullable: field.is_nullable(), width })
     }
 
     fn kind(&mut self, field: &Field, path: &str, depth: usize) -> Result<Kind, SchemaError> {
@@ -144,7 +168,7 @@ impl Compiler {
             DataType::UInt64 => Kind::Integer(0, u64::MAX.into()),
             DataType::Float64 => Kind::Double,
             DataType::Float32 => Kind::Float,
-            DataType::Decimal128(precision, scale) => decimal(*precision, *scale, 38, path)?,
+            DataType::Decimal128(precision, scale) => decimal(*precision, *scale, MAX_PRECISION_128, path)?,
             DataType::Decimal256(precision, scale) => decimal(*precision, *scale, 76, path)?,
             DataType::Date32 => Kind::Date,
             DataType::Timestamp(unit, zone) => Kind::Timestamp { unit: *unit, needs_offset: zone.is_some() },

@@ -64,6 +64,8 @@ pub(super) struct ListColumn {
     item_field: FieldRef,
     /// The columns of an item.
     width: usize,
+    /// The bytes of an item.
+    bytes: usize,
     is_packable: bool,
     items_end: bool,
 }
@@ -71,7 +73,8 @@ pub(super) struct ListColumn {
 impl ListColumn {
     pub(super) fn new(items: Column, item_field: FieldRef, width: usize) -> Self {
         let (is_packable, items_end) = (items.is_packable(), items.needs_end());
-        Self { offsets: Offsets::default(), items, item_field, width, is_packable, items_end }
+        let bytes = items.width();
+        Self { offsets: Offsets::default(), items, item_field, width, bytes, is_packable, items_end }
     }
 
     /// Whether several values may be in one field without tags.
@@ -93,9 +96,11 @@ impl ListColumn {
         let item = self.offsets.next(row);
         if tag.wire == BYTES && self.is_packable {
             let count = self.items.read_packed(item, input.bytes()?)?;
+            limits.take_each(count, self.bytes)?;
             return self.offsets.add(count);
         }
         limits.spend(self.width)?;
+        limits.take(self.bytes)?;
         self.items.read(item, tag, input, limits)?;
         if self.items_end {
             self.items.end_row(item)?;
@@ -141,6 +146,7 @@ impl MapColumn {
         limits: &mut Limits,
     ) -> Result<(), Failure> {
         limits.spend(self.width)?;
+        limits.take(self.entries.width())?;
         let item = self.offsets.next(row);
         self.entries.read(item, 0, &mut entry, limits)?;
         if self.entries.needs_end() {

@@ -24,6 +24,9 @@ use super::time::TimeColumn;
 /// The decimal digits of 64 unsigned bits.
 pub(super) const U64_DIGITS: u8 = 20;
 
+/// The bytes of JSON text that a byte may become: an escape.
+const JSON_BYTES: usize = 6;
+
 /// The number of a field and the wire type of its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tag {
@@ -91,6 +94,23 @@ impl Column {
         }
     }
 
+    /// The bytes that each value takes, set or not, apart from those of texts and items.
+    pub(super) fn width(&self) -> usize {
+        match self {
+            Self::Bool(_) => 1,
+            Self::I32(..) | Self::F32(_) => 4,
+            Self::I64(..) | Self::F64(_) | Self::Time(_) => 8,
+            Self::U64(..) => 16,
+            // Of a number and a text: names are copied when the array is finished.
+            Self::Enum(names, _) => 8 + names.longest(),
+            Self::Text(texts) | Self::Binary(texts) => texts.width(),
+            Self::Json(json) => json.texts.width(),
+            Self::Message { message, .. } => message.width(),
+            Self::List(_) | Self::Map(_) => 4,
+            Self::Wrapper(value) => value.width(),
+        }
+    }
+
     /// The wire types that a value may have, as bits.
     pub(super) fn wires(&self) -> u8 {
         let wire = match self {
@@ -153,16 +173,25 @@ impl Column {
                 if limits.checks_text && std::str::from_utf8(text).is_err() {
                     return Err(Failure::malformed("a text is not UTF-8"));
                 }
+                limits.take(text.len())?;
                 texts.set(row, text)?;
             }
-            Self::Binary(texts) => texts.set(row, input.bytes()?)?,
+            Self::Binary(texts) => {
+                let bytes = input.bytes()?;
+                limits.take(bytes.len())?;
+                texts.set(row, bytes)?;
+            }
             Self::Message { is_group: true, message } => message.read(row, tag.number, input, limits)?,
             Self::Message { message, .. } => message.read(row, 0, &mut Input::new(input.bytes()?), limits)?,
             Self::List(list) => list.read(row, tag, input, limits)?,
             Self::Map(map) => map.read(row, Input::new(input.bytes()?), limits)?,
             Self::Wrapper(value) => value.read_wrapper(row, Input::new(input.bytes()?), limits)?,
             Self::Time(time) => time.read(row, Input::new(input.bytes()?))?,
-            Self::Json(json) => json.read(Input::new(input.bytes()?))?,
+            Self::Json(json) => {
+                let bytes = input.bytes()?;
+                limits.take(bytes.len().saturating_mul(JSON_BYTES))?;
+                json.read(Input::new(bytes))?;
+            }
         }
         Ok(())
     }

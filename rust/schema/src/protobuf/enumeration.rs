@@ -22,7 +22,11 @@ pub(super) struct Names {
     dense: Vec<u32>,
     /// By number.
     names: Vec<(i32, String)>,
+    longest: usize,
 }
+
+/// The bytes of the longest number.
+const NUMBER_BYTES: usize = 11;
 
 impl Names {
     pub(super) fn new(descriptor: &EnumDescriptor) -> Self {
@@ -38,7 +42,13 @@ impl Names {
                 dense.push(place);
             }
         }
-        Self { dense, names }
+        let longest = names.iter().map(|(_, name)| name.len()).max().unwrap_or(0).max(NUMBER_BYTES);
+        Self { dense, names, longest }
+    }
+
+    /// The bytes of the longest text.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
     }
 
     fn get(&self, number: i32) -> Option<&str> {

@@ -1,9 +1,11 @@
-//! Why a row cannot be decoded, and the limit of its size in columns.
+//! Why a row cannot be decoded, and the limits of its size in columns.
 //!
-//! Invariant: a row costs no more cells than [`Limits`] allows for its bytes: two bytes may stand for an item
-//! with thousands of columns.
+//! Invariant: a row costs no more cells than [`Limits`] allows for its bytes, which bounds the time, and no more bytes
+//! than its budget: two bytes may stand for an item with thousands of columns.
 
 use std::fmt;
+
+use crate::budget::{ROW_EXCEEDED, RowBudget};
 
 /// The cells that each row may take.
 const BASE_CELLS: usize = 1 << 16;
@@ -64,14 +66,32 @@ impl fmt::Display for Failure {
 #[derive(Debug)]
 pub(super) struct Limits {
     cells: usize,
+    budget: RowBudget,
     /// Whether each text is checked; otherwise they are checked together at the end, which is faster.
     pub(super) checks_text: bool,
 }
 
 impl Limits {
-    pub(super) fn new(payload: &[u8], checks_text: bool) -> Self {
+    pub(super) fn new(payload: &[u8], budget: RowBudget, checks_text: bool) -> Self {
         let cells = payload.len().saturating_mul(CELLS_PER_BYTE).saturating_add(BASE_CELLS);
-        Self { cells, checks_text }
+        Self { cells, budget, checks_text }
+    }
+
+    /// Takes bytes of columns.
+    #[inline]
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.budget.spend(bytes).map_err(|_| Failure::malformed(ROW_EXCEEDED))
+    }
+
+    /// Takes the bytes of several values of the same size.
+    #[inline]
+    pub(super) fn take_each(&mut self, count: usize, bytes: usize) -> Result<(), Failure> {
+        self.budget.spend_each(count, bytes).map_err(|_| Failure::malformed(ROW_EXCEEDED))
+    }
+
+    /// The bytes that the row's columns took.
+    pub(super) fn taken(&self) -> usize {
+        self.budget.spent()
     }
 
     /// Takes cells for one item of a list or a map, or for a field that replaces another one.

@@ -61,6 +61,7 @@ pub(super) struct MessageColumn {
     /// The number of the last row that was read, plus one.
     rows: usize,
     needs_end: bool,
+    width: usize,
     /// The type; a message without fields is a boolean, as a struct without fields has no place in Parquet.
     fields: Fields,
 }
@@ -85,6 +86,7 @@ impl MessageColumn {
             valid: is_nullable.then(Bits::default),
             rows: 0,
             needs_end: slots.iter().any(|slot| slot.needs_end),
+            width: slots.iter().map(|slot| slot.field.column.width()).sum::<usize>().max(1),
             fields: arrow_fields,
             slots,
             others,
@@ -100,6 +102,11 @@ impl MessageColumn {
 
     pub(super) fn is_nullable(&self) -> bool {
         self.valid.is_some()
+    }
+
+    /// The bytes that each message takes, set or not.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     pub(super) fn needs_end(&self) -> bool {

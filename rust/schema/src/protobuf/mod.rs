@@ -88,6 +88,7 @@ pub(crate) struct ProtobufReader {
     /// How a payload says which message it is.
     prefix: Option<MessagePrefix>,
     data_type: DataType,
+    row_bytes: usize,
     rows: Arc<Mutex<Rows>>,
 }
 
@@ -107,6 +108,7 @@ impl ProtobufReader {
             message: message.full_name().to_owned(),
             prefix: MessagePrefix::of(wire_format),
             data_type: columns.data_type(),
+            row_bytes: columns.width(),
             rows: Arc::new(Mutex::new(Rows::new(columns))),
             file,
         })
@@ -127,6 +129,10 @@ fn find_message(file: &FileDescriptor, name: Option<&str>) -> Result<MessageDesc
 impl ReaderSchema for ProtobufReader {
     fn data_type(&self) -> &DataType {
         &self.data_type
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.row_bytes
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {

@@ -1,17 +1,17 @@
 //! Decodes the payloads of a writer's schema into the columns of the reader's message.
 //!
 //! Invariants: all writers of a reader share its columns, which are empty between two calls. A row that fails
-//! is removed from the columns and null.
+//! is removed from the columns and null. Decoding ends after the row that spends the budget.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
 
 use super::failure::Limits;
 use super::input::Input;
 use super::message_column::MessageColumn;
 use super::writer_messages::WriterMessages;
+use crate::budget::Budget;
 use crate::payloads::{DecodedPayloads, Payload, PayloadDecoder};
 
 /// The columns of a reader's message.
@@ -32,55 +32,62 @@ impl Rows {
         &mut self,
         payloads: &[Payload<'a>],
         strip: impl Fn(&Payload<'a>) -> Result<&'a [u8], String>,
+        budget: &mut Budget,
     ) -> Result<DecodedPayloads, ArrowError> {
         // A panic, which nothing is known to cause, would have left rows behind.
         self.message.truncate(0);
-        let mut errors = Vec::new();
-        let decoded = self.read_all(payloads, &strip, &mut errors);
+        let before = *budget;
+        let decoded = self.read_all(payloads, &strip, budget);
         let decoded = match decoded {
             // Arrow checks all texts of a column at once. If one is malformed, check each one.
             Err(_) if !self.checks_text => {
                 self.checks_text = true;
                 self.message.truncate(0);
-                errors.clear();
-                self.read_all(payloads, &strip, &mut errors)
+                *budget = before;
+                self.read_all(payloads, &strip, budget)
             }
             decoded => decoded,
         };
-        match decoded {
-            Ok(array) => Ok(DecodedPayloads { arrays: vec![(0, array)], errors }),
-            Err(error) => {
-                self.message.truncate(0);
-                Err(error)
-            }
-        }
+        decoded.inspect_err(|_| self.message.truncate(0))
     }
 
     fn read_all<'a>(
         &mut self,
         payloads: &[Payload<'a>],
         strip: impl Fn(&Payload<'a>) -> Result<&'a [u8], String>,
-        errors: &mut Vec<(usize, String)>,
-    ) -> Result<ArrayRef, ArrowError> {
+        budget: &mut Budget,
+    ) -> Result<DecodedPayloads, ArrowError> {
+        let mut decoded = DecodedPayloads::default();
         for (row, payload) in payloads.iter().enumerate() {
+            if row > 0 && budget.is_spent() {
+                break;
+            }
+            decoded.payloads = row + 1;
+            // A malformed row is null, which takes as much.
+            budget.spend(self.message.width());
             let bytes = match strip(payload) {
                 Ok(bytes) => bytes,
                 Err(reason) => {
-                    errors.push((row, reason));
+                    decoded.add_error(row, reason, budget);
                     continue;
                 }
             };
-            let mut limits = Limits::new(bytes, self.checks_text);
-            let read = self.message.read(row, 0, &mut Input::new(bytes), &mut limits);
-            if let Err(failure) = read.and_then(|()| self.message.end_row(row)) {
-                if failure.is_overflow() {
+            let mut limits = Limits::new(bytes, budget.row(bytes), self.checks_text);
+            let read = limits.take(self.message.width());
+            let read = read.and_then(|()| self.message.read(row, 0, &mut Input::new(bytes), &mut limits));
+            match read.and_then(|()| self.message.end_row(row)) {
+                Ok(()) => budget.spend(limits.taken() - self.message.width()),
+                Err(failure) if failure.is_overflow() => {
                     return Err(ArrowError::OffsetOverflowError(payloads.len()));
                 }
-                self.message.truncate(row);
-                errors.push((row, failure.to_string()));
+                Err(failure) => {
+                    self.message.truncate(row);
+                    decoded.add_error(row, failure.to_string(), budget);
+                }
             }
         }
-        self.message.finish(payloads.len())
+        decoded.arrays.push((0, self.message.finish(decoded.payloads)?));
+        Ok(decoded)
     }
 }
 
@@ -99,12 +106,21 @@ impl ProtobufPayloadDecoder {
 }
 
 impl PayloadDecoder for ProtobufPayloadDecoder {
-    fn decode(&mut self, payloads: &[Payload<'_>]) -> Result<DecodedPayloads, ArrowError> {
+    fn decode(
+        &mut self,
+        payloads: &[Payload<'_>],
+        budget: &mut Budget,
+    ) -> Result<DecodedPayloads, ArrowError> {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.decode(payloads, |payload| match (&self.messages, payload.header_rest) {
-            (None, _) => Ok(payload.bytes),
-            (Some(messages), None) => messages.strip(payload.bytes),
-            (Some(messages), Some(header)) => messages.strip_named(payload.bytes, header),
-        })
+        let messages = &self.messages;
+        rows.decode(
+            payloads,
+            |payload| match (messages, payload.header_rest) {
+                (None, _) => Ok(payload.bytes),
+                (Some(messages), None) => messages.strip(payload.bytes),
+                (Some(messages), Some(header)) => messages.strip_named(payload.bytes, header),
+            },
+            budget,
+        )
     }
 }

@@ -20,6 +20,7 @@ use super::storage::{Numbers, Texts};
 use super::time::{TimeColumn, TimeKind};
 use super::unsupported;
 use crate::error::SchemaError;
+use crate::limits::check_name;
 use crate::projection::{Selection, join};
 use crate::shape::{Shape, check_level};
 
@@ -122,7 +123,7 @@ impl WellKnown {
 
 #[derive(Default)]
 struct Planner {
-    /// The shapes of whole messages, by full name.
+    /// The shapes of whole messages and enums, by full name.
     shapes: HashMap<String, Shape>,
     /// The whole messages that contain the current one.
     open: Vec<String>,
@@ -162,7 +163,8 @@ impl Planner {
     ) -> Result<Shape, SchemaError> {
         let mut shapes = Vec::with_capacity(message.fields().len());
         for (field, inner) in selected(message, selection) {
-            shapes.push(self.field_shape(&field, inner, level + 1)?);
+            let shape = self.field_shape(&field, inner, level + 1)?;
+            shapes.push(shape.named(field.name()).map_err(unsupported)?);
         }
         Shape::of(&shapes, false).map_err(unsupported)
     }
@@ -193,6 +195,11 @@ impl Planner {
         match kind {
             Kind::Message(message) if WellKnown::of(message).is_none() => {
                 self.message_shape(message, selection, level)
+            }
+            Kind::Enum(of) if !self.shapes.contains_key(of.full_name()) => {
+                self.shapes.insert(of.full_name().to_owned(), Shape::LEAF);
+                of.values().try_for_each(|value| check_name(value.name())).map_err(unsupported)?;
+                Ok(Shape::LEAF)
             }
             _ => Ok(Shape::LEAF),
         }

@@ -182,6 +182,11 @@ impl Texts {
         self.valid.is_some()
     }
 
+    /// The bytes that each row takes, set or not.
+    pub(super) fn width(&self) -> usize {
+        size_of::<i32>() + self.default.len()
+    }
+
     #[inline]
     pub(super) fn set(&mut self, row: usize, value: &[u8]) -> Result<(), Failure> {
         if self.offsets.len() != row + 1 {

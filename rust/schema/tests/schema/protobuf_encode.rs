@@ -310,7 +310,7 @@ fn nested_messages_have_their_indexes_in_the_prefix() {
         assert_eq!(encoded.payloads.value(0), with_id(1, &[indexes, &int(1, 5)]));
         let mut decoder = ColumnDecoder::with_options(
             ReaderSource::Schema(&schema),
-            &ReaderOptions { message: Some((*name).into()), projection: None },
+            &ReaderOptions { message: Some((*name).into()), ..ReaderOptions::default() },
             WireFormat::Confluent,
             Header::Value,
         )

@@ -131,3 +131,55 @@ fn other_messages_of_google_are_plain() {
     let own = "package google.protobuf; message M { Timestamp t = 1; } message Timestamp { string s = 1; }";
     assert_eq!(row(&mut plain(&proto3(own)), &[len(1, len(1, "x"))]), "(t=(s=\"x\"))");
 }
+
+/// As Confluent's serializers know them: a schema that imports them has no references.
+#[test]
+fn googles_common_types_are_known_without_a_reference() {
+    for (file, ty, columns) in [
+        ("calendar_period", "CalendarPeriod", "\"CALENDAR_PERIOD_UNSPECIFIED\""),
+        ("color", "Color", "(red=0.0 green=0.0 blue=0.0 alpha=null)"),
+        ("date", "Date", "(year=0 month=0 day=0)"),
+        (
+            "datetime",
+            "DateTime",
+            "(year=0 month=0 day=0 hours=0 minutes=0 seconds=0 nanos=0 utc_offset=null time_zone=null)",
+        ),
+        ("datetime", "TimeZone", "(id=\"\" version=\"\")"),
+        ("dayofweek", "DayOfWeek", "\"DAY_OF_WEEK_UNSPECIFIED\""),
+        ("decimal", "Decimal", "(value=\"\")"),
+        ("expr", "Expr", "(expression=\"\" title=\"\" description=\"\" location=\"\")"),
+        ("fraction", "Fraction", "(numerator=0 denominator=0)"),
+        ("interval", "Interval", "(start_time=null end_time=null)"),
+        ("latlng", "LatLng", "(latitude=0.0 longitude=0.0)"),
+        ("localized_text", "LocalizedText", "(text=\"\" language_code=\"\")"),
+        ("money", "Money", "(currency_code=\"\" units=0 nanos=0)"),
+        ("month", "Month", "\"MONTH_UNSPECIFIED\""),
+        ("phone_number", "PhoneNumber", "(e164_number=null short_code=null extension=\"\")"),
+        (
+            "postal_address",
+            "PostalAddress",
+            "(revision=0 region_code=\"\" language_code=\"\" postal_code=\"\" sorting_code=\"\" administrative_area=\"\" locality=\"\" sublocality=\"\" address_lines=[] recipients=[] organization=\"\")",
+        ),
+        ("quaternion", "Quaternion", "(x=0.0 y=0.0 z=0.0 w=0.0)"),
+        ("timeofday", "TimeOfDay", "(hours=0 minutes=0 seconds=0 nanos=0)"),
+    ] {
+        let text =
+            format!("import \"google/type/{file}.proto\"; message M {{ repeated google.type.{ty} v = 1; }}");
+        let mut decoder = plain(&proto3(&text));
+        let value = if columns.starts_with('(') { len(1, "") } else { len(1, [0]) };
+        assert_eq!(row(&mut decoder, &[value]), format!("(v=[{columns}])"));
+    }
+    let money = "import \"google/type/money.proto\"; message M { google.type.Money price = 1; }";
+    let price = len(1, [len(1, "EUR"), int(2, -5), int(3, -500_000_000)].concat());
+    let expected = "(price=(currency_code=\"EUR\" units=-5 nanos=-500000000))";
+    assert_eq!(row(&mut plain(&proto3(money)), &[price.clone()]), expected);
+    // A schema of that name among the references comes first.
+    let own = proto("syntax = \"proto3\"; package google.type; message Money { string currency_code = 1; }");
+    let schema = with_imports(&proto3(money), &[("google/type/money.proto", &own)]);
+    let mut decoder = ottla_schema::ColumnDecoder::new(
+        &schema,
+        ottla_schema::WireFormat::None,
+        ottla_schema::Header::Value,
+    );
+    assert_eq!(row(decoder.as_mut().unwrap(), &[price]), "(price=(currency_code=\"EUR\"))");
+}

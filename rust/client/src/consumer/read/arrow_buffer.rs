@@ -109,19 +109,19 @@ impl ArrowBuffer {
         let Some(batch) = self.undecoded() else { return Ok(none) };
         let Some(builder) = &mut self.0 else { return Ok(none) };
         let outcome = builder.layout.typed.decode(&builder.layout.columns, batch)?;
-        let TypedOutcome { decoded, rest, dead_letters } = outcome;
+        let TypedOutcome { decoded, rest, error, dead_letters } = outcome;
         if !dead_letters.is_empty() {
             return Ok(dead_letters);
         }
         builder.complete.pop_front();
         builder.typed = decoded;
-        if let Some((rest, error)) = rest {
+        if let Some(rest) = rest {
             builder.complete.push_front(rest);
-            if builder.typed.is_none() {
-                return Err(error);
-            }
         }
-        Ok(none)
+        match error {
+            Some(error) if builder.typed.is_none() => Err(error),
+            _ => Ok(none),
+        }
     }
 
     /// Delivers the next complete batch, if there is one.

@@ -142,11 +142,20 @@ impl Consumer {
         }
         let latest = self.buffers.latest_call.lock();
         if *latest == call {
-            for set in self.buffers.records.lock().undecoded() {
-                typed_set::decode(&self.typed, set)?;
-            }
+            self.buffers.records.lock().decode_typed(&self.typed)?;
         }
         Ok(PollOutcome::Ready)
+    }
+
+    /// Whether a set may be delivered: its keys and values were decoded, if they are to be.
+    pub(super) fn is_decoded(&self, set: &RecordSet) -> bool {
+        #[cfg(feature = "arrow")]
+        return self.typed.is_empty() || set.typed.is_some();
+        #[cfg(not(feature = "arrow"))]
+        {
+            let _ = set;
+            true
+        }
     }
 
     /// Waits for what decoding needs; returns whether it came before the deadline.

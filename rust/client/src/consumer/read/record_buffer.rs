@@ -2,12 +2,16 @@
 //!
 //! Invariants: a partition's position moves as its records are delivered, and no further. Buffered records
 //! become stale when the consumer's version changes; then they are dropped and fetched again. A record that
-//! the caller cannot convert stays the next one.
+//! the caller cannot convert stays the next one. Nothing is delivered before it was decoded.
 
 use std::collections::VecDeque;
 
 use crate::consumer::Consumer;
 use crate::consumer::read::record_set::{RecordEntry, RecordSet};
+#[cfg(feature = "arrow")]
+use crate::consumer::read::typed_set;
+#[cfg(feature = "arrow")]
+use crate::typed::TypedColumns;
 
 /// Why the caller could not convert a record. The record stays the next one.
 #[derive(Debug)]
@@ -65,6 +69,12 @@ impl RecordBuffer {
         self.sets.iter_mut().filter(|set| set.typed.is_none())
     }
 
+    /// Decodes the keys and values of the next records, whose schemas were looked up.
+    #[cfg(feature = "arrow")]
+    pub(super) fn decode_typed(&mut self, typed: &TypedColumns) -> crate::error::Result<()> {
+        typed_set::decode(typed, &mut self.sets)
+    }
+
     /// Moves the buffer back to `slot`, in front of records that were added there meanwhile.
     pub(super) fn restore_to(mut self, slot: &mut Self) {
         let later = std::mem::take(slot);
@@ -85,7 +95,7 @@ impl RecordBuffer {
         let mut counts = Vec::new();
         let (mut skip, mut unusable) = (self.next_index, None);
         for set in &self.sets {
-            if records.len() >= max_records || unusable.is_some() {
+            if records.len() >= max_records || unusable.is_some() || !consumer.is_decoded(set) {
                 break;
             }
             let before = records.len();
@@ -116,7 +126,7 @@ impl RecordBuffer {
         consumer: &Consumer,
         convert: impl FnOnce(&RecordSet, &RecordEntry) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let Some(set) = self.sets.front() else { return Ok(None) };
+        let Some(set) = self.sets.front().filter(|set| consumer.is_decoded(set)) else { return Ok(None) };
         let Some(entry) = set.entries.get(self.next_index) else { return Ok(None) };
         let record = convert(set, entry)?;
         self.advance(consumer, 1);
@@ -127,6 +137,7 @@ impl RecordBuffer {
     pub(super) fn pop_sets(&mut self, consumer: &Consumer, max_records: usize) -> Vec<RecordSet> {
         let (mut sets, mut left) = (Vec::new(), max_records);
         while left > 0
+            && self.sets.front().is_some_and(|set| consumer.is_decoded(set))
             && let Some(mut set) = self.sets.pop_front()
         {
             let delivered = std::mem::take(&mut self.next_index);

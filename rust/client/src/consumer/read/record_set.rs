@@ -73,8 +73,14 @@ impl RecordSet {
 
     /// Splits off all but the first `max_records` records.
     pub(super) fn split(mut self, max_records: usize) -> (Self, Option<Self>) {
+        let rest = self.split_off(max_records);
+        (self, rest)
+    }
+
+    /// Returns all but the first `max_records` records, which stay.
+    pub(super) fn split_off(&mut self, max_records: usize) -> Option<Self> {
         if self.entries.len() <= max_records {
-            return (self, None);
+            return None;
         }
         let entries = self.entries.split_off(max_records);
         let next = entries.first().map_or(self.next, |entry| entry.offset);
@@ -90,7 +96,7 @@ impl RecordSet {
             version: self.version,
         };
         self.next = next;
-        (self, Some(rest))
+        Some(rest)
     }
 
     /// The bytes of memory that a record takes.

@@ -1,12 +1,13 @@
-//! The records of a set as rows of typed columns: all of a set are decoded together, once their schemas were looked up.
+//! The records of a set as rows of typed columns: all of a set are decoded together, once their schemas were looked up,
+//! unless they take more bytes than a batch may.
 //!
 //! Invariant: a record's row is the number of its entry in the set that was decoded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
-use ottla_schema::{EncodedRows, Header, SchemaId};
+use ottla_schema::{DEFAULT_BATCH_BYTES, EncodedRows, Header, SchemaId};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -77,19 +78,38 @@ pub(crate) async fn wait_before_decoding(
     }
 }
 
-/// Decodes the keys and values of a set, whose schemas were looked up.
-pub(crate) fn decode(typed: &TypedColumns, set: &mut RecordSet) -> Result<()> {
+/// Decodes the first sets, whose schemas were looked up, until they take the bytes of a batch, unless the first one is
+/// decoded already. The others stay as they are, and so does the rest of a set that takes more.
+pub(crate) fn decode(typed: &TypedColumns, sets: &mut VecDeque<RecordSet>) -> Result<()> {
+    let (mut at, mut bytes) = (0, 0);
+    while let Some(set) = sets.get_mut(at).filter(|set| set.typed.is_none() && bytes < DEFAULT_BATCH_BYTES) {
+        bytes += decode_set(typed, set)?;
+        let decoded = set.typed.as_ref().and_then(TypedRecords::rows).unwrap_or(set.entries.len());
+        if let Some(mut rest) = set.split_off(decoded) {
+            rest.typed = None;
+            sets.insert(at + 1, rest);
+            return Ok(());
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// Decodes the first keys and values of a set; returns about how many bytes they take.
+fn decode_set(typed: &TypedColumns, set: &mut RecordSet) -> Result<usize> {
     for (row, entry) in set.entries.iter_mut().enumerate() {
         entry.row = row;
     }
-    let decode = |typed: &Option<Arc<TypedColumn>>| {
-        let decoded = typed.as_ref().map(|typed| {
-            let rows = SetRows { set, header: typed.header() };
-            typed.decode(&rows).map(|decoded| TypedField::new(decoded, typed.name()))
+    let mut bytes = 0;
+    let mut decode = |typed: &Option<Arc<TypedColumn>>| {
+        let decoded = typed.as_ref().map(|typed| -> Result<TypedField> {
+            let decoded = typed.decode(&SetRows { set, header: typed.header() })?;
+            bytes += decoded.bytes;
+            Ok(TypedField::new(decoded, typed.name()))
         });
         decoded.transpose()
     };
     let records = TypedRecords { key: decode(&typed.key)?, value: decode(&typed.value)? };
     set.typed = Some(records);
-    Ok(())
+    Ok(bytes)
 }

@@ -105,22 +105,22 @@ impl Scan {
         if self.undecoded.is_none() {
             self.undecoded = self.next_bytes().await?;
         }
-        let (decoded, rest) = loop {
+        let (decoded, rest, error) = loop {
             let Some(batch) = &self.undecoded else { return Ok(None) };
             self.typed.load(&self.columns, batch).await?;
             let outcome = self.typed.decode(&self.columns, batch.clone())?;
-            let TypedOutcome { decoded, rest, dead_letters } = outcome;
+            let TypedOutcome { decoded, rest, error, dead_letters } = outcome;
             if dead_letters.is_empty() {
-                break (decoded, rest);
+                break (decoded, rest, error);
             }
             TypedColumns::write(dead_letters).await?;
         };
-        match (decoded, rest) {
-            (Some(decoded), rest) => {
-                self.undecoded = rest.map(|(rest, _)| rest);
+        match (decoded, error) {
+            (Some(decoded), _) => {
+                self.undecoded = rest;
                 Ok(Some(decoded.batch))
             }
-            (None, Some((_, error))) => Err(error),
+            (None, Some(error)) => Err(error),
             (None, None) => Ok(None),
         }
     }

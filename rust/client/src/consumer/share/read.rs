@@ -18,7 +18,11 @@ use crate::consumer::read::read_limit::ReadLimit;
 use crate::consumer::read::record_buffer::ConvertError;
 use crate::consumer::read::record_decoder::{Remainder, decode};
 use crate::consumer::read::record_set::{RecordEntry, RecordSet};
+#[cfg(feature = "arrow")]
+use crate::consumer::read::typed_set;
 use crate::error::Error;
+#[cfg(feature = "arrow")]
+use crate::typed::TypedColumns;
 
 /// The decoded records of the first buffered fetch.
 #[derive(Debug)]
@@ -70,6 +74,14 @@ impl DecodedFetch {
         self.sets.iter_mut().filter(|set| set.typed.is_none())
     }
 
+    /// Decodes the keys and values of the next records, whose schemas were looked up.
+    #[cfg(feature = "arrow")]
+    pub(super) fn decode_typed(&mut self, typed: &TypedColumns) -> crate::error::Result<()> {
+        // Sets whose records were all delivered are still here.
+        self.next();
+        typed_set::decode(typed, &mut self.sets)
+    }
+
     /// The next record, if there is one.
     pub(super) fn next(&mut self) -> Option<(&RecordSet, &RecordEntry)> {
         while self.sets.front().is_some_and(|set| self.next_index >= set.entries.len()) {
@@ -108,6 +120,17 @@ impl ShareConsumer {
         Some((fetch, decoded_fetch))
     }
 
+    /// Whether a set may be delivered: its keys and values were decoded, if they are to be.
+    fn is_decoded(&self, set: &RecordSet) -> bool {
+        #[cfg(feature = "arrow")]
+        return self.typed.is_empty() || set.typed.is_some();
+        #[cfg(not(feature = "arrow"))]
+        {
+            let _ = set;
+            true
+        }
+    }
+
     /// Converts and delivers buffered records, at most `max_records`, and no more once they take 16 MiB; `convert`
     /// also gets the delivery count.
     ///
@@ -126,14 +149,14 @@ impl ShareConsumer {
         let (now, mut limit) = (Instant::now(), ReadLimit::new(max_records));
         while !limit.is_reached() {
             let Some((fetch, decoded_fetch)) = self.decode_front(&mut decoded, now) else { break };
-            #[cfg(feature = "arrow")]
-            if !self.is_ready(decoded_fetch) {
+            if decoded_fetch.next().is_some_and(|(set, _)| !self.is_decoded(set)) {
                 break;
             }
             let mut failure = None;
             let mut delivered: Vec<(i64, i16)> = Vec::new();
             while !limit.is_reached()
                 && let Some((set, entry)) = decoded_fetch.next()
+                && self.is_decoded(set)
             {
                 let (offset, count) = (entry.offset, fetch.acquired.get(entry.offset).unwrap_or_default());
                 match convert(set, entry, count) {

@@ -6,7 +6,6 @@
 use tokio::time::Instant;
 
 use super::ShareConsumer;
-use super::read::DecodedFetch;
 use crate::consumer::read::typed_set;
 use crate::error::Result;
 use crate::typed::TypedColumns;
@@ -43,14 +42,9 @@ impl ShareConsumer {
         if !typed_set::wait_before_decoding(looked_up, wakeup, check_woken, deadline).await? {
             return Ok(false);
         }
-        for set in self.decoded.lock().iter_mut().flat_map(|front| front.undecoded()) {
-            typed_set::decode(&self.typed, set)?;
+        if let Some(front) = self.decoded.lock().as_mut() {
+            front.decode_typed(&self.typed)?;
         }
         Ok(true)
-    }
-
-    /// Whether the keys and values of a fetch need not be decoded any more.
-    pub(super) fn is_ready(&self, fetch: &mut DecodedFetch) -> bool {
-        self.typed.is_empty() || fetch.undecoded().next().is_none()
     }
 }

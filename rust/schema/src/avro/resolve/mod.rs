@@ -12,11 +12,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::avro::default_value::encode_field;
-use crate::avro::incompatible;
 use crate::avro::schema::{Enum, Kind, Record, Schema};
 use crate::avro::skip::Skip;
 use crate::avro::step::{Default, FieldStep, RecordStep, Step};
+use crate::avro::{incompatible, unsupported};
 use crate::error::SchemaError;
+use crate::limits::MAX_DEFAULT_BYTES;
 
 /// The most pairs of types that are compared, and types that are passed over.
 const MAX_PAIRS: usize = 1_000_000;
@@ -33,6 +34,8 @@ pub(super) fn resolve(writer: &Schema, reader: &Schema) -> Result<Step, SchemaEr
 #[derive(Default)]
 pub(super) struct Resolver {
     pairs: usize,
+    /// The bytes of defaults.
+    defaults: usize,
     /// Steps of pairs of records, by their addresses.
     records: HashMap<(usize, usize), Step>,
 }
@@ -171,6 +174,12 @@ impl Resolver {
                 break;
             }
             let bytes = encode_field(&reader.name.0, field)?;
+            self.defaults = self.defaults.saturating_add(bytes.len());
+            if self.defaults > MAX_DEFAULT_BYTES {
+                return Err(unsupported(format!(
+                    "the defaults of the fields that are not written have more than {MAX_DEFAULT_BYTES} bytes"
+                )));
+            }
             defaults.push((number, Default { bytes, step: self.resolve(&field.schema, &field.schema)? }));
         }
         let step = match missing {

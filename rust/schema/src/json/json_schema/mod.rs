@@ -19,6 +19,7 @@ use self::types::Types;
 use super::unsupported;
 use super::value_type::{map_type, required_field, text_field};
 use crate::error::SchemaError;
+use crate::limits::{check_all_names, check_name};
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{MAX_TYPES, check_level};
 
@@ -32,13 +33,16 @@ pub(super) fn column_field(schema: &RegisteredSchema) -> Result<Field, SchemaErr
     let sources = references::read(schema)?;
     let library = Library::new(&sources);
     let root = library.root()?;
-    let mut compiler = Compiler { library: &library, types: 0, steps: 0, nesting: 0, is_comparing: false };
+    let mut compiler =
+        Compiler { library: &library, types: 0, names: 0, steps: 0, nesting: 0, is_comparing: false };
     compiler.field("value", &[root], "$", 1)
 }
 
 struct Compiler<'a> {
     library: &'a Library<'a>,
     types: usize,
+    /// The bytes of their names.
+    names: usize,
     steps: usize,
     nesting: usize,
     /// Whether types are compared, for which it does not matter what is required beside null.
@@ -72,6 +76,8 @@ impl<'a> Compiler<'a> {
         if self.types > MAX_TYPES {
             return Err(unsupported(format!("it has more than {MAX_TYPES} types, with references expanded")));
         }
+        self.names = self.names.saturating_add(name.len());
+        check_name(name).and_then(|()| check_all_names(self.names)).map_err(unsupported)?;
         check_level(depth).map_err(unsupported)?;
         if keywords.types == Some(Types::NONE) {
             return Err(unsupported(format!("{path} allows no value")));
