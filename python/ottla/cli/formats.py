@@ -8,7 +8,7 @@ values are printed as raw bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ottla.errors import ConfigError
@@ -38,7 +38,8 @@ class Record(NamedTuple):
     error: str | None = None
 
 
-Format = Callable[[Record], bytes]
+Format = Callable[[Record], Iterable[bytes]]
+"""Formats a record, in pieces: a large value is not copied."""
 
 
 def unescape(text: str) -> bytes:
@@ -61,7 +62,7 @@ def headers_as_text(headers: list[tuple[str, bytes | None]] | None) -> bytes:
     )
 
 
-_TOKENS: dict[bytes, Format] = {
+_TOKENS: dict[bytes, Callable[[Record], bytes]] = {
     b"t": lambda record: record.topic.encode(),
     b"p": lambda record: b"%d" % record.partition,
     b"o": lambda record: b"%d" % record.offset,
@@ -82,7 +83,7 @@ def compile_format(text: str) -> Format:
         ConfigError: the format has an unknown token.
     """
     template = unescape(text)
-    parts: list[bytes | Format] = []
+    parts: list[bytes | Callable[[Record], bytes]] = []
     end = 0
     for token in _TOKEN.finditer(template):
         parts.append(template[end : token.start()])
@@ -95,7 +96,7 @@ def compile_format(text: str) -> Format:
             raise ConfigError(f"-f: %{name} does not exist; the tokens are {known}") from None
     parts.append(template[end:])
 
-    def format_record(record: Record) -> bytes:
-        return b"".join(part if isinstance(part, bytes) else part(record) for part in parts)
+    def format_record(record: Record) -> Iterable[bytes]:
+        return (part if isinstance(part, bytes) else part(record) for part in parts)
 
     return format_record

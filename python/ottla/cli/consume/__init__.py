@@ -2,8 +2,8 @@
 
 A record's way: ``ranges.py`` or ``group.py`` says which are read, ``schemas.py`` decodes those with
 a schema, ``filters.py`` says which are kept, ``decoding.py`` what their bytes mean otherwise, and
-``output.py`` how they are printed. Invariant: without ``--group`` it joins no group and commits
-nothing.
+``output.py`` how they are printed. Invariants: without ``--group`` it joins no group and commits
+nothing; no record is held while the next batch is decoded.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ottla import Client
+from ottla import Client, RecordBatch
 from ottla.cli.consume.decoding import DECODERS
 from ottla.cli.consume.group import read_group
+from ottla.cli.consume.newest import choose_newest
 from ottla.cli.consume.output import output_of
 from ottla.cli.consume.ranges import Range, newest_ranges, ranges_of
-from ottla.cli.consume.selection import COLUMNS, Selection, newest_records
+from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
 from ottla.cli.schema_options import add_schemas
@@ -111,7 +112,11 @@ def run(arguments: argparse.Namespace) -> int:
         with report_waiting(lambda: _waiting_for(client, arguments)) as progress:
             batches = _read(client, ranges, selection, progress)
             if arguments.last is not None:
-                batches = iter([newest_records(batches, arguments.last)])
+                batches = choose_newest(
+                    batches,
+                    arguments.last,
+                    lambda again: _read(client, again, selection, progress),
+                )
             remaining = arguments.count
             for records in batches:
                 output(records[:remaining])
@@ -119,6 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
                     remaining -= len(records)
                     if remaining <= 0:
                         break
+                del records
     return 1 if output.failed else 0
 
 
@@ -157,6 +163,10 @@ def _read(
     with client.scan(
         ranges, columns=COLUMNS, max_rows=_ROWS, fail_on_data_loss=False, **selection.formats
     ) as scan:
-        for batch in scan:
+
+        def records(batch: RecordBatch) -> list[Record]:
             progress()
-            yield selection.records(batch.rows())
+            return selection.records(batch.rows())
+
+        # Unlike the variable of a loop, this holds no batch while the next one is decoded.
+        yield from map(records, scan)

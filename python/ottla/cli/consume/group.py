@@ -51,10 +51,13 @@ def read_group(
                     continue
                 progress()
                 kept = selection.records(batch.rows())
+                # What is printed is not held while the next batch is decoded.
+                del batch
                 output(kept)
                 consumer.commit()
                 if remaining is not None:
                     remaining -= len(kept)
+                del kept
 
 
 def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:

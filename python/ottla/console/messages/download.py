@@ -2,7 +2,8 @@
 
 Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON. A
 file that does not have all records of the request has ``.part`` in its name; a file is sent as fast
-as its reader takes it.
+as its reader takes it. Texts are made while they are sent, and large values in pieces: a file that
+JSON makes six times as large is not in memory.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ottla import extras
 from ottla.cli.consume.decoding import as_text, decode, json_text
-from ottla.cli.consume.output import as_json
+from ottla.cli.consume.large_values import is_large, texts
+from ottla.cli.consume.output import json_pieces
 from ottla.cli.formats import Record
 from ottla.cli.schema_options import PARTS
 from ottla.console.messages.command import Command
@@ -30,7 +33,7 @@ _TYPES = {
     "parquet": "application/vnd.apache.parquet",
 }
 # Bytes of a file that are sent before its reader must have taken those before.
-_PIECE = 64 * 1024
+_BLOCK = 64 * 1024
 
 
 class Download(Response):
@@ -42,8 +45,14 @@ class Download(Response):
 
     on_sent: Callable[[], None] = staticmethod(lambda: None)
 
+    def __init__(self, pieces: Iterable[bytes], media_type: str, headers: dict[str, str]) -> None:
+        super().__init__(None, headers=headers, media_type=media_type)
+        # Its length is not known before it was sent.
+        del self.headers["content-length"]
+        self._pieces = pieces
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file in pieces."""
+        """Send the file in blocks."""
         del scope, receive
         try:
             await send(
@@ -53,12 +62,27 @@ class Download(Response):
                     "headers": self.raw_headers,
                 }
             )
-            for start in range(0, len(self.body), _PIECE):
-                piece = bytes(self.body[start : start + _PIECE])
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            for block in _blocks(self._pieces):
+                await send({"type": "http.response.body", "body": block, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self.on_sent()
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of all pieces in blocks of one size; the last one is smaller."""
+    waiting = bytearray()
+    for piece in pieces:
+        view = memoryview(piece)
+        while view:
+            part = view[: _BLOCK - len(waiting)]
+            waiting += part
+            view = view[len(part) :]
+            if len(waiting) == _BLOCK:
+                yield bytes(waiting)
+                waiting.clear()
+    if waiting:
+        yield bytes(waiting)
 
 
 def download(reading: Reading, command: Command, kind: str) -> Download:
@@ -68,32 +92,62 @@ def download(reading: Reading, command: Command, kind: str) -> Download:
         ConfigError: Parquet needs pyarrow, which is not installed.
         SerializationError: a key or a value is not what the page says it is.
     """
+    records: list[Record] = [message.data for message in reading.records]
+    for record in records:
+        # Once a file is being sent, there is no other way to report an error than to cut it.
+        for part, decoder in command.kinds.items():
+            decode(record, part, decoder)
     make = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet}[kind]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", command.arguments.topic)
     if reading.ended != "end":
         name += ".part"
     disposition = f'attachment; filename="{name}.{kind}"'
     return Download(
-        make(reading.records, command),
+        make(records, command),
         media_type=_TYPES[kind],
         headers={"content-disposition": disposition, "cache-control": "no-store"},
     )
 
 
-def _jsonl(records: list[Record], command: Command) -> bytes:
-    return b"".join(as_json(record, command.kinds) for record in records)
+def _jsonl(records: list[Record], command: Command) -> Iterator[bytes]:
+    for record in records:
+        yield from json_pieces(record, command.kinds)
 
 
-def _csv(records: list[Record], command: Command) -> bytes:
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(["partition", "offset", "timestamp", "key", "value", "headers"])
+def _csv(records: list[Record], command: Command) -> Iterator[bytes]:
+    yield _row(["partition", "offset", "timestamp", "key", "value", "headers"])
     for record in records:
         headers = [[name, _decoded(value)] for name, value in record.headers or []]
-        row = [record.partition, record.offset, record.timestamp]
-        cells = [_decoded(_bytes_of(record, part, command)) for part in PARTS]
-        writer.writerow([*row, *cells, json_text(headers)])
-    return out.getvalue().encode()
+        place = [record.partition, record.offset, record.timestamp]
+        parts = [_bytes_of(record, part, command) for part in PARTS]
+        if not any(data is not None and is_large(data) for data in parts):
+            yield _row([*place, *map(_decoded, parts), json_text(headers)])
+            continue
+        # The module csv takes four bytes for each character of a row.
+        yield _row(place, end=",")
+        for data in parts:
+            if data is not None and is_large(data):
+                yield from _large_cell(data)
+            else:
+                yield _row([_decoded(data)], end="")
+            yield b","
+        yield _row([json_text(headers)])
+
+
+def _row(cells: Iterable[Any], end: str = "\r\n") -> bytes:
+    out = io.StringIO()
+    # A row of a single empty cell would be quoted: it is not a row here.
+    values = list(cells)
+    if values != [None]:
+        csv.writer(out, lineterminator="").writerow(values)
+    return (out.getvalue() + end).encode()
+
+
+def _large_cell(data: bytes) -> Iterator[bytes]:
+    yield b'"'
+    for text in texts(data, "backslashreplace"):
+        yield text.replace('"', '""').encode()
+    yield b'"'
 
 
 def _bytes_of(record: Record, part: str, command: Command) -> bytes | None:
@@ -107,7 +161,7 @@ def _decoded(data: bytes | None) -> str | None:
     return None if data is None else data.decode(errors="backslashreplace")
 
 
-def _parquet(records: list[Record], _: Command) -> bytes:
+def _parquet(records: list[Record], _: Command) -> Iterator[bytes]:
     try:
         extras.require("Parquet", "arrow")
     except extras.MissingExtraError as error:
@@ -142,4 +196,4 @@ def _parquet(records: list[Record], _: Command) -> bytes:
     ]
     out = io.BytesIO()
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out)
-    return out.getvalue()
+    return iter([out.getvalue()])

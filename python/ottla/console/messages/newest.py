@@ -10,10 +10,19 @@ import time
 from collections import Counter
 
 from ottla import Client
+from ottla.cli.consume.newest import Age, age_of
 from ottla.cli.consume.ranges import newest_ranges
-from ottla.cli.consume.selection import newest_records
 from ottla.console.messages.command import Command
-from ottla.console.messages.reading import SECONDS, Reader, Reading, limited, scan_ranges
+from ottla.console.messages.reading import (
+    SECONDS,
+    Convert,
+    Message,
+    Reader,
+    Reading,
+    as_message,
+    limited,
+    scan_ranges,
+)
 
 # Offsets of a partition in the first window, with a filter.
 _FIRST_WINDOW = 1_000
@@ -21,7 +30,13 @@ _FIRST_WINDOW = 1_000
 _GROWTH = 4
 
 
-def read_newest(client: Client, command: Command, count: int) -> Reading:
+def _age(record: Message) -> Age:
+    return age_of(record.timestamp, record.partition, record.offset)
+
+
+def read_newest(
+    client: Client, command: Command, count: int, convert: Convert = as_message
+) -> Reading:
     """Read the newest records of all partitions, the oldest of them first."""
     whole = newest_ranges(limited(client), command.arguments, None)
     reading = Reading(next={partition: end or 0 for _, partition, _, end in whole})
@@ -41,7 +56,10 @@ def read_newest(client: Client, command: Command, count: int) -> Reading:
         if not ranges:
             return reading
         part = Reading()
-        scan_ranges(client, command, [*ranges], Reader(command, part, until))
+        held = sum(record.size for record in reading.records)
+        scan_ranges(
+            client, command, [*ranges], Reader(command, part, until, convert=convert, held=held)
+        )
         reading.read += part.read
         if part.ended == "size" and window > 1:
             window = max(1, window // (2 * _GROWTH))
@@ -50,6 +68,6 @@ def read_newest(client: Client, command: Command, count: int) -> Reading:
             reading.ended = part.ended
             return reading
         found.update(record.partition for record in part.records)
-        reading.records = newest_records(iter([[*part.records, *reading.records]]), count)
+        reading.records = sorted([*part.records, *reading.records], key=_age)[-count:]
         ends |= {partition: start for _, partition, start, _ in ranges}
         window *= _GROWTH

@@ -1,17 +1,19 @@
 """Reads the records of a request forwards, for a bounded time and in bounded memory.
 
-``newest.py`` reads backwards. Invariant: ``next`` follows the last record that was looked at,
-whether a filter dropped it or not, so that going on from there repeats none and leaves none out.
+``newest.py`` reads backwards. Invariants: ``next`` follows the last record that was looked at,
+whether a filter dropped it or not, so that going on from there repeats none and leaves none out. A
+page keeps of a record what it shows, and no batch is held while the next one is decoded.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from ottla import Client, errors
+from ottla import Client, RecordBatch, errors
+from ottla.cli.consume.newest import size_of
 from ottla.cli.consume.ranges import Range, ranges_of
 from ottla.cli.consume.selection import COLUMNS
 from ottla.cli.formats import Record
@@ -20,12 +22,25 @@ from ottla.console.messages.command import Command
 SECONDS = 10.0
 """The time for a request: a filter that nothing passes ends it."""
 
-# Bytes of the records that a request keeps, in addition to one batch.
-_MAX_BYTES = 64 * 1024 * 1024
-# What a record takes besides its bytes.
-_RECORD_BYTES = 500
+# Bytes of the records that a request reads and does not drop; the last one may exceed them.
+_MAX_BYTES = 32 * 1024 * 1024
 _ROWS = 1_000
 _LOOKUP_SECONDS = 5.0
+
+
+class Message(NamedTuple):
+    """A record that a request has read.
+
+    Attributes:
+        data: the record, or what a page shows of it.
+        size: how many bytes the record takes.
+    """
+
+    timestamp: int | None
+    partition: int
+    offset: int
+    data: Any
+    size: int
 
 
 @dataclass
@@ -39,7 +54,7 @@ class Reading:
         next: the next offset, by partition.
     """
 
-    records: list[Record] = field(default_factory=list)
+    records: list[Message] = field(default_factory=list)
     read: int = 0
     ended: str = "end"
     next: dict[int, int] = field(default_factory=dict)
@@ -69,7 +84,17 @@ def limited(client: Client) -> Client:
     return cast(Client, LimitedClient(client))
 
 
-def read(client: Client, command: Command, count: int) -> Reading:
+Convert = Callable[[Record], Message]
+"""Turns a record into a message."""
+
+
+def as_message(record: Record) -> Message:
+    """Return a message with the record itself."""
+    place = record.timestamp, record.partition, record.offset
+    return Message(*place, record, size_of(record))
+
+
+def read(client: Client, command: Command, count: int, convert: Convert = as_message) -> Reading:
     """Read records until there are as many as wanted, or until the end, or for ten seconds."""
     ranges = ranges_of(limited(client), command.arguments)
     if command.after:
@@ -79,7 +104,7 @@ def read(client: Client, command: Command, count: int) -> Reading:
             if partition in command.after
         ]
     reading = Reading(next={partition: start for _, partition, start, _ in ranges})
-    reader = Reader(command, reading, time.monotonic() + SECONDS, count)
+    reader = Reader(command, reading, time.monotonic() + SECONDS, count, convert)
     scan_ranges(client, command, ranges, reader)
     return reading
 
@@ -90,13 +115,13 @@ def scan_ranges(client: Client, command: Command, ranges: list[Range], reader: R
     wanted = [each for each in ranges if each[3] is None or each[2] < each[3]]
     if not wanted:
         return
+    reader.ends = {partition: end for _, partition, _, end in wanted}
     options: dict[str, Any] = {"max_rows": _ROWS, "timeout": reader.seconds_left()}
     options |= command.selection.formats
     try:
         with client.scan(wanted, columns=COLUMNS, fail_on_data_loss=False, **options) as scan:
-            for batch in scan:
-                if not reader.take(batch.rows()):
-                    return
+            # Unlike the variable of a loop, this holds no batch while the next one is decoded.
+            all(map(reader.take, scan))
     except errors.TimeoutError:
         reader.reading.ended = "time"
 
@@ -109,41 +134,56 @@ class Reader:
         reading: where the records go.
         until: when to stop, by the monotonic clock.
         count: the number of records; None for all.
+        convert: turns a record into a message.
+        held: bytes of records that the request keeps already.
     """
 
     def __init__(
-        self, command: Command, reading: Reading, until: float, count: int | None = None
+        self,
+        command: Command,
+        reading: Reading,
+        until: float,
+        count: int | None = None,
+        convert: Convert = as_message,
+        held: int = 0,
     ) -> None:
         self.reading = reading
         self._selection = command.selection
         self._count = count
-        self._bytes = 0
+        self._bytes = held
+        self.ends: dict[int, int | None] = {}
+        self._convert = convert
         self._until = until
 
     def seconds_left(self) -> float:
         """Return the seconds until the time is over, but some."""
         return max(0.1, self._until - time.monotonic())
 
-    def take(self, rows: list[tuple[Any, ...]]) -> bool:
-        """Take rows; return whether to go on."""
+    def take(self, batch: RecordBatch) -> bool:
+        """Take the rows of a batch; return whether to go on."""
         reading = self.reading
-        for row in rows:
+        for row in batch.rows():
             if self._count is not None and len(reading.records) >= self._count:
                 reading.ended = "count"
                 return False
             if self._bytes > _MAX_BYTES:
                 reading.ended = "size"
                 return False
-            kept = self._selection.records([row])
+            kept = [self._convert(record) for record in self._selection.records([row])]
             reading.records += kept
             reading.read += 1
             reading.next[row[3]] = row[4] + 1
-            self._bytes += sum(map(_size, kept))
+            self._bytes += sum(each.size for each in kept)
+        if self._bytes > _MAX_BYTES and self._has_more():
+            # Before the next batch is decoded.
+            reading.ended = "size"
+            return False
         if time.monotonic() > self._until:
             reading.ended = "time"
         return reading.ended == "end"
 
-
-def _size(record: Record) -> int:
-    headers = sum(len(name) + len(value or b"") for name, value in record.headers or ())
-    return len(record.key or b"") + len(record.value or b"") + headers + _RECORD_BYTES
+    def _has_more(self) -> bool:
+        next_offsets = self.reading.next
+        return any(
+            end is None or next_offsets.get(index, -1) < end for index, end in self.ends.items()
+        )

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from ottla.cli.consume.decoding import decode, json_text
+from ottla.cli.consume.large_values import is_large, texts
 from ottla.cli.formats import Record
 from ottla.cli.schema_options import PARTS
 from ottla.console.messages.command import Command
@@ -58,12 +59,21 @@ def _part(record: Record, part: str, command: Command, most: int) -> dict[str, A
 def _text(data: bytes, most: int) -> dict[str, Any]:
     """Return bytes as JSON or text, or else as hexadecimal digits."""
     try:
-        text = data.decode()
+        text = _start_of_text(data, most) if is_large(data) else data.decode()
     except UnicodeDecodeError:
         return _shown("hex", data[: most // 2 + 1].hex(), len(data), most)
     # Parsing holds the GIL: a text that is cut anyway is not worth it.
     is_json = len(text) <= most and _is_json(text)
     return _shown("json" if is_json else "text", text, len(data), most)
+
+
+def _start_of_text(data: bytes, most: int) -> str:
+    """Return the first characters of a large text, and one more if there are more."""
+    start = ""
+    # All of it is decoded, piece by piece: bytes that are no text may follow.
+    for text in texts(data, "strict"):
+        start += text[: most + 1 - len(start)]
+    return start
 
 
 def _shown(kind: str, text: str, size: int, most: int) -> dict[str, Any]:

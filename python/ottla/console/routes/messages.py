@@ -16,10 +16,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ottla import Client
+from ottla.cli.formats import Record
 from ottla.console.messages.command import Command, command_of
 from ottla.console.messages.download import Download, download
 from ottla.console.messages.newest import read_newest
-from ottla.console.messages.reading import Reading, read
+from ottla.console.messages.reading import Convert, Message, Reading, as_message, read
 from ottla.console.messages.rendering import rendered
 from ottla.console.query import Query
 from ottla.console.responses import problem
@@ -65,18 +66,22 @@ def routes(context: Context) -> list[Route]:
     return [Route("/api/messages", messages), Route("/api/messages/download", save)]
 
 
-def _read(client: Client, command: Command, count: int) -> Reading:
+def _read(client: Client, command: Command, count: int, convert: Convert = as_message) -> Reading:
     if command.last is not None and not command.after:
-        return read_newest(client, command, min(count, command.last))
-    return read(client, command, count)
+        return read_newest(client, command, min(count, command.last), convert)
+    return read(client, command, count, convert)
 
 
 def _page(client: Client, command: Command, count: int) -> dict[str, Any]:
     most = _LONG if count == 1 else _SHORT
-    reading = _read(client, command, count)
+
+    def shown(record: Record) -> Message:
+        return as_message(record)._replace(data=rendered(record, command, most))
+
+    reading = _read(client, command, count, shown)
     return {
         "command": command.text,
-        "records": [rendered(record, command, most) for record in reading.records],
+        "records": [record.data for record in reading.records],
         "read": reading.read,
         "ended": reading.ended,
         "next": reading.next,

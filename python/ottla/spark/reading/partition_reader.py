@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
+    from ottla import RecordBatch
     from ottla.spark.protocols import Client, Columns
 
 
@@ -80,8 +81,11 @@ def read_ranges(
         fail_on_data_loss=fail_on_data_loss,
         **columns.formats(),
     ) as scan:
-        for batch in scan:
-            yield columns.to_spark(pa.record_batch(batch), expected)
+        # Unlike the variable of a loop, this holds no batch while the next one is decoded.
+        def to_spark(batch: RecordBatch) -> pa.RecordBatch:
+            return columns.to_spark(pa.record_batch(batch), expected)
+
+        yield from map(to_spark, scan)
     # Now everything that a task needs is imported, and no row is delayed.
     freeze_gc()
 

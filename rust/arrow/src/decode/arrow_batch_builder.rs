@@ -5,8 +5,10 @@
 //! remaining rows. No row is appended to a batch that has reached its target, so that it exceeds the target by
 //! at most one row.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use ::bytes::Bytes;
 use arrow_array::{
     ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray,
 };
@@ -226,6 +228,17 @@ impl ArrowBatchBuilder {
         summary.next_offset = summary.next_offset.max(record.offset.saturating_add(1));
         self.count_rows(1, summary);
         Ok(())
+    }
+
+    /// Whether a value of this length fills an empty batch on its own.
+    pub(super) const fn is_filled_by(&self, value: usize) -> bool {
+        self.value.selected && self.rows == 0 && value >= self.target_bytes && value <= MAX_BATCH_BYTES
+    }
+
+    /// Makes a part of `bytes` the value of the only row, which was appended without one.
+    pub(super) fn adopt_value(&mut self, bytes: Bytes, range: Range<i32>) {
+        self.bytes += range.len();
+        self.value.adopt(bytes, range);
     }
 
     /// Reserves `max_rows` rows, lets `fill` write them, and counts those written.

@@ -1,10 +1,12 @@
 //! A binary column under construction.
 
 use std::mem;
+use std::ops::Range;
 
 use arrow_array::BinaryArray;
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::ArrowError;
+use bytes::Bytes;
 
 use super::buffer_pool::BufferPool;
 use super::null_runs::NullRuns;
@@ -17,6 +19,8 @@ pub(super) struct BytesColumn {
     pub(super) nulls: NullRuns,
     offsets_pool: BufferPool<i32>,
     values_pool: BufferPool<u8>,
+    /// The bytes that the only row lies in, and where: instead of `values`.
+    adopted: Option<(Bytes, Range<i32>)>,
     /// Whether the column is selected. If not, it stays empty.
     pub(super) selected: bool,
 }
@@ -30,6 +34,7 @@ impl BytesColumn {
             nulls: NullRuns::default(),
             offsets_pool: BufferPool::new(usize::MAX),
             values_pool: BufferPool::new(max_pooled),
+            adopted: None,
             selected,
         }
     }
@@ -43,8 +48,8 @@ impl BytesColumn {
     }
 
     /// The length of all values in bytes.
-    pub(super) const fn len(&self) -> usize {
-        self.values.len()
+    pub(super) fn len(&self) -> usize {
+        self.values.len() + self.adopted.as_ref().map_or(0, |(_, range)| range.len())
     }
 
     pub(super) const fn rows(&self) -> usize {
@@ -60,10 +65,22 @@ impl BytesColumn {
         }
     }
 
+    /// Makes a part of `bytes` the value of the only row, which is null so far, without a copy.
+    pub(super) fn adopt(&mut self, bytes: Bytes, range: Range<i32>) {
+        if self.selected {
+            self.adopted = Some((bytes, range));
+        }
+    }
+
     /// Returns the array and leaves an empty column of the same capacity.
     pub(super) fn finish(&mut self) -> Result<BinaryArray, ArrowError> {
         let rows = self.rows();
         let nulls = self.nulls.finish(rows);
+        if let Some((bytes, range)) = self.adopted.take() {
+            self.offsets.truncate(1);
+            let offsets = OffsetBuffer::new(vec![range.start, range.end].into());
+            return BinaryArray::try_new(offsets, Buffer::from(bytes), None);
+        }
         if nulls.as_ref().is_some_and(|nulls| nulls.null_count() == rows) {
             self.offsets.truncate(1);
             return Ok(BinaryArray::new_null(rows));

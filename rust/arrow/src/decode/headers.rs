@@ -43,7 +43,7 @@ impl HeadersColumn {
     }
 
     /// The length of all keys and values in bytes, with their offsets: headers may be many and empty.
-    pub(super) const fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.keys.len() + self.values.len() + OFFSETS * (self.key_offsets.len() - 1)
     }
 

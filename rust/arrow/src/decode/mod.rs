@@ -14,13 +14,15 @@ mod row_writer;
 mod topic;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ::bytes::Bytes;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use ottla_protocol::records::{
-    AbortedTransactions, Batch, DEFAULT_DECOMPRESSED_LIMIT, Decompressor, OpenBatch, RecordsPosition,
+    AbortedTransactions, Batch, Compression, DEFAULT_DECOMPRESSED_LIMIT, Decompressor, OpenBatch, RecordRef,
+    Records, RecordsPosition,
 };
 
 use crate::Column;
@@ -312,6 +314,15 @@ impl ArrowDecoder {
         // Every record lies within its batch's offsets: `Records` checks that. An open batch has reached the start.
         let has_started = open.is_some() || range.start <= batch.base_offset();
         let inside = batch.magic() == 2 && has_started && batch.last_offset() < range.end;
+        let is_alone = batch.count() == Some(1) && builder.rows() == 0;
+        let is_owned = open.is_none() && batch.compression() != Compression::None;
+        // Smaller buffers are used again for the next batch.
+        if inside && is_alone && is_owned && records.bytes().len() > Decompressor::MAX_RETAINED {
+            if let Some(value) = push_alone(builder, records, summary)? {
+                builder.adopt_value(decompressor.take().into(), value);
+            }
+            return Ok(None);
+        }
         // Nearly always, the whole batch is requested.
         if inside && records.encoded_len().is_some_and(ArrowBatchBuilder::can_hold) {
             let is_whole = builder.push_all(&mut records, summary)?;
@@ -329,6 +340,27 @@ impl ArrowDecoder {
             }
         }
     }
+}
+
+/// Appends the only record of a batch. If its value fills the Arrow batch, appends it without its value, and returns
+/// where that lies in the decompressed bytes: a copy would double the memory.
+fn push_alone(
+    builder: &mut ArrowBatchBuilder,
+    mut records: Records<'_>,
+    summary: &mut DecodeSummary,
+) -> Result<Option<Range<i32>>, DecodeCause> {
+    let bytes = records.bytes();
+    let Some(record) = records.next().transpose()? else { return Ok(None) };
+    let trailing = records.next().transpose();
+    let value = record.value.filter(|value| builder.is_filled_by(value.len()) && trailing.is_ok());
+    let range = value.and_then(|value| {
+        let start = value.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+        Some(i32::try_from(start).ok()?..i32::try_from(start.checked_add(value.len())?).ok()?)
+    });
+    let value = if range.is_some() { None } else { record.value };
+    builder.push(&RecordRef { value, ..record }, summary)?;
+    trailing?;
+    Ok(range)
 }
 
 /// Moves the next offset past a batch that was decoded or has no rows.

@@ -6,3 +6,4 @@ mod columns;
 mod decode;
 mod decode_buffer_pool;
 mod decode_paths;
+mod decode_steps;

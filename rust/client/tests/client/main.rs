@@ -20,6 +20,7 @@ mod consumer_stalls;
 mod consumer_subscription;
 mod coordinator;
 mod dead_letters;
+mod decompressed_bounds;
 mod dedicated_connections;
 mod deleted_topics;
 mod doctor;

@@ -6,6 +6,7 @@ mod decompressor_memory;
 mod fuzz_corpus;
 mod hostile_cases;
 mod hostile_messages;
+mod open_batch;
 mod oracle_errors;
 mod oracle_schemas;
 mod oracle_vectors;
