@@ -192,8 +192,8 @@ impl Values {
     fn width(&self) -> usize {
         match self {
             Self::Boolean(_) => 1,
-            Self::Int(_) | Self::Float(_) => 4,
-            Self::Long(_) | Self::Double(_) => 8,
+            Self::Int(_) | Self::TimeMillis(_) | Self::Float(_) => 4,
+            Self::Long(_) | Self::TimeMicros(_) | Self::Double(_) => 8,
             Self::Decimal128(..) | Self::Interval(_) => 16,
             Self::Decimal256(..) => 32,
             Self::Text(_) | Self::Binary(_) | Self::List(..) | Self::Map(..) => OFFSET_BYTES,
