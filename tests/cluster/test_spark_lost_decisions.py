@@ -103,10 +103,28 @@ def test_a_marker_that_was_deleted_is_noticed(query: Query) -> None:
     assert query.values() == expected(1)
 
 
-@pytest.mark.parametrize("policy", ["delete", "compact,delete"])
-def test_a_topic_of_decisions_that_brokers_clean_is_refused(brokers: Brokers, policy: str) -> None:
+@pytest.mark.parametrize(
+    ("config", "policy"),
+    [
+        ({"cleanup.policy": "delete"}, "delete"),
+        ({"cleanup.policy": "compact,delete"}, "compact,delete"),
+        # As created without a configuration.
+        ({"retention.ms": "604800000"}, "delete"),
+        ({"retention.bytes": "1000000"}, "delete"),
+    ],
+)
+def test_a_topic_of_decisions_that_brokers_clean_is_refused(
+    brokers: Brokers, config: dict[str, str], policy: str
+) -> None:
     topic = brokers.create_topic(partitions=PARTITIONS)
-    decisions = brokers.create_topic(partitions=3, config={"cleanup.policy": policy})
+    decisions = brokers.create_topic(partitions=3, config=config)
     run = Run(options_for(brokers.bootstrap, topic, decisions), uuid.uuid4().hex)
     with pytest.raises(errors.ConfigError, match=f"cleanup.policy={policy}.* must be compact"):
         run.task(0, 0)
+
+
+def test_a_topic_of_decisions_that_keeps_all_records_is_accepted(brokers: Brokers) -> None:
+    topic = brokers.create_topic(partitions=PARTITIONS)
+    decisions = brokers.create_topic(partitions=3, config={"retention.ms": "-1"})
+    run = Run(options_for(brokers.bootstrap, topic, decisions), uuid.uuid4().hex)
+    run.commit(run.tasks(0, PARTITIONS))

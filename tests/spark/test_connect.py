@@ -41,6 +41,10 @@ def test_a_client_of_spark_connect(kafka: KafkaCluster, tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr[-4000:] + server.log
+        # The server has discovered the format: registering it twice replaces nothing.
+        output = server.output
+    assert "Loading static Python Data Sources" in output
+    assert "replaced a" not in output
     # The server's event log has each request and its plan, without secrets.
     logged = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
     assert "statementText" in logged

@@ -350,6 +350,20 @@ def test_a_write_that_cannot_be_encoded_names_the_cause(
     assert orders.cluster.end_offset("orders", 0) == 10
 
 
+def test_a_write_of_a_wrong_type_fails_before_a_task_runs(orders: Orders) -> None:
+    frame = orders.spark.range(1).selectExpr("CAST(raise_error('a task ran') AS STRING) AS value")
+    options = {
+        "kafka.bootstrap.servers": orders.cluster.bootstrap,
+        "schema.registry.url": orders.registry.url,
+        "topic": "orders",
+        "value.format": "avro",
+    }
+    with pytest.raises(PySparkException) as failed:
+        frame.write.format("ottla").mode("append").options(**options).save()
+    assert "'value' of the frame has the type string: CAST it" in str(failed.value)
+    assert "a task ran" not in str(failed.value)
+
+
 def test_a_stream_has_typed_columns(
     orders: Orders, tmp_path: Path, memory_sink: Callable[[DataFrame, Path], list[Any]]
 ) -> None:

@@ -202,6 +202,21 @@ def test_timestamps_in_rows_are_in_the_workers_time_zone(
     assert batch["timestamp"].cast(pa.int64()).to_pylist() == [1_600_000_000_123_000, None]
 
 
+def test_an_exactly_once_batch_without_an_id_warns_before_it_starts(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    once = {**TO, "exactlyOnce": "true"}
+    with caplog.at_level(logging.WARNING):
+        made = BatchWriter(parse_write_options(once), schema("value string"), overwrite=False)
+        (record,) = caplog.records
+        named = {**once, "exactlyOnceId": "load-7"}
+        BatchWriter(parse_write_options(named), schema("value string"), overwrite=False)
+        make_stream_writer(parse_write_options(once), schema("value string"))
+    assert made._batch_write is not None
+    assert f"exactlyOnceId={made._batch_write.query}" in record.getMessage()
+    assert caplog.records == [record]
+
+
 def test_abort_warns_that_records_stay(caplog: pytest.LogCaptureFixture) -> None:
     made = batch_writer("value binary", topic="t")
     with caplog.at_level(logging.WARNING):

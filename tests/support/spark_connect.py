@@ -45,9 +45,14 @@ class SparkConnect:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
+    def output(self) -> str:
+        """The server's output so far."""
+        return (self._directory / "log").read_text(errors="replace")
+
+    @property
     def log(self) -> str:
         """The end of the server's output."""
-        return (self._directory / "log").read_text(errors="replace")[-4000:]
+        return self.output[-4000:]
 
     def start(self) -> SparkConnect:
         """Start the server, and wait until it accepts connections."""

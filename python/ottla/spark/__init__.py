@@ -89,13 +89,13 @@ def register(spark: SparkSession) -> None:
 
     from ottla.spark.registration.python_paths import warn_if_other_python
     from ottla.spark.registration.redaction import redact_secrets
-    from ottla.spark.registration.registered_source import registered_source_python
+    from ottla.spark.registration.registered_source import is_registered, registered_source_python
     from ottla.spark.source import OttlaDataSource
 
     redact_secrets(spark)
 
     path = registered_source_python(spark)
-    if path is None:
+    if path is None and not is_registered(spark):
         try:
             spark.dataSource.register(OttlaDataSource)
         except PySparkException as error:

@@ -2,8 +2,8 @@
 
 Called by ``register`` on the driver. Registering a source that Spark has discovered by itself
 replaces it with the same one, and Spark logs a warning then and at the start of each stream.
-Invariant: the result is None where Spark's JVM objects are out of reach, as in a Spark Connect
-client.
+Invariant: nothing here changes the session. The path is None where Spark's JVM objects are out of
+reach, as in a Spark Connect client.
 """
 
 from __future__ import annotations
@@ -30,3 +30,15 @@ def registered_source_python(spark: SparkSession) -> str | None:
     except Py4JError:
         # A private interface of Spark, which other versions may not have.
         return None
+
+
+def is_registered(spark: SparkSession) -> bool:
+    """Whether a session has the format, by analyzing a read with it; for Spark Connect."""
+    from pyspark.errors import PySparkException
+
+    try:
+        # With a schema, Spark looks the source up and does not call it.
+        _ = spark.read.format("ottla").schema("value binary").load().schema
+    except PySparkException as error:
+        return error.getCondition() != "DATA_SOURCE_NOT_FOUND"
+    return True

@@ -1,7 +1,8 @@
 """The columns of a write: which ones make up a record, and their types.
 
 Called by ``writer``. Invariant: a frame that cannot be written is rejected before anything
-connects, for the same reasons as by Spark's sink. Columns that no record has are dropped, so a
+connects, for the same reasons as by Spark's sink; ``typed_write_check`` has the types of columns
+that are encoded with a schema. Columns that no record has are dropped, so a
 frame that was read from Kafka can be written unchanged.
 """
 

@@ -26,6 +26,7 @@ from ottla.spark.clients import freeze_gc, producer_for
 from ottla.spark.options.write_options import ExactlyOnceOptions, WriteOptions
 from ottla.spark.writing.row_batches import rows_to_batches
 from ottla.spark.writing.send_rows import send_rows
+from ottla.spark.writing.typed_write_check import check_typed_columns
 from ottla.spark.writing.write_report import (
     TaskCommitMessage,
     WriteReport,
@@ -51,6 +52,7 @@ class _WriterBase:
 
     def __init__(self, options: WriteOptions, schema: StructType) -> None:
         check_write_schema(schema, options)
+        check_typed_columns(schema, options)
         self._options = options
         # The write of a batch query; that of a stream's tasks comes from Spark.
         self._batch_write: WriteIdentity | None = None

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 import ottla
 from ottla import errors
-from ottla.admin import ConfigResource
+from ottla.admin import ConfigEntry, ConfigResource
 from ottla.spark.writing.exactly_once.decision import Decision
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,8 @@ DECISIONS = 0
 
 _PARTITIONS = 9
 _CLEANUP_POLICY = "cleanup.policy"
+_RETENTION = ("retention.ms", "retention.bytes")
+_SET_ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 # Old decisions are removed soon, so that a query that was stopped for long finds its own quickly.
 _CONFIGS = {
     _CLEANUP_POLICY: "compact",
@@ -113,11 +115,11 @@ class DecisionLog:
             ConfigError: the topic is not compacted.
         """
         try:
-            policy = self._cleanup_policy()
+            configs = self._configs()
         except errors.UnknownTopicError:
             # It was deleted since the client, which may be older than this run, last saw it.
             self._partitions = self._find_or_create(refresh=True)
-            policy = self._cleanup_policy()
+            configs = self._configs()
         except errors.AuthorizationError:
             log.warning(
                 "exactlyOnce: this principal may not describe the configuration of the topic %s; "
@@ -125,11 +127,16 @@ class DecisionLog:
                 self.topic,
             )
             return
-        if policy != "compact":
+        policy = configs[_CLEANUP_POLICY]
+        # A cluster that keeps all records by default deletes none.
+        keeps_all = policy.source != _SET_ON_TOPIC and all(
+            configs[name].value == "-1" for name in _RETENTION
+        )
+        if policy.value != "compact" and not keeps_all:
             raise errors.ConfigError(
-                f"exactlyOnceTopic {self.topic} has cleanup.policy={policy}: brokers would delete "
-                "decisions, and their batches would be written twice. It must be compact: 'ottla "
-                f"configs set -b BOOTSTRAP topic {self.topic} cleanup.policy=compact'"
+                f"exactlyOnceTopic {self.topic} has cleanup.policy={policy.value}: brokers would "
+                "delete decisions, and their batches would be written twice. It must be compact: "
+                f"'ottla configs set -b BOOTSTRAP topic {self.topic} cleanup.policy=compact'"
             )
 
     def marker_partition(self, query: str, partition: int) -> int:
@@ -199,11 +206,11 @@ class DecisionLog:
             time.sleep(pause)
             pause = min(2 * pause, 0.5)
 
-    def _cleanup_policy(self) -> str | None:
+    def _configs(self) -> dict[str, ConfigEntry]:
         resource = ConfigResource("topic", self.topic)
         with ottla.Admin(self._client) as admin:
-            found = admin.describe_configs([resource], keys=[_CLEANUP_POLICY])[resource]
-        return found[_CLEANUP_POLICY].value
+            keys = [_CLEANUP_POLICY, *_RETENTION]
+            return admin.describe_configs([resource], keys=keys)[resource]
 
     def _find_or_create(self, *, refresh: bool = False) -> int:
         try:
