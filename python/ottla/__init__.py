@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from ottla.doctor import diagnose
     from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
     from ottla.scanning import scan
+    from ottla.token_providers import register_token_provider
     from ottla.transformation import TransformSummary
     from ottla.transforming import transform, transform_async
 
@@ -143,6 +144,7 @@ __all__ = [
     "partitioners",
     "partitions_for_keys",
     "prometheus",
+    "register_token_provider",
     "scan",
     "schema",
     "serializers",
@@ -167,6 +169,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "TopicMetrics": "metrics",
             "TransformSummary": "transformation",
             "diagnose": "doctor",
+            "register_token_provider": "token_providers",
             "scan": "scanning",
             "transform": "transforming",
             "transform_async": "transforming",
@@ -192,6 +195,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "serializers",
             "spark",
             "testing",
+            "token_providers",
         },
     )
 

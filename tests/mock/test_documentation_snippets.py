@@ -187,7 +187,8 @@ def secrets(directory: Path) -> dict[str, str]:
         path.write_text(text, encoding="utf-8")
     words = ["KAFKA_KEY_PASSWORD", "KAFKA_PASSWORD", "KAFKA_CLIENT_SECRET"]
     words += ["KAFKA_TOKEN_ID", "KAFKA_TOKEN_HMAC", "REGISTRY_PASSWORD"]
-    return {"KAFKA_CA_PEM": authority.certificate, **dict.fromkeys(words, PASSWORD)}
+    allowed = {"OTTLA_TOKEN_PROVIDERS": "msk_token:token"}
+    return {"KAFKA_CA_PEM": authority.certificate, **allowed, **dict.fromkeys(words, PASSWORD)}
 
 
 class Program:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,69 +196,6 @@ def test_a_callback_without_a_valid_token_is_an_error(secured: MockCluster, case
     with pytest.raises(errors.AuthenticationError, match=message) as raised:
         ottla.Client(secured.bootstrap, **bearer(callback))
     assert "another.token" not in str(raised.value)
-
-
-PROVIDERS = """
-class Tokens:
-    @staticmethod
-    def fetch():
-        return PASSWORD, 4102444800.0
-
-def fails():
-    raise ValueError("no token today")
-
-PASSWORD = {password!r}
-"""
-NAMED = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
-PROVIDER = "sasl.oauthbearer.token.provider"
-
-
-@pytest.fixture
-def providers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The modules `ottla_test_tokens` and `ottla_test_broken`."""
-    (tmp_path / "ottla_test_tokens.py").write_text(PROVIDERS.format(password=PASSWORD))
-    (tmp_path / "ottla_test_broken.py").write_text("import ottla_test_missing\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "ottla_test_tokens", raising=False)
-
-
-@pytest.mark.usefixtures("providers")
-def test_a_callback_can_be_named(secured: MockCluster) -> None:
-    config = {**NAMED, PROVIDER: "ottla_test_tokens:Tokens.fetch"}
-    with ottla.Client(secured.bootstrap, config) as client:
-        assert len(client.cluster().brokers) == 3
-        assert PASSWORD not in repr(client)
-    config[PROVIDER] = "ottla_test_tokens:fails"
-    with pytest.raises(errors.AuthenticationError, match=f"{PROVIDER}.*no token today"):
-        ottla.Client(secured.bootstrap, config)
-
-
-@pytest.mark.usefixtures("providers")
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("ottla_test_missing:token", "cannot be imported: ModuleNotFoundError.*--py-files"),
-        ("ottla_test_broken:token", "No module named 'ottla_test_missing'"),
-        ("ottla_test_tokens:missing", "has no attribute 'missing'"),
-        ("ottla_test_tokens:PASSWORD", "is not callable"),
-        ("ottla_test_tokens.fails", "expected the name of a callable, package.module:function"),
-        ("ottla_test_tokens:", "expected the name of a callable"),
-    ],
-)
-def test_an_invalid_callback_name_is_an_error_before_connecting(name: str, message: str) -> None:
-    with pytest.raises(errors.ConfigError, match=message):
-        ottla.Client("127.0.0.1:9", {**NAMED, PROVIDER: name})
-    with pytest.raises(errors.ConfigError, match=message):
-        ottla.AsyncProducer("127.0.0.1:9", {**NAMED, PROVIDER: name})
-
-
-def test_a_token_in_place_of_a_callback_name_is_not_shown() -> None:
-    for token in ("eyJhbGciOi.eyJzdWIi:hunter2-", "hunter2"):
-        with pytest.raises(errors.ConfigError) as raised:
-            ottla.Client("127.0.0.1:9", {**NAMED, PROVIDER: token})
-        assert "hunter2" not in repr(raised.value)
-    with pytest.raises(errors.ConfigError, match="choose one"):
-        ottla.Client("127.0.0.1:9", {**NAMED, PROVIDER: "json:dumps"}, sasl_oauth_token=str)
 
 
 def test_a_slow_callback_times_out_with_its_client(secured: MockCluster) -> None:

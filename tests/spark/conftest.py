@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tests.support.kafka_cluster import KafkaCluster
 
 
+ALLOWED_TOKEN_PROVIDERS = ("ottla_example_tokens:token", "ottla_example_missing:token")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all tests except the cases of the gate as deep."""
     here = Path(__file__).parent
@@ -36,6 +39,8 @@ def spark() -> Iterator[SparkSession]:
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["SPARK_HOME"] = spark_home()
+    # The processes that Spark starts inherit it from the JVM.
+    os.environ["OTTLA_TOKEN_PROVIDERS"] = ",".join(ALLOWED_TOKEN_PROVIDERS)
     session = (
         SparkSession.builder.master("local[2]")
         .appName("ottla-tests")

@@ -1,4 +1,7 @@
-"""Tokens from a callable that an option names: imported and called on the driver and in tasks."""
+"""Tokens from a callable that an option names: imported and called on the driver and in tasks.
+
+The environment of the session allows it, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ def token():
     with open({{calls!r}}, "a") as calls:
         calls.write(f"{{{{os.getpid()}}}}\\n")
     return {TOKEN!r}, time.time() + 3600
+
+other = token
 """
 
 
@@ -78,3 +83,7 @@ def test_driver_and_tasks_call_the_named_token_provider(
     missing = options_for(secured, "ottla_example_missing:token")
     with pytest.raises(PySparkException, match=r"cannot be imported.*py-files"):
         spark.read.format("ottla").options(**missing).load().collect()
+
+    refused = options_for(secured, f"{MODULE}:other")
+    with pytest.raises(PySparkException, match=r"spark\.executorEnv\.OTTLA_TOKEN_PROVIDERS"):
+        spark.read.format("ottla").options(**refused).load().collect()

@@ -36,8 +36,9 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_every_row_takes_text(name: str) -> None:
+def test_every_row_takes_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark passes only text."""
+    monkeypatch.setenv("OTTLA_TOKEN_PROVIDERS", "json:dumps")
     _, kind, _, bounds, _ = ROWS[name]
     if name in GOOD:
         text = GOOD[name]

@@ -44,45 +44,11 @@ pub(crate) fn provider(callable: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TokenPro
     Err(errors::config(callable.py(), message))
 }
 
-/// Returns the token provider for the callable `package.module:function`.
+/// Returns the token provider that a configuration names, if this process allows it.
 ///
-/// It is imported immediately, so that a client that cannot work is never created.
+/// It is looked up immediately, so that a client that cannot work is never created.
 pub(crate) fn named_provider(py: Python<'_>, name: &str) -> PyResult<Arc<dyn TokenProvider>> {
-    let identifiers = |path: &str| {
-        path.split('.').all(|part| {
-            PyString::new(py, part)
-                .call_method0("isidentifier")
-                .is_ok_and(|is| is.is_truthy().unwrap_or(false))
-        })
-    };
-    let Some((module, attribute)) =
-        name.split_once(':').filter(|(module, attribute)| identifiers(module) && identifiers(attribute))
-    else {
-        // The value is not shown: it may be a token.
-        let message = format!("{PROVIDER}: expected the name of a callable, package.module:function");
-        return Err(errors::config(py, message));
-    };
-    let find = || {
-        let mut found = py.import("importlib")?.call_method1("import_module", (module,))?;
-        for part in attribute.split('.') {
-            found = found.getattr(part)?;
-        }
-        Ok(found)
-    };
-    let found = find().map_err(|error: PyErr| {
-        let message = format!(
-            "{PROVIDER}={name} cannot be imported: {error}; it must be importable where the client runs; in Spark, on the driver and on every executor (spark-submit --py-files)"
-        );
-        let raised = errors::config(py, message);
-        raised.set_cause(py, Some(error));
-        raised
-    })?;
-    if !found.is_callable() {
-        let message = format!(
-            "{PROVIDER}={name} is not callable: name a callable that returns a token or (token, expiry)"
-        );
-        return Err(errors::config(py, message));
-    }
+    let found = py.import("ottla.token_providers")?.call_method1("named_provider", (name,))?;
     Ok(callback(PROVIDER, &found))
 }
 

@@ -9,7 +9,8 @@
 //! - `secret`: text that is never shown.
 //!
 //! Invariants: nothing falls back to less security than configured; no error, log line or `Debug`
-//! output contains a secret; no class or library is loaded because a configuration names it.
+//! output contains a secret; no class, library or function is loaded or called because a configuration
+//! alone names it.
 
 mod cert_verifier;
 mod first_bytes;
@@ -45,7 +46,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 
 /// What to do instead of a login module or callback handler that obtains tokens in Java, such as AWS's.
-const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER (AWS MSK IAM and others: docs/guides/security.md)";
+const NAME_A_PROVIDER: &str = "name a Python callable that returns a token in sasl.oauthbearer.token.provider, as package.module:function, with sasl.mechanism=OAUTHBEARER, and list it in the environment variable OTTLA_TOKEN_PROVIDERS (AWS MSK IAM and others: docs/guides/security.md)";
 
 /// How a client secures its connections: read and checked once, when the client is created.
 #[derive(Debug, Default)]

@@ -1,0 +1,109 @@
+"""The callables that ``sasl.oauthbearer.token.provider`` may name, and the one that it names.
+
+A configuration may come from a file, a Spark job or a form, so that its author is not who runs the
+process. Invariant: a name from a configuration is imported or called only if the application has
+registered it, or the environment variable ``OTTLA_TOKEN_PROVIDERS`` lists it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ottla.errors import ConfigError, described
+
+__all__ = ["register_token_provider"]
+
+VARIABLE = "OTTLA_TOKEN_PROVIDERS"
+"""The environment variable that lists allowed names, with commas between them."""
+
+_Provider = TypeVar("_Provider", bound=Callable[[], Any])
+
+_KEY = "sasl.oauthbearer.token.provider"
+
+_registered: dict[str, Callable[[], Any]] = {}
+
+
+def register_token_provider(provider: _Provider, *, name: str | None = None) -> _Provider:
+    """Allow configurations of this process to name a token provider.
+
+    After this, ``sasl.oauthbearer.token.provider`` may have the name, and nothing is imported for
+    it. Another process, such as an executor of Spark, does not have what was registered here: list
+    the name in its environment variable ``OTTLA_TOKEN_PROVIDERS`` instead. A provider replaces the
+    one that was registered under the same name, for new clients.
+
+    Args:
+        provider: a callable without arguments that returns a token, ``(token, expiry)`` or
+            ``(token, expiry, extensions)``, as for ``sasl_oauth_token``.
+        name: the name for the configuration (default: ``module:function``, the names by which
+            Python knows the callable).
+
+    Returns:
+        The provider, so that this can decorate it.
+
+    Raises:
+        ConfigError: the provider is not callable, or has no name of its own and none is passed.
+    """
+    if not callable(provider):
+        raise ConfigError(
+            "register_token_provider: expected a callable that returns a token or (token, expiry)"
+        )
+    if name is None:
+        function = getattr(provider, "__qualname__", None)
+        name = f"{provider.__module__}:{function}" if function else ""
+    if not name.strip():
+        raise ConfigError("register_token_provider: the provider has no name: pass one as name")
+    _registered[name.strip()] = provider
+    return provider
+
+
+def named_provider(name: str) -> Callable[[], Any]:
+    """Return the callable that a configuration names; the core calls this for each new client.
+
+    Raises:
+        ConfigError: the name is not allowed, or what it names cannot be imported or called. The
+            message contains only names that are allowed, since others may be tokens.
+    """
+    if (registered := _registered.get(name)) is not None:
+        return registered
+    module, _, function = name.partition(":")
+    if not (_is_path(module) and _is_path(function)):
+        raise ConfigError(f"{_KEY}: expected the name of a callable, package.module:function")
+    if not _is_allowed(module, function):
+        raise ConfigError(
+            f"{_KEY}: this process may not call what is named there, because a configuration alone "
+            f"does not choose code to run: add the name to the environment variable {VARIABLE} "
+            "(names with commas between them), or register the callable with "
+            "ottla.register_token_provider; in Spark, set the variable for the driver, and "
+            f"spark.executorEnv.{VARIABLE} for the executors"
+        )
+    try:
+        found: Any = importlib.import_module(module)
+        for part in function.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise ConfigError(
+            f"{_KEY}={name} cannot be imported: {described(error)}; it must be importable where "
+            "the client runs; in Spark, on the driver and on every executor (spark-submit "
+            "--py-files)"
+        ) from error
+    if not callable(found):
+        raise ConfigError(
+            f"{_KEY}={name} is not callable: name a callable that returns a token or "
+            "(token, expiry)"
+        )
+    allowed: Callable[[], Any] = found
+    return allowed
+
+
+def _is_path(text: str) -> bool:
+    return all(part.isidentifier() for part in text.split("."))
+
+
+def _is_allowed(module: str, function: str) -> bool:
+    # Read each time: an application may set it before it creates a client.
+    names = {name.strip() for name in os.environ.get(VARIABLE, "").split(",")}
+    # Of a whole module, only its own names: not those of the modules that it imports.
+    return f"{module}:{function}" in names or (f"{module}:*" in names and "." not in function)
