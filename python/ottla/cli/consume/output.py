@@ -1,7 +1,8 @@
 """How ``ottla consume`` prints records: as bytes, by a format, or as JSON.
 
 Invariant: a record is flushed as soon as it is printed, so that a reader of the output sees it. One
-that cannot be decoded by its schema is reported on standard error, and printed only as JSON.
+that is not what its schema or an argument says is reported on standard error, and printed only as
+JSON; those after it are printed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 from ottla.cli.consume.decoding import as_text, decode, json_text
 from ottla.cli.formats import Format, Record, compile_format, unescape
+from ottla.cli.streams import encoded
+from ottla.errors import SerializationError
 
 
 class Output:
@@ -20,7 +23,7 @@ class Output:
 
     Args:
         format_record: formats a record.
-        prints_failed: whether records that cannot be decoded are printed, too.
+        prints_failed: whether records that cannot be decoded are printed, too, as JSON.
     """
 
     def __init__(self, format_record: Format, *, prints_failed: bool = False) -> None:
@@ -32,12 +35,23 @@ class Output:
         write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
         for record in records:
             if record.error is not None:
-                self.failed += 1
                 where = f"{record.topic}-{record.partition} at offset {record.offset}"
-                print(f"ottla: {where} cannot be decoded: {record.error}", file=sys.stderr)
-            if record.error is None or self._prints_failed:
-                write(self._format_record(record))
+                self._report(f"{where} cannot be decoded: {record.error}")
+                if not self._prints_failed:
+                    continue
+            try:
+                line = self._format_record(record)
+            except SerializationError as error:
+                self._report(str(error))
+                if not self._prints_failed:
+                    continue
+                line = as_json(record._replace(error=str(error)), {})
+            write(line)
         flush()
+
+    def _report(self, message: str) -> None:
+        self.failed += 1
+        print(f"ottla: {message}", file=sys.stderr)
 
 
 def output_of(arguments: argparse.Namespace) -> Output:
@@ -82,6 +96,9 @@ def as_json(record: Record, kinds: dict[str, str]) -> bytes:
     Args:
         record: the record.
         kinds: what the key and the value are, if not text.
+
+    Raises:
+        SerializationError: they are something else.
     """
     fields: dict[str, Any] = record._asdict()
     objects = fields.pop("objects") or {}
@@ -95,7 +112,7 @@ def as_json(record: Record, kinds: dict[str, str]) -> bytes:
         else:
             fields[part] = _text(fields[part])
     fields["headers"] = [[name, _text(value)] for name, value in record.headers or []]
-    return json_text(fields).encode() + b"\n"
+    return encoded(json_text(fields)) + b"\n"
 
 
 def _text(value: bytes | None) -> str | None:

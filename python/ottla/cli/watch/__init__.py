@@ -14,6 +14,7 @@ from typing import Any
 from ottla import AsyncClient
 from ottla.cli.options import add_cluster, configuration, servers_of
 from ottla.cli.packages import require
+from ottla.cli.texts import is_text
 from ottla.cli.waiting import report_waiting
 from ottla.cli.watch.session import Watch
 
@@ -48,7 +49,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _group(text: str) -> str:
     # An argument that is not UTF-8 cannot be sent.
-    if not text or text.encode(errors="replace").decode() != text:
+    if not text or not is_text(text):
         raise argparse.ArgumentTypeError(f"expected the id of a group, got {text!r}")
     return text
 
