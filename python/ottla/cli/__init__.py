@@ -8,7 +8,8 @@ Each command has a module with ``add`` (its arguments) and ``run``. Only ``conso
 of ``watch`` and ``completion`` need other packages (``pip install 'ottla[cli,console]'``).
 
 Exit codes: 0 for success; 1 for a failure, and if characters were replaced that the output cannot
-show; 2 for wrong arguments or configuration; 130 after Ctrl-C; 141 if the reader of the output has exited. ``doctor`` has further codes.
+show; 2 for wrong arguments or configuration; 130 after Ctrl-C, 129 after SIGHUP, 143 after SIGTERM;
+141 if the reader of the output has exited. ``doctor`` has further codes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 
 import ottla
 from ottla.cli.options import add_profile
+from ottla.cli.signals import ended_by_signals, signal_of
 from ottla.cli.streams import Replacements, standard_streams
 from ottla.cli.texts import as_utf8, check_arguments
 from ottla.errors import ConfigError, KafkaError
@@ -87,7 +89,7 @@ def _command_of(argv: Sequence[str]) -> str | None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     words = [as_utf8(word) for word in (sys.argv[1:] if argv is None else argv)]
-    with standard_streams():
+    with standard_streams(), ended_by_signals():
         replacements = Replacements()
         return replacements.exit_code(_run(words))
 
@@ -100,8 +102,8 @@ def _run(argv: Sequence[str]) -> int:
         check_arguments(arguments)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+    except KeyboardInterrupt as error:
+        return 128 + signal_of(error)
     except BrokenPipeError:
         return 128 + signal.SIGPIPE
     except ConfigError as error:
