@@ -7,8 +7,9 @@ acls | users | quotas | tokens | transactions``.
 Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live view
 of ``watch`` and ``completion`` need other packages (``pip install 'ottla[cli,console]'``).
 
-Exit codes: 0 for success; 1 for a failure; 2 for wrong arguments or configuration; 130 after
-Ctrl-C; 141 if the reader of the output has exited. ``doctor`` has further codes.
+Exit codes: 0 for success; 1 for a failure, and if characters were replaced that the output cannot
+show; 2 for wrong arguments or configuration; 130 after Ctrl-C, 129 after SIGHUP, 143 after SIGTERM;
+141 if the reader of the output has exited. ``doctor`` has further codes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -24,6 +24,9 @@ from collections.abc import Sequence
 import ottla
 from ottla.arguments import names
 from ottla.cli.options import add_profile
+from ottla.cli.signals import ended_by_signals, signal_of
+from ottla.cli.streams import Replacements, standard_streams
+from ottla.cli.texts import as_utf8, check_arguments
 from ottla.errors import ConfigError, KafkaError
 from ottla.stderr_log import show_warnings
 
@@ -86,26 +89,34 @@ def _command_of(argv: Sequence[str]) -> str | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    argv = sys.argv[1:] if argv is None else names("argv", argv)
-    arguments = build_parser(_command_of(argv)).parse_args(argv)
-    # For example, about skipped records: without it, the output would look complete.
-    show_warnings(logging.Formatter("ottla: %(message)s"))
+    words = [as_utf8(word) for word in (sys.argv[1:] if argv is None else names("argv", argv))]
+    with standard_streams(), ended_by_signals():
+        replacements = Replacements()
+        return replacements.exit_code(_run(words))
+
+
+def _run(argv: Sequence[str]) -> int:
     try:
+        arguments = build_parser(_command_of(argv)).parse_args(argv)
+        # For example, about skipped records: without it, the output would look complete.
+        show_warnings(logging.Formatter("ottla: %(message)s"))
+        check_arguments(arguments)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+    except KeyboardInterrupt as error:
+        return 128 + signal_of(error)
     except BrokenPipeError:
-        # Otherwise Python would report the error again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except ConfigError as error:
         return _fail(error, 2)
+    except (UnicodeEncodeError, UnicodeDecodeError) as error:
+        # The text is not shown, since it may be a secret.
+        return _fail(f"a text has no form in {error.encoding}: {error.reason}", 2)
     except (KafkaError, OSError) as error:
         return _fail(error, 1)
     return code
 
 
-def _fail(error: Exception, code: int) -> int:
+def _fail(error: Exception | str, code: int) -> int:
     print(f"ottla: {error}", file=sys.stderr)
     return code

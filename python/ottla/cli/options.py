@@ -163,11 +163,11 @@ def servers_of(config: Mapping[str, Any]) -> Any:
 
 def read_config(path: Path) -> dict[str, Any]:
     """Read a configuration file: TOML if its name ends with ``.toml``, else Java properties."""
+    if path.suffix == ".toml":
+        return _read_toml(path)
     try:
-        if path.suffix == ".toml":
-            return _read_toml(path)
         return dict(read_properties(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, ConfigError) as error:
         raise ConfigError(f"--config {path}: {error}") from error
 
 
@@ -181,7 +181,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         ) from error
     try:
         return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"--config {path}: {error}") from error
 
 
@@ -200,7 +200,11 @@ _ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(text: str) -> Iterator[tuple[str, str]]:
-    """Parse a properties file by Java's rules: comments, escapes, continuation lines."""
+    """Parse a properties file by Java's rules: comments, escapes, continuation lines.
+
+    Raises:
+        ConfigError: an escape is half of a character.
+    """
     lines = iter(text.splitlines())
     for first in lines:
         line = first.lstrip()
@@ -221,7 +225,12 @@ def _unescaped(text: str) -> str:
             return chr(int(code[1:], 16))
         return _ESCAPED.get(code, code)
 
-    return _ESCAPE.sub(character, text)
+    # Java escapes a character beyond U+FFFF as the two halves of its surrogate pair.
+    halves = _ESCAPE.sub(character, text).encode("utf-16", "surrogatepass")
+    try:
+        return halves.decode("utf-16")
+    except UnicodeDecodeError:
+        raise ConfigError("an escape \\uXXXX is half of a surrogate pair") from None
 
 
 def style() -> Style:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from ottla import Admin
 from ottla.admin import Plan
 from ottla.cli.options import add_cluster, connect
+from ottla.cli.streams import print_done
 from ottla.cli.tables import Table, print_tables
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.doctor.tree import clean
@@ -167,7 +168,7 @@ def report(
             doubt = "; it may be done nevertheless" if result.maybe_done else ""
             print(f"ottla: {result}{doubt}", file=sys.stderr)
         else:
-            print(clean(f"{done} {name(item)}{of}"))
+            print_done(clean(f"{done} {name(item)}{of}"))
     return code
 
 

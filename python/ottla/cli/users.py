@@ -122,7 +122,10 @@ def _password(arguments: argparse.Namespace) -> str:
         if getpass.getpass("The same again: ") != password:
             raise ConfigError("the passwords differ: nothing was changed")
     elif str(file) == "-":
-        password = sys.stdin.readline().rstrip("\r\n")
+        try:
+            password = sys.stdin.buffer.readline().decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise ConfigError("--password-file -: the password is not UTF-8") from None
     else:
         try:
             password = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")

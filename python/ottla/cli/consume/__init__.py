@@ -23,6 +23,7 @@ from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.formats import Record
 from ottla.cli.options import add_cluster, configuration, connect, record_count
 from ottla.cli.schema_options import add_schemas
+from ottla.cli.texts import ByteText
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
@@ -66,11 +67,15 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_filters(parser: argparse.ArgumentParser) -> None:
     filters = parser.add_argument_group("filters, of which all must hold")
     filters.add_argument(
-        "--key", metavar="REGEX", help="keys in which this regular expression is found"
+        "--key",
+        type=ByteText,
+        metavar="REGEX",
+        help="keys in which this regular expression is found",
     )
-    filters.add_argument("--value", metavar="REGEX", help="the same for values")
+    filters.add_argument("--value", type=ByteText, metavar="REGEX", help="the same for values")
     filters.add_argument(
         "--header",
+        type=ByteText,
         metavar="NAME[=REGEX]",
         action="append",
         default=[],
@@ -87,9 +92,13 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
-    output.add_argument("-f", "--format", help="how to print a record; see below")
-    output.add_argument("-K", "--key-delimiter", help="print the key too, followed by this")
-    output.add_argument("-D", "--delimiter", default="\\n", help="terminator of a record (\\n)")
+    output.add_argument("-f", "--format", type=ByteText, help="how to print a record; see below")
+    output.add_argument(
+        "-K", "--key-delimiter", type=ByteText, help="print the key too, followed by this"
+    )
+    output.add_argument(
+        "-D", "--delimiter", type=ByteText, default="\\n", help="terminator of a record (\\n)"
+    )
     output.add_argument("-J", "--json", action="store_true", help="print one JSON object per line")
     for part in ("key", "value"):
         output.add_argument(

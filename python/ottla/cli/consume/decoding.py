@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ottla.cli.formats import Record
+from ottla.cli.streams import encoded
 from ottla.errors import SerializationError
 
 
@@ -61,4 +62,4 @@ def as_text(value: Any) -> bytes | None:
     """Return a decoded key or value as text."""
     if value is None:
         return None
-    return (value if isinstance(value, str) else json_text(value)).encode()
+    return encoded(value if isinstance(value, str) else json_text(value))

@@ -15,6 +15,7 @@ from ottla import Consumer
 from ottla.cli.consume.output import Output
 from ottla.cli.consume.selection import COLUMNS, Selection
 from ottla.cli.options import put
+from ottla.cli.signals import finish_first
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
@@ -53,8 +54,10 @@ def read_group(
                 kept = selection.records(batch.rows())
                 # What is printed is not held while the next batch is decoded.
                 del batch
-                output(kept)
-                consumer.commit()
+                # What was printed is committed, also if a signal comes in between.
+                with finish_first():
+                    output(kept)
+                    consumer.commit()
                 if remaining is not None:
                     remaining -= len(kept)
                 del kept

@@ -1,8 +1,9 @@
 """How ``ottla consume`` prints records: as bytes, by a format, or as JSON.
 
 Invariants: a record is flushed as soon as it is printed, so that a reader of the output sees it.
-One that cannot be decoded by its schema is reported on standard error, and printed only as JSON. A
-large key or value is printed in pieces, without a copy of all of it.
+One that is not what its schema or an argument says is reported on standard error, and printed only
+as JSON; those after it are printed. A large key or value is printed in pieces, without a copy of
+all of it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 from ottla.cli.consume.decoding import as_text, decode, json_text
 from ottla.cli.consume.large_values import is_large, json_string
 from ottla.cli.formats import Format, Record, compile_format, unescape
+from ottla.cli.streams import encoded
+from ottla.errors import SerializationError
 
 
 class Output:
@@ -22,7 +25,7 @@ class Output:
 
     Args:
         format_record: formats a record.
-        prints_failed: whether records that cannot be decoded are printed, too.
+        prints_failed: whether records that cannot be decoded are printed, too, as JSON.
     """
 
     def __init__(self, format_record: Format, *, prints_failed: bool = False) -> None:
@@ -34,13 +37,24 @@ class Output:
         write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
         for record in records:
             if record.error is not None:
-                self.failed += 1
                 where = f"{record.topic}-{record.partition} at offset {record.offset}"
-                print(f"ottla: {where} cannot be decoded: {record.error}", file=sys.stderr)
-            if record.error is None or self._prints_failed:
-                for piece in self._format_record(record):
-                    write(piece)
+                self._report(f"{where} cannot be decoded: {record.error}")
+                if not self._prints_failed:
+                    continue
+            try:
+                pieces = self._format_record(record)
+            except SerializationError as error:
+                self._report(str(error))
+                if not self._prints_failed:
+                    continue
+                pieces = [as_json(record._replace(error=str(error)), {})]
+            for piece in pieces:
+                write(piece)
         flush()
+
+    def _report(self, message: str) -> None:
+        self.failed += 1
+        print(f"ottla: {message}", file=sys.stderr)
 
 
 def output_of(arguments: argparse.Namespace) -> Output:
@@ -85,8 +99,11 @@ def as_json(record: Record, kinds: dict[str, str]) -> bytes:
     Args:
         record: the record.
         kinds: what the key and the value are, if not text.
+
+    Raises:
+        SerializationError: they are something else.
     """
-    return json_text(_json_fields(record, kinds)).encode() + b"\n"
+    return encoded(json_text(_json_fields(record, kinds))) + b"\n"
 
 
 def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
@@ -110,11 +127,11 @@ def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
 def _pieces(fields: dict[str, Any], large: dict[str, bytes]) -> Iterator[bytes]:
     separator = "{"
     for name, value in fields.items():
-        yield f"{separator}{json_text(name)}: ".encode()
+        yield encoded(f"{separator}{json_text(name)}: ")
         if name in large:
             yield from json_string(large[name])
         else:
-            yield json_text(value).encode()
+            yield encoded(json_text(value))
         separator = ", "
     yield b"}\n"
 

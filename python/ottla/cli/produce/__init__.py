@@ -18,6 +18,7 @@ from ottla.cli.formats import unescape
 from ottla.cli.options import add_cluster, configuration, put, record_count
 from ottla.cli.produce.json_serializer import JsonSerializer
 from ottla.cli.schema_options import add_schemas, formats_of
+from ottla.cli.texts import ByteText
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.doctor.text import counted
 from ottla.errors import ConfigError, KafkaError
@@ -42,8 +43,12 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "-p", "--partition", type=int, help="the partition (default: partitioner's)"
     )
     parser.add_argument("-k", "--key", help="a key for all records")
-    parser.add_argument("-K", "--key-delimiter", help="separator of key and value in each record")
-    parser.add_argument("-D", "--delimiter", default="\\n", help="terminator of a record (\\n)")
+    parser.add_argument(
+        "-K", "--key-delimiter", type=ByteText, help="separator of key and value in each record"
+    )
+    parser.add_argument(
+        "-D", "--delimiter", type=ByteText, default="\\n", help="terminator of a record (\\n)"
+    )
     parser.add_argument(
         "-H", "--header", action="append", default=[], metavar="NAME=VALUE", help="a header"
     )

@@ -10,6 +10,7 @@ import argparse
 from ottla import Admin
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.resources import confirm, place
+from ottla.cli.streams import print_done
 from ottla.cli.transactions.describe import open_seconds
 from ottla.doctor.text import duration
 from ottla.doctor.tree import clean
@@ -64,7 +65,7 @@ def _abort_id(admin: Admin, arguments: argparse.Namespace) -> int:
         return 1
     admin.fence_producers([name])
     age = duration(open_seconds(described.start_time) or 0.0)
-    print(clean(f"aborted the transaction of {name}, open for {age}, and fenced its producer"))
+    print_done(clean(f"aborted the transaction of {name}, open for {age}, and fenced its producer"))
     return 0
 
 
@@ -75,5 +76,5 @@ def _abort_hanging(admin: Admin, arguments: argparse.Namespace) -> int:
         return 1
     admin.abort_hanging_transaction(topic, partition, start_offset)
     where = f"{place((topic, partition))} at offset {start_offset}"
-    print(clean(f"aborted the hanging transaction in {where}"))
+    print_done(clean(f"aborted the hanging transaction in {where}"))
     return 0

@@ -7,13 +7,14 @@ is refreshed every ``--interval`` seconds, in addition to the client's own refre
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from typing import Any
 
 from ottla import AsyncClient
 from ottla.cli.options import add_cluster, configuration, servers_of
 from ottla.cli.packages import require
+from ottla.cli.signals import run_until_signal
+from ottla.cli.texts import is_text
 from ottla.cli.waiting import report_waiting
 from ottla.cli.watch.session import Watch
 
@@ -48,7 +49,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _group(text: str) -> str:
     # An argument that is not UTF-8 cannot be sent.
-    if not text or text.encode(errors="replace").decode() != text:
+    if not text or not is_text(text):
         raise argparse.ArgumentTypeError(f"expected the id of a group, got {text!r}")
     return text
 
@@ -58,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     live = sys.stdout.isatty() and not arguments.json
     if live:
         require("the live view (unless --json is given)", "rich")
-    asyncio.run(_watch(arguments, live=live))
+    run_until_signal(_watch(arguments, live=live))
     return 0
 
 

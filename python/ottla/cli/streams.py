@@ -1,0 +1,136 @@
+"""The standard streams of a command, and texts that they cannot show.
+
+Invariants: a character that the output's encoding does not have, such as half of a surrogate pair,
+is printed as its escape, which JSON has too, and the exit code says so; a stream that is closed, or
+whose reader is gone, is an error of one line, and never one of Python's exit.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from ottla.doctor.text import counted
+
+_ESCAPE = "ottla.escape"
+# What commands print themselves has a form for every encoding.
+_PLAIN = {"…": "..."}
+
+
+class _Replaced:
+    """Counts the characters that were replaced in this process."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, error: UnicodeError) -> tuple[str | bytes, int]:
+        """Replace the first character that cannot be encoded, as a handler of ``codecs``."""
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        character, end = error.object[error.start], error.start + 1
+        if character in _PLAIN:
+            return _PLAIN[character], end
+        self.count += 1
+        return character.encode("ascii", "backslashreplace").decode(), end
+
+
+_replaced = _Replaced()
+codecs.register_error(_ESCAPE, _replaced)
+
+
+def encoded(text: str) -> bytes:
+    """Return a text as UTF-8; a half of a surrogate pair becomes its escape."""
+    return text.encode(errors=_ESCAPE)
+
+
+def print_done(line: str) -> None:
+    """Print what was done; a character that was replaced does not make it a failure."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
+class _Closed(io.RawIOBase):
+    """A stream that was closed when the process started."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, _: object) -> int:
+        raise OSError(f"standard {self._name} is closed")
+
+    def write(self, _: object) -> int:
+        raise OSError(f"standard {self._name} is closed")
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Prepare the standard streams for the block, and end its output without an error."""
+    given = stdin, stdout, stderr = sys.stdin, sys.stdout, sys.stderr
+    if stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Closed("input")), encoding="utf-8")
+    if stdout is None:
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed("output")), encoding="utf-8")
+    if stderr is None:
+        # Otherwise `print` would write errors between the records of standard output.
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the exit
+    errors = getattr(stdout, "errors", None)
+    _reconfigure(sys.stdout, _ESCAPE)
+    try:
+        yield
+    finally:
+        _flush(sys.stdout)
+        sys.stdin, sys.stdout, sys.stderr = given
+        if stdout is not None:
+            _reconfigure(stdout, errors)
+
+
+def _reconfigure(stream: TextIO, errors: str | None) -> None:
+    """Set how a stream treats characters that it cannot show; notebooks have other streams."""
+    if isinstance(stream, io.TextIOWrapper) and errors is not None:
+        stream.reconfigure(errors=errors)
+
+
+def _flush(stream: TextIO) -> None:
+    """Flush a stream; what cannot be written is dropped, or Python's exit would report it."""
+    try:
+        stream.flush()
+    except OSError:
+        try:
+            descriptor = stream.fileno()
+        except OSError:  # it has none: it was closed
+            return
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, descriptor)
+        os.close(devnull)
+
+
+class Replacements:
+    """Says whether characters were replaced since it was made."""
+
+    def __init__(self) -> None:
+        self._before = _replaced.count
+
+    def exit_code(self, code: int) -> int:
+        """Return the exit code of a command; a success becomes a failure, with a message."""
+        count = _replaced.count - self._before
+        if code or not count:
+            return code
+        print(
+            f"ottla: {counted(count, 'character')} printed as an escape, such as \\ud83d: half of "
+            f"a surrogate pair, or not in the output's encoding, {sys.stdout.encoding}",
+            file=sys.stderr,
+        )
+        return 1
