@@ -95,3 +95,4 @@ mod transaction_schedules;
 mod transactions;
 mod typed_columns;
 mod typed_registry;
+mod unexpected_errors;
