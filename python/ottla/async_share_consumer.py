@@ -40,8 +40,8 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
     wait loses no record. One task polls at a time; any task may call ``wakeup``. The callback for
     acknowledgements may be a function or a coroutine function.
 
-    An ``async with`` block that ends with an exception or a cancellation releases the records that
-    it has not acknowledged explicitly.
+    ``close()`` and the end of an ``async with`` block release the records that were not
+    acknowledged, those of the last poll included: call ``commit()`` first if they are processed.
 
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata to
@@ -135,7 +135,10 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         return results
 
     async def close(self, timeout: float = 30.0) -> None:
-        """Acknowledge delivered records as ``commit`` does, release the others, leave the group.
+        """Send the acknowledgements that there are, release all other records, leave the group.
+
+        With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and
+        delivered again, to any member: only the next poll or ``commit()`` accepts them.
 
         A poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect.
 
@@ -146,7 +149,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             TimeoutError: a broker did not respond in time; the consumer is closed.
             StateError: a callback of this consumer called it.
         """
-        await self._close_and_report(timeout, False)
+        await self._close_and_report(timeout)
 
     async def __aenter__(self) -> Self:
         await self.connect()
@@ -163,7 +166,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             await self.close()
             return
         try:
-            await self._close_and_report(30.0, True)
+            await self._close_and_report(30.0)
         except Exception as failure:  # noqa: BLE001 - the block's exception is raised
             self._closing_failed(str(failure))
 
@@ -198,10 +201,10 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         finally:
             self._unlock_poll()
 
-    async def _close_and_report(self, timeout: float, release: bool) -> None:
+    async def _close_and_report(self, timeout: float) -> None:
         self._refuse_in_callback("close")
         try:
-            await self._close(timeout, release)
+            await self._close(timeout)
         finally:
             await self._invoke_callback()
 

@@ -174,8 +174,62 @@ def test_an_exception_in_the_with_block_releases(brokers: Brokers, kind: Any, gr
     with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
         again = read(consumer, 20)
         assert {record.delivery_count for record in again} == {2}
+
+
+def poll_times(consumer: Any, max_records: int, times: int) -> list[Any]:
+    """Return the records of so many polls that return some."""
+    records: list[Any] = []
+    while times > 0:
+        if batch := consumer.poll(timeout=1, max_records=max_records):
+            records += batch
+            times -= 1
+    return records
+
+
+@pytest.mark.parametrize("how", ["close", "block", "iteration", "columns"])
+def test_closing_releases_the_records_of_the_last_poll(
+    brokers: Brokers, kind: Any, group: str, how: str
+) -> None:
+    """Only a poll and a commit accept: an application that stops need not have processed them."""
+    topic = fill(brokers, 20)
+    config = {"topics": [topic], "group_id": group, "max_poll_records": 10}
+    consumer = kind(brokers.bootstrap, **config, share_acquire_mode="record_limit")
+    if how == "block":
+        with consumer:
+            assert values(read(consumer, 10)) == [f"v{n}".encode() for n in range(10)]
+    elif how == "iteration":
+        for record in consumer:
+            if record.offset == 9:
+                break
+        consumer.close()
+    elif how == "columns":
+        while consumer.poll_arrow(timeout=0.5, max_rows=10) is None:
+            pass
+        consumer.close()
+    else:
+        assert len(read(consumer, 10)) == 10
+        consumer.close()
+    kept = 9 if how == "iteration" else 0
     with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
-        assert consumer.poll(timeout=2) == [], "closing accepts the records of the last poll"
+        again = read(consumer, 20 - kept)
+        assert [record.offset for record in again] == list(range(kept, 20))
+        counts = {record.offset: record.delivery_count for record in again}
+        assert counts[9] == 2, counts
+        assert set(consumer.commit().values()) == {None}
+    with kind(brokers.bootstrap, topics=[topic], group_id=group) as consumer:
+        assert consumer.poll(timeout=2) == [], "a commit accepts the records of the last poll"
+
+
+def test_closing_sends_the_acknowledgements_of_earlier_polls(
+    brokers: Brokers, kind: Any, group: str
+) -> None:
+    topic = fill(brokers, 20)
+    config = {"topics": [topic], "group_id": group}
+    with kind(brokers.bootstrap, **config) as consumer:
+        assert [record.offset for record in poll_times(consumer, 5, 2)] == list(range(10))
+    with kind(brokers.bootstrap, **config) as consumer:
+        again = read(consumer, 15)
+        assert [record.offset for record in again] == list(range(5, 20))
 
 
 def test_iteration_accepts_record_by_record(brokers: Brokers, kind: Any, group: str) -> None:

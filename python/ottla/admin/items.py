@@ -5,6 +5,7 @@ Invariant: each item has one result, in the order in which the items were given.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
@@ -27,6 +28,10 @@ _MAX_UNKNOWN = 3
 # COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR and THROTTLING_QUOTA_EXCEEDED. A controller that
 # resigns returns NOT_CONTROLLER although the change may be in its log.
 _REFUSED = frozenset({5, 6, 14, 15, 16, 89})
+# UNKNOWN_SERVER_ERROR: the broker met something that it did not expect, such as a topic that was just
+# deleted. A request that changes nothing is repeated for some seconds.
+_UNEXPECTED = -1
+_PASSES_WITHIN = 10.0
 # PREFERRED_LEADER_NOT_AVAILABLE and ELIGIBLE_LEADERS_NOT_AVAILABLE: no call waits for a broker to
 # come back.
 _LASTING = frozenset({80, 83})
@@ -79,6 +84,7 @@ async def until_final(
         authoritative: whether the controller responds, which knows all topics.
     """
     unknown = 0
+    lasts_from = time.monotonic() + _PASSES_WITHIN
     results: Results[K, V] = dict.fromkeys(items, left_out())
     pending = list(results)
     in_doubt: set[K] = set()
@@ -98,6 +104,8 @@ async def until_final(
                 again[item] = result
                 if result.code not in _REFUSED:
                     in_doubt.add(item)
+            elif result.code == _UNEXPECTED and not changes and time.monotonic() < lasts_from:
+                again[item] = result
             elif item in in_doubt:
                 result.maybe_done = changes
         pending = list(again)

@@ -42,10 +42,17 @@ impl Client {
             RefreshPermit::AlreadyRefreshed => return Ok(metadata.snapshot()),
             RefreshPermit::Failed(error) => return Err(error),
         };
-        let mut request = metadata.build_request(selector);
-        request.allow_auto_topic_creation |= attempt.create;
+        let create = attempt.create || matches!(selector, TopicSelector::Create(_));
+        let (first, request) = metadata.build_requests(selector, create);
         let all_topics = request.topics.is_none();
-        let response = match self.fetch_metadata(&request, deadline).await {
+        let fetched = async {
+            if let Some(first) = first {
+                let created = self.fetch_metadata(&first, deadline).await?;
+                metadata.process_response(created, false, selector);
+            }
+            self.fetch_metadata(&request, deadline).await
+        };
+        let response = match fetched.await {
             Ok(response) => response,
             Err(error) => {
                 attempt.fail(error.clone());

@@ -71,7 +71,7 @@ impl Client {
                 Some(error)
                     if snapshot.generation > 0 && names.iter().all(|name| snapshot.topic(name).is_some()) =>
                 {
-                    if !error.is_retriable() {
+                    if !error.is_retriable() && !retry.repeats(&error) {
                         return Err(error);
                     }
                     let missing = error.code() == Some(ErrorCode::UnknownTopicOrPartition);

@@ -1,6 +1,9 @@
 //! Whether the cause of an error is transient, which decides whether the client retries.
 
+use tokio::time::Instant;
+
 use super::{Error, Kind};
+use crate::retry::recovery::{PASSES_WITHIN, Recovery, recovery};
 
 /// Whether the cause of an error can go away by itself, in order of increasing certainty that it cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -39,12 +42,32 @@ impl Error {
         }
     }
 
+    /// Whether the client repeats a request without effects after this error, at least for a while: see
+    /// [`Error::is_repeated`].
+    #[must_use]
+    pub(crate) fn may_pass(&self) -> bool {
+        self.is_transient() || self.is_unexpected()
+    }
+
+    /// Whether a request without effects is repeated after this error, which has lasted since `since`.
+    #[must_use]
+    pub(crate) fn is_repeated(&self, since: Instant, now: Instant) -> bool {
+        let is_new = now.saturating_duration_since(since) < PASSES_WITHIN;
+        self.is_transient() || (self.is_unexpected() && is_new)
+    }
+
+    /// Whether a broker met something that it did not expect, which may be over soon.
+    #[must_use]
+    pub(crate) fn is_unexpected(&self) -> bool {
+        self.0.code.is_some_and(|code| recovery(code) == Recovery::Passing)
+    }
+
     /// Whether the client itself retries after this error. Includes errors that are not retriable for the
     /// application: malformed data may be well-formed on another connection.
     #[must_use]
     pub(crate) fn is_transient(&self) -> bool {
         match self.0.code {
-            Some(code) => code.is_retriable() || crate::retry::recovery::recovery(code).retries(),
+            Some(code) => code.is_retriable() || recovery(code).retries(),
             None => self.is_retriable() || self.0.kind == Kind::Protocol,
         }
     }

@@ -28,7 +28,8 @@ pub enum TopicSelector<'a> {
     Tracked,
     /// These topics, which are tracked from now on.
     Topics(&'a [Arc<str>]),
-    /// These topics, which the broker creates if it allows that: for producers, as in Java.
+    /// These topics, which the broker creates if it allows that: for topics that the application has named, as
+    /// in Java.
     Create(&'a [Arc<str>]),
     /// The topics that match, which are tracked until the pattern is dropped.
     Matching(&'a Pattern),
@@ -70,6 +71,10 @@ pub(crate) enum RefreshPermit<'a> {
     AlreadyRefreshed,
     /// Another caller's refresh failed while this one waited.
     Failed(Error),
+}
+
+fn named(name: &Arc<str>) -> MetadataRequestTopic {
+    MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() }
 }
 
 impl Cache {
@@ -139,6 +144,11 @@ impl Cache {
         self.tracked.lock().touch(topics, Instant::now())
     }
 
+    /// Forgets that brokers may create these topics.
+    pub(crate) fn forbid_creation(&self, topics: &[Arc<str>]) {
+        self.tracked.lock().set_creatable(topics, false);
+    }
+
     /// Tracks the topics that match, which makes refreshes ask for all topics. Returns whether the
     /// pattern is newly tracked.
     pub fn track_pattern(&self, pattern: &Pattern) -> bool {
@@ -148,7 +158,13 @@ impl Cache {
     /// Tracks the selected topics from now on. Returns whether any are newly tracked.
     fn track(&self, selector: TopicSelector<'_>) -> bool {
         match selector {
-            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => self.touch(topics),
+            TopicSelector::Topics(topics) | TopicSelector::Create(topics) => {
+                let newly_tracked = self.touch(topics);
+                if matches!(selector, TopicSelector::Create(_)) {
+                    self.tracked.lock().set_creatable(topics, true);
+                }
+                newly_tracked
+            }
             TopicSelector::Matching(pattern) => self.track_pattern(pattern),
             TopicSelector::Tracked | TopicSelector::All => false,
         }
@@ -223,6 +239,33 @@ impl Cache {
         }
     }
 
+    /// Builds the requests of a refresh that may `create` topics: one, or a first one that names only the topics
+    /// that the brokers may create. A request allows that for all topics that it names, and a topic that was
+    /// found by a pattern, or assigned by a group, must not come back after it was deleted.
+    #[must_use]
+    pub(crate) fn build_requests(
+        &self,
+        selector: TopicSelector<'_>,
+        create: bool,
+    ) -> (Option<MetadataRequest>, MetadataRequest) {
+        let mut request = self.build_request(selector);
+        request.allow_auto_topic_creation = false;
+        if !create {
+            return (None, request);
+        }
+        let creatable: Vec<_> = self.tracked.lock().creatable().map(named).collect();
+        if request.topics.as_ref().is_some_and(|topics| topics.len() == creatable.len()) {
+            request.allow_auto_topic_creation = true;
+            return (None, request);
+        }
+        let first = MetadataRequest {
+            topics: Some(creatable),
+            allow_auto_topic_creation: true,
+            ..Default::default()
+        };
+        (Some(first), request)
+    }
+
     /// Builds the request of a refresh, without topics that have been idle for too long. A request for
     /// all topics has no list of topics.
     #[must_use]
@@ -245,8 +288,6 @@ impl Cache {
                 tracked.has_patterns()
             }
         };
-        let named =
-            |name: &Arc<str>| MetadataRequestTopic { name: Some(name.to_string()), ..Default::default() };
         MetadataRequest {
             topics: (!all).then(|| tracked.names().map(named).collect()),
             allow_auto_topic_creation: matches!(selector, TopicSelector::Create(_)),

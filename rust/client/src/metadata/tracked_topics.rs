@@ -51,10 +51,18 @@ impl fmt::Debug for Pattern {
     }
 }
 
+/// The use of a topic.
+#[derive(Debug, Clone, Copy)]
+struct TopicUse {
+    /// When it was last used.
+    at: Instant,
+    /// Whether the brokers may create it: the application has named it.
+    creatable: bool,
+}
+
 #[derive(Default)]
 pub(super) struct TrackedTopics {
-    /// When each topic was last used.
-    used: HashMap<Arc<str>, Instant>,
+    used: HashMap<Arc<str>, TopicUse>,
     patterns: Vec<Weak<Matches>>,
 }
 
@@ -70,14 +78,28 @@ impl TrackedTopics {
         let mut newly_tracked = false;
         for topic in topics {
             match self.used.get_mut(topic) {
-                Some(at) => *at = now,
+                Some(known) => known.at = now,
                 None => {
-                    self.used.insert(Arc::clone(topic), now);
+                    self.used.insert(Arc::clone(topic), TopicUse { at: now, creatable: false });
                     newly_tracked = true;
                 }
             }
         }
         newly_tracked
+    }
+
+    /// Sets whether the brokers may create tracked topics.
+    pub(super) fn set_creatable(&mut self, topics: &[Arc<str>], creatable: bool) {
+        for topic in topics {
+            if let Some(known) = self.used.get_mut(topic) {
+                known.creatable = creatable;
+            }
+        }
+    }
+
+    /// The topics that the brokers may create.
+    pub(super) fn creatable(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.used.iter().filter(|(_, known)| known.creatable).map(|(name, _)| name)
     }
 
     /// Tracks a pattern. Returns whether it is newly tracked.
@@ -116,9 +138,9 @@ impl TrackedTopics {
         self.used.retain(|name, used| {
             let topic = snapshot.peek_topic(name);
             if topic.is_some_and(|topic| topic.used.take()) {
-                *used = now;
+                used.at = now;
             }
-            let idle = now.saturating_duration_since(*used);
+            let idle = now.saturating_duration_since(used.at);
             let exists = topic.is_none_or(|topic| topic.exists());
             let keep = idle < max_idle && (exists || idle < MISSING_TOPIC_IDLE);
             if !keep {

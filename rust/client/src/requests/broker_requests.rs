@@ -42,7 +42,7 @@ impl Client {
                         let response = send(connection);
                         requests.spawn(async move { (broker, response.await) });
                     }
-                    Err(error) if error.is_transient() => last = Some(error.broker(broker)),
+                    Err(error) if error.may_pass() => last = Some(error.broker(broker)),
                     Err(error) => return Err(error.broker(broker)),
                 }
             }
@@ -54,7 +54,7 @@ impl Client {
                 };
                 match response {
                     Ok(response) => drop(responses.insert(broker, response)),
-                    Err(error) if error.is_transient() => last = Some(error.broker(broker)),
+                    Err(error) if error.may_pass() => last = Some(error.broker(broker)),
                     Err(error) => return Err(error.broker(broker)),
                 }
             }
@@ -62,6 +62,9 @@ impl Client {
                 responses.retain(|broker, _| snapshot.brokers.contains_key(broker));
                 return Ok(responses);
             };
+            if !retry.repeats(&error) {
+                return Err(error);
+            }
             self.pause_and_refresh(&mut retry, snapshot.generation, error).await?;
         }
     }

@@ -18,13 +18,13 @@ use crate::error::{Error, Kind, Result};
 type KeyResults<F> = BTreeMap<String, Result<F>>;
 
 impl Client {
-    /// Calls `send` for each coordinator with its keys of `wanted`, until each key has a result. Fails as a
-    /// whole only if no broker can be asked for coordinators.
+    /// Calls `send` for each coordinator with its keys of `wanted`, until each key has a result after which
+    /// `repeats` says not to repeat it. Fails as a whole only if no broker can be asked for coordinators.
     pub(crate) async fn request_from_coordinators<F, SendRequest, Response>(
         &self,
         what: &str,
         (kind, wanted): (CoordinatorKind, impl IntoIterator<Item = String>),
-        timeout: Duration,
+        (timeout, repeats): (Duration, fn(&Error) -> bool),
         send: SendRequest,
     ) -> Result<KeyResults<F>>
     where
@@ -33,7 +33,7 @@ impl Client {
         Response: Future<Output = Result<Vec<(String, Result<F>)>>> + Send + 'static,
     {
         let mut progress =
-            Progress { pending: wanted.into_iter().collect(), results: BTreeMap::new(), last: None };
+            Progress { pending: wanted.into_iter().collect(), results: BTreeMap::new(), last: None, repeats };
         let mut retry = self.retry(what, timeout);
         if self.snapshot().brokers.is_empty() {
             self.find_cluster(timeout).await?;
@@ -69,10 +69,11 @@ impl Client {
             let error = match retry.attempt(attempt).await {
                 Ok(()) if progress.pending.is_empty() => break,
                 Ok(()) => progress.last.take().unwrap_or_else(incomplete),
-                Err(error) if error.is_transient() => error,
+                Err(error) if error.may_pass() => error,
                 Err(error) => return Err(error),
             };
-            if let Err(error) = retry.pause(error).await {
+            let paused = if retry.repeats(&error) { retry.pause(error).await } else { Err(error) };
+            if let Err(error) = paused {
                 let keys = progress.pending.iter().cloned().collect();
                 progress.finish(keys, &error);
             }
@@ -105,15 +106,17 @@ impl Client {
 struct Progress<F> {
     pending: BTreeSet<String>,
     results: KeyResults<F>,
-    /// The last transient error.
+    /// The last error after which a key is tried again.
     last: Option<Error>,
+    /// Whether a key is tried again after an error.
+    repeats: fn(&Error) -> bool,
 }
 
 impl<F> Progress<F> {
-    /// Processes the result of a key; a transient error leaves it pending.
+    /// Processes the result of a key; one that is tried again stays pending.
     fn process(&mut self, key: String, result: Result<F>) {
         match result {
-            Err(error) if error.is_transient() => self.last = Some(error),
+            Err(error) if (self.repeats)(&error) => self.last = Some(error),
             result => {
                 if self.pending.remove(&key) {
                     self.results.insert(key, result);

@@ -62,7 +62,7 @@ impl Client {
                 let Ok((broker, results)) = joined else { continue };
                 match results {
                     Ok(results) => process_results(results, broker, &mut wanted, &mut found, &mut last)?,
-                    Err(error) if error.is_transient() => last = Some(error),
+                    Err(error) if error.may_pass() => last = Some(error),
                     Err(error) => return Err(error),
                 }
             }
@@ -70,6 +70,9 @@ impl Client {
                 return Ok(found);
             }
             let error = last.unwrap_or_else(|| Error::from_code(ErrorCode::LeaderNotAvailable));
+            if !retry.repeats(&error) {
+                return Err(error);
+            }
             retry.pause(error).await?;
             if let Err(error) = retry.attempt(self.refresh(snapshot.generation, TopicSelector::Tracked)).await
             {
@@ -92,7 +95,7 @@ fn group_by_leader<W: Clone>(
                 parts.entry(leader.id).or_default().insert(partition.clone(), what.clone());
             }
             None => match no_leader(snapshot, &partition.0, partition.1) {
-                error if error.is_transient() => *last = Some(error),
+                error if error.may_pass() => *last = Some(error),
                 error => return Err(error),
             },
         }
@@ -116,7 +119,7 @@ fn process_results<W, F>(
             continue;
         }
         let error = Error::from_code(code).at(&partition.0, partition.1).broker(broker);
-        if !error.is_transient() {
+        if !error.may_pass() {
             return Err(error);
         }
         *last = Some(error);

@@ -122,7 +122,12 @@ impl Operation {
                 Ok(response)
             };
             let error = match retry.attempt(attempt).await {
-                Ok((version, body)) => return Ok(UntypedResponse { version, body, is_repeated }),
+                Ok((version, body)) => {
+                    match unexpected_error(&body).filter(|error| !changes && retry.repeats(error)) {
+                        Some(error) => error,
+                        None => return Ok(UntypedResponse { version, body, is_repeated }),
+                    }
+                }
                 Err(error) => error,
             };
             is_repeated |= sent && changes;
@@ -134,7 +139,8 @@ impl Operation {
                 }
             };
             let error = marked(error);
-            if !error.is_transient() {
+            let repeats = if changes { error.is_transient() } else { retry.repeats(&error) };
+            if !repeats {
                 return Err(error);
             }
             client.pause_and_refresh(&mut retry, generation, error).await.map_err(marked)?;
@@ -168,11 +174,20 @@ fn unfinished() -> Error {
 }
 
 fn throttle_time(response: &Value) -> i32 {
-    let Value::Object(fields) = response else { return 0 };
-    let time = fields.iter().find(|(name, _)| name == "throttle_time_ms");
-    match time {
-        Some((_, Some(Value::Int(millis)))) => i32::try_from(*millis).unwrap_or(0),
-        _ => 0,
+    int_field(response, "throttle_time_ms").and_then(|millis| i32::try_from(millis).ok()).unwrap_or(0)
+}
+
+/// The error of a response as a whole, if the broker did not expect it. Others are for the caller to judge.
+fn unexpected_error(response: &Value) -> Option<Error> {
+    let code = i16::try_from(int_field(response, "error_code")?).ok()?;
+    Some(Error::from_code(ErrorCode::from(code))).filter(Error::is_unexpected)
+}
+
+fn int_field(response: &Value, field: &str) -> Option<i64> {
+    let Value::Object(fields) = response else { return None };
+    match fields.iter().find(|(name, _)| name == field) {
+        Some((_, Some(Value::Int(number)))) => Some(*number),
+        _ => None,
     }
 }
 

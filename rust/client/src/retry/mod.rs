@@ -83,6 +83,13 @@ impl Retry {
         }
     }
 
+    /// Whether a request that may be sent twice is repeated after `error`: while it is transient, and after
+    /// an unexpected error of a broker for a limited time.
+    pub(crate) fn repeats(&mut self, error: &Error) -> bool {
+        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        error.is_repeated(since, Instant::now())
+    }
+
     /// Records a failure and waits before the next attempt; fails if the deadline leaves no time for
     /// one.
     pub(crate) async fn pause(&mut self, error: Error) -> Result<()> {

@@ -1,4 +1,5 @@
-//! Persistent failures: logged as warnings after two seconds, then at growing intervals.
+//! Persistent failures: logged as warnings after two seconds, or at once if a broker's error was unexpected, then
+//! at growing intervals.
 //!
 //! Invariant: one warning per cause and interval, however many calls, partitions and connection attempts
 //! fail because of it. At most [`MAX_CAUSES`] causes are remembered.
@@ -77,17 +78,23 @@ impl PersistentFailures {
     /// Records that `what` has been failing since `since`, most recently with `error`.
     pub(crate) fn record(&self, what: impl Display, error: &Error, since: Instant) {
         let now = Instant::now();
-        if self.is_due(error.into(), since, now) {
-            let seconds = now.saturating_duration_since(since).as_secs();
-            tracing::warn!(target: "ottla.client", %error, "{what} has been failing for {seconds} s");
+        let lasted = now.saturating_duration_since(since);
+        if lasted < REPORTED_AFTER && error.is_unexpected() {
+            if self.is_next(error.into(), now) {
+                tracing::warn!(target: "ottla.client", %error, "{what} met an unexpected error of a broker, and is repeated");
+            }
+        } else if self.is_due(error.into(), since, now) {
+            tracing::warn!(target: "ottla.client", %error, "{what} has been failing for {} s", lasted.as_secs());
         }
     }
 
     /// Whether to warn about `cause` now.
     fn is_due(&self, cause: Cause, since: Instant, now: Instant) -> bool {
-        if now.saturating_duration_since(since) < REPORTED_AFTER {
-            return false;
-        }
+        now.saturating_duration_since(since) >= REPORTED_AFTER && self.is_next(cause, now)
+    }
+
+    /// Whether the last warning about `cause` was long enough ago.
+    fn is_next(&self, cause: Cause, now: Instant) -> bool {
         let Some(reports) = &self.0 else { return false };
         let mut reports = reports.lock();
         if reports.len() >= MAX_CAUSES && !reports.contains_key(&cause) {

@@ -5,6 +5,10 @@
 //! are left to the application.
 
 use ottla_protocol::ErrorCode;
+use tokio::time::Duration;
+
+/// How long [`Recovery::Passing`] is repeated. What lasts longer is reported to the application.
+pub const PASSES_WITHIN: Duration = Duration::from_secs(10);
 
 /// What the client does about an error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +19,9 @@ pub enum Recovery {
     Refresh,
     /// Back off, and retry with the same broker.
     Backoff,
+    /// Back off, and repeat a request without effects, with a warning and for [`PASSES_WITHIN`] at most: the
+    /// broker met something unexpected, such as a topic that was just deleted. A change is not repeated.
+    Passing,
     /// Back off, look up the coordinator again, and retry there.
     FindCoordinator,
     /// Back off, refresh the metadata for the controller, and retry there.
@@ -90,8 +97,8 @@ pub fn recovery(code: ErrorCode) -> Recovery {
         E::DuplicateSequenceNumber => Recovery::Written,
         E::MessageTooLarge | E::RecordListTooLarge => Recovery::Split,
         E::RebootstrapRequired => Recovery::Rebootstrap,
-        E::UnknownServerError
-        | E::InvalidFetchSize
+        E::UnknownServerError => Recovery::Passing,
+        E::InvalidFetchSize
         | E::StaleControllerEpoch
         | E::OffsetMetadataTooLarge
         | E::InvalidTopicException

@@ -11,7 +11,7 @@ use ottla_client::consumer::group::Subscription;
 use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::consumer::{Consumer, ConsumerGroupMetadata};
 use ottla_client::metadata::Pattern;
-use ottla_client::{Error, Kind, TopicPartition};
+use ottla_client::{Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::{Duration, Instant};
@@ -271,4 +271,63 @@ async fn offsets_of_a_deleted_topic_abort_a_transaction_at_once() {
         begin(&producer, &["b"]).await;
         within_deadline(producer.commit_transaction(None)).await.expect("the next one commits");
     }
+}
+
+/// Regression: a member asked brokers to create each topic that it needed, so that a topic came back that its
+/// pattern had found, or that the group had assigned.
+#[tokio::test(start_paused = true)]
+async fn only_topics_that_the_application_has_named_are_created_again() {
+    let patterns = || Subscription::Matching(Pattern::new(|name| ["gone", "stays"].contains(&name)));
+    let regex = || Subscription::Regex("gone|stays".to_owned());
+    let named = || Subscription::Topics(vec!["gone".into(), "stays".into()]);
+    let [range, cooperative, consumer] = PROTOCOLS;
+    let forbidden: &[(&str, &str)] = &[("allow.auto.create.topics", "false")];
+    for (pairs, subscription, more, comes_back) in [
+        (range, patterns(), &[][..], false),
+        (cooperative, patterns(), &[], false),
+        (consumer, patterns(), &[], false),
+        (consumer, regex(), &[], false),
+        (consumer, named(), forbidden, false),
+        (range, named(), &[], true),
+        (consumer, named(), &[], true),
+    ] {
+        let what = format!("{pairs:?} {subscription:?} {more:?}");
+        let config = MockConfig { auto_create_topics: true, ..in_memory() };
+        let cluster = MockCluster::start(config).await.expect("a cluster");
+        for topic in ["gone", "stays"] {
+            cluster.create_topic(TopicSpec::new(topic)).expect("a topic");
+        }
+        let base = [("group.id", "g"), ("enable.auto.commit", "false"), ("metadata.max.age.ms", "500")];
+        let pairs: Vec<_> = base.iter().chain(pairs).chain(more).copied().collect();
+        let consumer = Consumer::new(client(&cluster, &pairs).await);
+        consumer.subscribe(subscription).expect("subscribed");
+        within_deadline(async {
+            while consumer.assignment().len() < 2 {
+                consumer.poll(ms(50), 1).await.expect("polled");
+            }
+        })
+        .await;
+        cluster.delete_topic("gone").expect("deleted");
+        let end = Instant::now() + ms(10_000);
+        while Instant::now() < end {
+            consumer.poll(ms(50), 1).await.expect("polled");
+        }
+        assert_eq!(cluster.topic("gone").is_some(), comes_back, "{what}");
+    }
+}
+
+/// A topic that a pattern has found does not come back when the client creates another one.
+#[tokio::test(start_paused = true)]
+async fn a_refresh_that_creates_a_topic_creates_no_other() {
+    let cluster = cluster(1).await;
+    cluster.create_topic(TopicSpec::new("gone")).expect("a topic");
+    let client = client(&cluster, &[]).await;
+    let known = |topic: &str, if_missing| {
+        let (client, topic) = (client.clone(), topic.to_owned());
+        async move { within_deadline(client.topics(&[topic.as_str().into()], if_missing, CALL_TIMEOUT)).await }
+    };
+    known("gone", IfMissing::Wait).await.expect("known");
+    cluster.delete_topic("gone").expect("deleted");
+    known("new", IfMissing::Create).await.expect("created");
+    assert!(cluster.topic("new").is_some() && cluster.topic("gone").is_none());
 }

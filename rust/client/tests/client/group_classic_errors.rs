@@ -3,7 +3,7 @@
 
 use ottla_client::Kind;
 use ottla_client::consumer::group::classic::ClassicMember;
-use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager};
+use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager, RebalanceEvent};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::join_group::JoinGroupResponse;
 use ottla_protocol::messages::sync_group::SyncGroupResponse;
@@ -74,7 +74,6 @@ fn each_error_of_join_group_is_a_transition() {
         (E::GroupAuthorizationFailed, Kind::Authorization, "READ"),
         (E::GroupMaxSizeReached, Kind::Broker, "group.max.size"),
         (E::InconsistentGroupProtocol, Kind::Broker, "do not share an assignor with range"),
-        (E::UnknownServerError, Kind::Broker, "group g"),
         (E::Unknown(12_345), Kind::Broker, "group g"),
     ] {
         let mut harness = harness(false, &[]);
@@ -133,7 +132,7 @@ fn each_error_of_sync_group_is_a_transition() {
         let (_, request, subscription) = join_request(&actions);
         assert_eq!((&*request.member_id, subscription.generation), (id, generation), "{code:?}");
     }
-    for code in [E::GroupAuthorizationFailed, E::FencedInstanceId, E::UnknownServerError] {
+    for code in [E::GroupAuthorizationFailed, E::FencedInstanceId] {
         let mut harness = harness(false, &STATIC);
         let (request_id, _, _) = join_request(&harness.subscribe(&["t"]));
         let (request_id, _) = sync_request(&harness.respond(request_id, join_response(2)));
@@ -184,17 +183,40 @@ fn each_error_of_a_heartbeat_or_commit_is_a_transition() {
         assert_eq!((error.kind(), error.code()), (Kind::Fenced, Some(E::FencedInstanceId)));
         assert!(harness.after(60_000).is_empty(), "no heartbeat, no JoinGroup");
     }
-    for code in [E::GroupAuthorizationFailed, E::UnknownServerError] {
-        let mut harness = member(true, &[], &["t-0"]);
+    let mut harness = member(true, &[], &["t-0"]);
+    assert!(respond_to_heartbeat(&mut harness, E::GroupAuthorizationFailed).is_empty());
+    assert_eq!(harness.complete_failure().0.code(), Some(E::GroupAuthorizationFailed));
+    let (_, _, subscription) = join_request(&harness.on_poll());
+    assert_eq!(
+        (subscription.generation, subscription.owned),
+        (1, partitions(&["t-0"])),
+        "it keeps its generation and partitions"
+    );
+}
+
+/// An error that the coordinator did not expect is repeated for ten seconds, and raised if it lasts.
+#[test]
+fn an_unexpected_error_is_repeated_before_it_is_raised() {
+    let code = ErrorCode::UnknownServerError;
+    let mut harness = member(true, &[], &["t-0"]);
+    for _ in 0..3 {
         assert!(respond_to_heartbeat(&mut harness, code).is_empty());
-        assert_eq!(harness.complete_failure().0.code(), Some(code));
-        let (_, _, subscription) = join_request(&harness.on_poll());
-        assert_eq!(
-            (subscription.generation, subscription.owned),
-            (1, partitions(&["t-0"])),
-            "it keeps its generation and partitions"
-        );
+        assert!(harness.start_event().is_none(), "nothing is raised");
     }
+    let mut harness = self::harness(false, &[]);
+    let mut request_id = join_request(&harness.subscribe(&["t"])).0;
+    let mut waited = ms(0);
+    let error = loop {
+        assert!(harness.respond(request_id, join_error(code)).is_empty());
+        if let Some(RebalanceEvent::Failed(error)) = harness.start_event() {
+            break error;
+        }
+        let (wait, actions) = harness.next();
+        waited += wait;
+        request_id = join_request(&actions).0;
+    };
+    assert!(waited >= ms(10_000) && waited < ms(12_000), "{waited:?}");
+    assert_eq!(error.code(), Some(code));
 }
 
 #[test]

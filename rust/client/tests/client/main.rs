@@ -98,3 +98,4 @@ mod transactions;
 mod typed_budget;
 mod typed_columns;
 mod typed_registry;
+mod unexpected_errors;

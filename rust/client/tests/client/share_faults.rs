@@ -191,7 +191,7 @@ async fn a_silent_leader_is_left_after_the_request_timeout() {
     assert_eq!(cluster.fault_hits(silent), 1);
     accept_all(&consumer);
     cluster.inject(Fault::new(Match::api(ApiKey::ShareAcknowledge), Reaction::Silence));
-    let error = within_deadline(consumer.close(ms(500), false)).await.expect_err("no response");
+    let error = within_deadline(consumer.close(ms(500))).await.expect_err("no response");
     assert_eq!(error.kind(), Kind::Timeout);
     cluster.clear_faults();
     let other = share_member(&cluster, &[EXPLICIT]).await;

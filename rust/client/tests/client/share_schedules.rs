@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// What is held is accepted with the next request, in implicit mode.
+    /// What is held is accepted by the next poll or commit, in implicit mode.
     fn acknowledge_implicitly(&mut self, at: usize) {
         let member = &mut self.members[at];
         if !member.is_explicit {
@@ -176,8 +176,8 @@ impl Model {
         if self.members[at].is_explicit && self.random.bool() {
             self.acknowledge(at);
         }
-        self.acknowledge_implicitly(at);
-        let closed = within_deadline(self.members[at].consumer.close(CALL_TIMEOUT, false)).await;
+        // In implicit mode, closing releases what is held.
+        let closed = within_deadline(self.members[at].consumer.close(CALL_TIMEOUT)).await;
         closed.expect("closed");
         self.note_hits();
         self.take_results(at);

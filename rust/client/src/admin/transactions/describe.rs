@@ -51,7 +51,13 @@ impl Client {
         timeout: Duration,
     ) -> Result<BTreeMap<String, Result<TransactionDescription>>> {
         let wanted = (CoordinatorKind::Transaction, ids);
-        self.request_from_coordinators("describing transactions", wanted, timeout, describe_on).await
+        self.request_from_coordinators(
+            "describing transactions",
+            wanted,
+            (timeout, Error::may_pass),
+            describe_on,
+        )
+        .await
     }
 }
 

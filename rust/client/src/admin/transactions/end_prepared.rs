@@ -44,7 +44,7 @@ impl Client {
         let what = if commit { "committing prepared transactions" } else { "aborting prepared transactions" };
         let wanted = (CoordinatorKind::Transaction, ids);
         let send = |connection, ids| send_all(connection, ids, Arc::clone(&by_id), commit);
-        self.request_from_coordinators(what, wanted, timeout, send).await
+        self.request_from_coordinators(what, wanted, (timeout, Error::is_transient), send).await
     }
 }
 

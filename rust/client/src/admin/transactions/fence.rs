@@ -32,7 +32,8 @@ impl Client {
         timeout: Duration,
     ) -> Result<BTreeMap<String, Result<FencedProducer>>> {
         let wanted = (CoordinatorKind::Transaction, ids);
-        self.request_from_coordinators("fencing producers", wanted, timeout, send_all).await
+        self.request_from_coordinators("fencing producers", wanted, (timeout, Error::is_transient), send_all)
+            .await
     }
 }
 

@@ -88,7 +88,7 @@ impl Fetcher {
         let Some(broker_state) = self.brokers.get_mut(&broker) else { return };
         broker_state.failures += 1;
         let since = *broker_state.failing_since.get_or_insert(now);
-        if error.is_transient() {
+        if error.may_pass() {
             self.shared.client.count_retry(&error);
         }
         if new_session {
@@ -106,7 +106,7 @@ impl Fetcher {
             if let Some(state) = subscriptions.current(partition, *version) {
                 // Return to the leader.
                 state.preferred_replica = None;
-                if !error.is_transient() {
+                if !error.is_repeated(since, now) {
                     subscriptions.fail(partition, error.clone());
                 }
             }
@@ -221,7 +221,7 @@ impl Fetcher {
                 self.shared.client.count_retry(&error);
                 self.metadata_is_stale();
             }
-            recovery if recovery.retries() => self.shared.client.count_retry(&error),
+            _ if error.is_repeated(since, now) => self.shared.client.count_retry(&error),
             _ => return Err(error),
         }
         Ok(())

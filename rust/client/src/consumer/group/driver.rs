@@ -203,11 +203,17 @@ impl Driver {
         let need = RefreshNeed::Missing(snapshot.generation);
         // A closed client fails the member's requests.
         if is_incomplete {
-            let selector = match self.shared.settings.create_topics {
-                true => TopicSelector::Create(topics),
-                false => TopicSelector::Topics(topics),
-            };
-            let _ = self.shared.client.request_refresh(need, selector);
+            let metadata = &self.shared.client.inner.metadata;
+            let (creatable, others) = self.partition_creatable(topics);
+            metadata.forbid_creation(&others);
+            let selectors = [TopicSelector::Create(&creatable), TopicSelector::Topics(&others)];
+            for (selector, topics) in selectors.into_iter().zip([&creatable, &others]) {
+                if topics.iter().any(|topic| is_missing(&topic)) {
+                    let _ = self.shared.client.request_refresh(need, selector);
+                } else {
+                    metadata.touch(topics);
+                }
+            }
         } else {
             self.shared.client.inner.metadata.touch(topics);
         }
@@ -220,6 +226,18 @@ impl Driver {
             let started = self.shared.client.request_refresh(need, selector).ok();
             self.pattern_requested = self.pattern_requested.or(started);
         }
+    }
+
+    /// The topics that the brokers may create, and the others. Only the application's own names may be created:
+    /// a topic that a pattern has found, that the group has assigned or that other members subscribe to must
+    /// not come back after it was deleted.
+    fn partition_creatable(&self, topics: &[Arc<str>]) -> (Vec<Arc<str>>, Vec<Arc<str>>) {
+        let requested = self.shared.requested.lock();
+        let named: &[Arc<str>] = match &requested.subscription {
+            Some(Subscription::Topics(names)) if self.shared.settings.create_topics => names,
+            _ => &[],
+        };
+        topics.iter().cloned().partition(|topic| named.contains(topic))
     }
 
     /// Reports, once each, subscribed topics that cannot be read. Topics of other members are left to them.

@@ -89,11 +89,12 @@ impl GroupResponse {
             Self::ConsumerHeartbeat(response) => response.error_code,
             Self::ShareHeartbeat(response) => response.error_code,
             Self::Assigned(_) => return None,
-            Self::Failed(error) => return error.is_transient().then(|| error.clone()),
+            Self::Failed(error) => return error.may_pass().then(|| error.clone()),
         };
         let code = ErrorCode::from(code);
         let recovery = recovery(code);
-        (recovery.retries() || recovery == Recovery::FindCoordinator).then(|| Error::from_code(code))
+        (recovery.retries() || matches!(recovery, Recovery::FindCoordinator | Recovery::Passing))
+            .then(|| Error::from_code(code))
     }
 }
 
@@ -234,12 +235,17 @@ impl Core {
         self.backoff.fail(now, &self.environment);
     }
 
+    /// The recovery from an error code of a request of the member.
+    pub(super) fn recovery(&self, now: Instant, code: ErrorCode) -> Recovery {
+        self.backoff.recovery(now, code, &self.settings.group_id)
+    }
+
     /// Handles a rejected leave request. Returns whether to send it again; if not, the coordinator does not
     /// know the member any more.
     pub(super) fn retry_leave(&mut self, now: Instant, failure: &RequestFailure) -> bool {
         match failure {
             RequestFailure::Unreachable(_) => self.find_coordinator(),
-            RequestFailure::Code(code, _) => match recovery(*code) {
+            RequestFailure::Code(code, _) => match self.recovery(now, *code) {
                 Recovery::FindCoordinator => self.find_coordinator(),
                 Recovery::Backoff | Recovery::Refresh => {}
                 _ => return false,

@@ -1,9 +1,11 @@
 //! The poll timer and the backoff timer of a member; callers pass the time.
 
+use ottla_protocol::ErrorCode;
 use tokio::time::{Duration, Instant};
 
 use crate::environment::Environment;
 use crate::retry::backoff::Backoff;
+use crate::retry::recovery::{PASSES_WITHIN, Recovery, recovery};
 
 /// The bounds of the heartbeat interval that a coordinator sets.
 const HEARTBEAT_INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(3_600));
@@ -57,31 +59,49 @@ impl PollTimer {
 pub(super) struct BackoffTimer {
     backoff: Backoff,
     failures: u32,
+    /// When the first of them happened.
+    since: Option<Instant>,
     until: Option<Instant>,
 }
 
 impl BackoffTimer {
     pub(super) fn new(backoff: Backoff) -> Self {
-        Self { backoff, failures: 0, until: None }
+        Self { backoff, failures: 0, since: None, until: None }
     }
 
     /// Backs off after a failure.
     pub(super) fn fail(&mut self, now: Instant, environment: &Environment) {
         self.failures = self.failures.saturating_add(1);
+        self.since.get_or_insert(now);
         self.until = Some(now + self.backoff.after(self.failures, environment.random()));
     }
 
     /// Retries after a response that demands it: at once the first time, then with backoff.
     pub(super) fn retry(&mut self, now: Instant, environment: &Environment) {
         match self.failures {
-            0 => (self.failures, self.until) = (1, None),
+            0 => (self.failures, self.since, self.until) = (1, Some(now), None),
             _ => self.fail(now, environment),
         }
     }
 
     /// Resets the backoff after a success.
     pub(super) fn reset(&mut self) {
-        (self.failures, self.until) = (0, None);
+        (self.failures, self.since, self.until) = (0, None, None);
+    }
+
+    /// The recovery from an error code. One that may pass is like that of a loading coordinator while it has
+    /// not lasted; the first one in a row is a warning.
+    pub(super) fn recovery(&self, now: Instant, code: ErrorCode, group: &str) -> Recovery {
+        let since = self.since.unwrap_or(now);
+        match recovery(code) {
+            Recovery::Passing if now.saturating_duration_since(since) < PASSES_WITHIN => {
+                if self.failures == 0 {
+                    tracing::warn!(target: "ottla.group", %group, code = code.name(), "the group's coordinator met an unexpected error, and is asked again");
+                }
+                Recovery::Backoff
+            }
+            recovery => recovery,
+        }
     }
 
     pub(super) fn is_expired(&self, now: Instant) -> bool {

@@ -72,7 +72,8 @@ pub async fn commit(
         };
         let retriable = match retry.attempt(attempt).await {
             Ok(retriable) => retriable,
-            Err(error) if error.is_transient() => Some(error),
+            // The same commit may be sent twice: commits of a member do not overlap.
+            Err(error) if error.may_pass() => Some(error),
             Err(error) => return Err(error),
         };
         let refusals = std::mem::take(&mut partitions.refusals);
@@ -82,6 +83,7 @@ pub async fn commit(
         let paused = match (retriable, settled.passing) {
             (None, None) => continue,
             (None, Some(refusal)) => unknown_topics.pause(&mut retry, refusal).await,
+            (Some(lasting), _) if !retry.repeats(&lasting) => Err(lasting),
             (Some(retriable), _) => recover(client, &mut retry, stale, retriable).await,
         };
         if let Err(error) = paused {
@@ -208,7 +210,7 @@ fn process_response(
             };
             match result {
                 Err(error) if is_unknown_topic(code) => drop(refusals.insert(key, error)),
-                Err(error) if error.is_transient() => retriable = Some(error),
+                Err(error) if error.may_pass() => retriable = Some(error),
                 result => {
                     if pending.remove(&key).is_some() {
                         results.insert(key, result);

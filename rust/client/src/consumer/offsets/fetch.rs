@@ -43,7 +43,7 @@ pub async fn committed(
         let stale = client.snapshot().generation;
         match retry.attempt(fetch.send(client)).await {
             Ok(()) => break,
-            Err(error) if error.is_transient() => recover(client, &mut retry, stale, error).await?,
+            Err(error) if retry.repeats(&error) => recover(client, &mut retry, stale, error).await?,
             Err(error) => return Err(error),
         }
     }
@@ -141,7 +141,7 @@ impl OffsetFetch<'_> {
                 }
                 if code != ErrorCode::None {
                     let error = coordinator.refusal(code).at(&topic, partition.partition_index);
-                    if !error.is_transient() {
+                    if !error.may_pass() {
                         return Err(error);
                     }
                     retriable = Some(error);

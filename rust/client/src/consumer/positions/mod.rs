@@ -296,7 +296,7 @@ fn failed(
         shared.back_off(state, now);
         let since = state.failing_since.unwrap_or(now);
         shared.record_failure(&mut subscriptions, &partition, since, error.clone());
-        if !committed_lookups::may_pass(shared, error) {
+        if !error.is_repeated(since, now) && !committed_lookups::may_pass(shared, error) {
             subscriptions.fail(&partition, error.clone());
         }
     }

@@ -101,7 +101,7 @@ impl ScanFetcher {
     /// Backs off and refreshes the metadata.
     async fn recover(&mut self, generation: u64) -> Result<()> {
         let error = self.pending_error.take().unwrap_or_else(|| self.no_leader_error());
-        if !error.is_transient() {
+        if !self.retry.repeats(&error) {
             return Err(error);
         }
         self.client.pause_and_refresh(&mut self.retry, generation, error).await?;
@@ -190,7 +190,7 @@ impl ScanFetcher {
     ) -> Result<Vec<Chunk>> {
         let mut fetched = match response {
             Ok(fetched) => fetched,
-            Err(error) if error.is_transient() => {
+            Err(error) if error.may_pass() => {
                 tracing::debug!(target: "ottla.fetch", broker, %error, "fetch failed");
                 self.pending_error = Some(error);
                 for cursor in &mut cursors {
@@ -220,7 +220,7 @@ impl ScanFetcher {
                         unfinished.push(cursor);
                     }
                     Recovery::ResetOffset => self.out_of_range.push((cursor, error)),
-                    recovery if recovery.retries() => {
+                    _ if error.may_pass() => {
                         self.pending_error = Some(error);
                         unfinished.push(cursor);
                     }

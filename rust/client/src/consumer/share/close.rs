@@ -1,7 +1,8 @@
-//! Closing a share consumer: it acknowledges, closes its share sessions, which releases all other records, and
-//! leaves the group.
+//! Closing a share consumer: it sends the acknowledgements that there are, closes its share sessions, which
+//! releases all other records, and leaves the group.
 //!
-//! Invariant: whatever fails, the consumer is closed in the end.
+//! Invariants: closing accepts nothing implicitly, whatever the mode: the application may have failed, or have
+//! stopped before it processed the records of the last poll. Whatever fails, the consumer is closed in the end.
 
 use std::pin::pin;
 use std::sync::atomic::Ordering;
@@ -9,7 +10,6 @@ use std::sync::atomic::Ordering;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::ShareConsumer;
-use crate::config::ShareAcknowledgementMode;
 use crate::error::{Error, Kind, Result};
 use crate::retry;
 
@@ -22,25 +22,22 @@ impl ShareConsumer {
         !self.closed.load(Ordering::Acquire)
     }
 
-    /// Acknowledges delivered records, as a commit does, releases the others and leaves the group, all within
-    /// the timeout. With `release`, delivered records without an explicit acknowledgement are released, too:
-    /// the application has failed. Closing a closed consumer has no effect.
+    /// Sends the acknowledgements that there are, releases all other records and leaves the group, all within
+    /// the timeout. With `share.acknowledgement.mode=implicit`, the records of the last poll are released: only
+    /// the next poll or a commit accepts them. Closing a closed consumer has no effect.
     ///
     /// # Errors
     /// [`Kind::Timeout`] if a leader or the coordinator did not respond in time; the records are delivered
     /// again when their locks expire.
-    pub async fn close(&self, timeout: Duration, release: bool) -> Result<()> {
+    pub async fn close(&self, timeout: Duration) -> Result<()> {
         if !self.start_closing() {
             return Ok(());
         }
         let deadline = retry::deadline(timeout);
         {
             let mut state = self.shared.state.lock();
-            if release {
-                state.settings.mode = ShareAcknowledgementMode::Explicit;
-            }
             state.is_polling = false;
-            state.begin_commit(Instant::now());
+            state.begin_flush(Instant::now());
             state.is_closing = true;
             state.buffered.clear();
         }

@@ -70,7 +70,7 @@ fn process(shared: &Shared, outcome: Outcome) {
     let backoff = |failures| shared.client.backoff(failures);
     let (Outcome::Fetched(leader, _) | Outcome::Acknowledged(leader, _)) = outcome else { return };
     if let Outcome::Fetched(_, Err(error)) | Outcome::Acknowledged(_, Err(error)) = &outcome
-        && error.is_transient()
+        && error.may_pass()
     {
         shared.client.count_retry(error);
     }

@@ -177,19 +177,20 @@ impl ShareState {
         leader.is_wanted |= in_flight.is_fetch;
         leader.failures = leader.failures.saturating_add(1);
         leader.last_error = Some(error.clone());
-        leader.failing_since.get_or_insert(now);
+        let since = *leader.failing_since.get_or_insert(now);
         let is_new_session = error.code().is_some_and(|code| recovery(code) == Recovery::NewSession);
         // A new session is opened at once, unless that failed before.
         if !is_new_session || leader.failures > 1 {
             leader.not_before = Some(now + backoff(leader.failures));
         }
-        let may_retry = error.is_transient() || is_new_session;
+        let is_unexpected = error.is_unexpected() && error.is_repeated(since, now);
+        let may_retry = error.is_transient() || is_new_session || (is_unexpected && in_flight.is_fetch);
         if may_retry && !(self.is_closing && in_flight.epoch == FINAL_EPOCH) {
             leader.put_back(in_flight.acknowledgements, now);
         } else {
             self.fail_acknowledgements(id, in_flight.acknowledgements.values(), &error, now);
         }
-        if !may_retry {
+        if !may_retry && !is_unexpected {
             self.push_error(error);
         } else if !is_new_session {
             self.metadata_is_stale = true;
@@ -280,7 +281,7 @@ impl ShareState {
         failures.last = error.clone();
         match recovery(code) {
             Recovery::Refresh => self.metadata_is_stale = true,
-            recovery if recovery.retries() => {}
+            _ if error.is_repeated(failures.since, now) => {}
             _ => self.push_error(error),
         }
     }

@@ -91,7 +91,7 @@ pub(crate) async fn commit_all(consumer: &ShareConsumer) {
 }
 
 pub(crate) async fn close(consumer: ShareConsumer) {
-    within_deadline(consumer.close(CALL_TIMEOUT, false)).await.expect("closed");
+    within_deadline(consumer.close(CALL_TIMEOUT)).await.expect("closed");
 }
 
 /// Whether the group has finished all records of the first partitions.

@@ -133,10 +133,10 @@ impl AsyncShareConsumerBase {
         handle_even_if_closed(this)?.next_callback(this.py())
     }
 
-    fn _close<'py>(this: &Bound<'py, Self>, timeout: f64, release: bool) -> FutureResult<'py> {
+    fn _close<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
         let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = handle.timeout(Some(timeout))?;
-        let work = async move { handle.close(timeout, release).await };
+        let work = async move { handle.close(timeout).await };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 

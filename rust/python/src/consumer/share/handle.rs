@@ -135,15 +135,15 @@ impl ShareConsumerHandle {
         Ok(())
     }
 
-    /// Closes the consumer, within the timeout; `release` says that the application has failed.
-    pub(super) async fn close(&self, timeout: Duration, release: bool) -> Result<()> {
+    /// Closes the consumer, within the timeout.
+    pub(super) async fn close(&self, timeout: Duration) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Ok(());
         }
         self.core.start_closing();
         let deadline = Instant::now() + timeout;
         let is_locked = self.poll_lock.acquire_by(deadline).await;
-        let result = self.core.close(deadline.saturating_duration_since(Instant::now()), release).await;
+        let result = self.core.close(deadline.saturating_duration_since(Instant::now())).await;
         self.closed.store(true, Ordering::Release);
         if is_locked {
             self.poll_lock.release();

@@ -27,13 +27,13 @@ use crate::scan;
 /// lock with a time limit, and acknowledges them one by one. So a group may have more members than
 /// partitions, and a record that fails is delivered again, to any member. Kafka 4.2 or newer.
 ///
-/// With ``share_acknowledgement_mode="implicit"``, the default, the next poll, a commit or
-/// ``close`` accepts the records of the last poll. With ``"explicit"``, the application
-/// acknowledges each record before the next poll.
+/// With ``share_acknowledgement_mode="implicit"``, the default, the next poll or a commit accepts
+/// the records of the last poll. With ``"explicit"``, the application acknowledges each record
+/// before the next poll.
 ///
-/// Use it in a ``with`` block, or ``close()`` it. A ``with`` block that ends with an exception,
-/// including Ctrl-C, releases the records that it has not acknowledged explicitly. One thread polls
-/// at a time; any thread may call ``wakeup``.
+/// Use it in a ``with`` block, or ``close()`` it. Both release the records that were not
+/// acknowledged, those of the last poll included: call ``commit()`` first if they are processed.
+/// One thread polls at a time; any thread may call ``wakeup``.
 ///
 /// Args:
 ///     bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata to
@@ -85,14 +85,14 @@ fn poll<T>(
     Ok(None)
 }
 
-fn close(this: &Bound<'_, ShareConsumer>, timeout: f64, release: bool) -> PyResult<()> {
+fn close(this: &Bound<'_, ShareConsumer>, timeout: f64) -> PyResult<()> {
     let (py, handle) = (this.py(), base(this).handle_even_if_closed()?);
     if handle.poll_lock.is_held_by_this_thread() {
         let message = "close() in a callback of the consumer: return first, or call wakeup()";
         return Err(errors::raise(py, &Error::new(Kind::State, message)));
     }
     let timeout = handle.timeout(Some(timeout))?;
-    let closed = wait_for(py, handle.close(timeout, release));
+    let closed = wait_for(py, handle.close(timeout));
     closed.and(handle.invoke_callback(py))
 }
 
@@ -220,7 +220,10 @@ impl ShareConsumer {
         commit_results(py, results)
     }
 
-    /// Acknowledge delivered records as ``commit`` does, release the others, leave the group.
+    /// Send the acknowledgements that there are, release all other records, leave the group.
+    ///
+    /// With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and
+    /// delivered again, to any member: only the next poll or ``commit()`` accepts them.
     ///
     /// A poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
     ///
@@ -232,7 +235,7 @@ impl ShareConsumer {
     ///     StateError: a callback of this consumer called it.
     #[pyo3(signature = (timeout=30.0))]
     fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
-        close(this, timeout, false)
+        close(this, timeout)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -245,10 +248,10 @@ impl ShareConsumer {
         _error: Option<&Bound<'_, PyAny>>,
         _trace: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        let closed = close(this, 30.0);
         if kind.is_none() {
-            return close(this, 30.0, false);
+            return closed;
         }
-        let closed = close(this, 30.0, true);
         errors::prefer_block_error(this.py(), closed, |error| base(this)._closing_failed(error))
     }
 

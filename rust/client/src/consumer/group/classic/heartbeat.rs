@@ -9,10 +9,11 @@ use ottla_protocol::messages::heartbeat::HeartbeatRequest;
 use tokio::time::{Duration, Instant};
 
 use super::{ClassicMember, MemberState};
+use crate::consumer::group::membership_error::membership_error;
 use crate::consumer::group::membership_manager::{GroupRequest, GroupResponse, RequestFailure};
 use crate::consumer::group::settings::GroupSettings;
 use crate::consumer::group::timers::BackoffTimer;
-use crate::retry::recovery::{Recovery, recovery};
+use crate::retry::recovery::Recovery;
 
 /// The heartbeats of one generation.
 #[derive(Debug)]
@@ -96,7 +97,9 @@ impl ClassicMember {
         };
         let recovery = match &failure {
             RequestFailure::Unreachable(_) => Recovery::FindCoordinator,
-            RequestFailure::Code(code, _) => recovery(*code),
+            RequestFailure::Code(code, _) => {
+                self.heartbeats.backoff.recovery(now, *code, &self.core.settings.group_id)
+            }
             RequestFailure::Fatal(_) => Recovery::Application,
         };
         let find_coordinator = match (recovery, &failure) {
@@ -116,6 +119,10 @@ impl ClassicMember {
                 self.reset_generation(false);
                 self.core.events.withdraw_pending();
                 return self.heartbeats.stop();
+            }
+            (Recovery::Passing, RequestFailure::Code(code, message)) => {
+                let error = membership_error(&self.core.settings, *code, message.as_deref());
+                return self.fail(error);
             }
             _ => return self.handle_failure(now, failure),
         };

@@ -28,7 +28,7 @@ use crate::consumer::assignor::{self, LastAssignment};
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::retry::recovery::{Recovery, recovery};
+use crate::retry::recovery::Recovery;
 use crate::topic_partition::TopicPartition;
 
 /// The protocol type of consumers in JoinGroup.
@@ -160,7 +160,7 @@ impl ClassicMember {
             }
             RequestFailure::Fatal(error) => return self.fail(error),
         };
-        match (code, recovery(code)) {
+        match (code, self.core.recovery(now, code)) {
             (ErrorCode::RebalanceInProgress, _) => self.request_rejoin("the group is rebalancing"),
             (ErrorCode::IllegalGeneration, _) => {
                 self.lose_partitions("the generation is outdated", true);

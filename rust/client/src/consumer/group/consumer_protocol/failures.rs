@@ -7,7 +7,7 @@ use super::{ConsumerMember, MemberState};
 use crate::consumer::group::membership_error::{MembershipError, membership_error};
 use crate::consumer::group::membership_manager::{GroupResponse, MembershipManager, RequestFailure};
 use crate::error::Error;
-use crate::retry::recovery::{Recovery, recovery};
+use crate::retry::recovery::Recovery;
 
 impl ConsumerMember {
     pub(super) fn handle_failure(&mut self, now: Instant, failure: RequestFailure) {
@@ -23,7 +23,7 @@ impl ConsumerMember {
     }
 
     pub(super) fn handle_error_code(&mut self, now: Instant, code: ErrorCode, message: Option<String>) {
-        match recovery(code) {
+        match self.core.recovery(now, code) {
             Recovery::FindCoordinator => {
                 self.core.find_coordinator();
                 self.delay_heartbeat(now);

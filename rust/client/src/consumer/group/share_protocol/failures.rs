@@ -11,7 +11,7 @@ use crate::consumer::group::membership_manager::{
 };
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::error::Error;
-use crate::retry::recovery::{Recovery, recovery};
+use crate::retry::recovery::Recovery;
 
 impl ShareMember {
     pub(super) fn handle_failure(&mut self, now: Instant, failure: RequestFailure) {
@@ -27,7 +27,7 @@ impl ShareMember {
     }
 
     fn handle_error_code(&mut self, now: Instant, code: ErrorCode, message: Option<&str>) {
-        match recovery(code) {
+        match self.core.recovery(now, code) {
             Recovery::FindCoordinator => {
                 self.core.find_coordinator();
                 self.delay_heartbeat(now);
