@@ -136,7 +136,7 @@ impl AsyncShareConsumerBase {
     fn _close<'py>(this: &Bound<'py, Self>, timeout: f64, release: bool) -> FutureResult<'py> {
         let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = handle.timeout(Some(timeout))?;
-        let work = async move { handle.close(timeout, release).await };
+        let work = async move { handle.close(timeout, release, true).await };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 
