@@ -86,6 +86,14 @@ impl<E: From<Error>> CallSequence<E> {
         Self { step: Step::AcquirePollLock, ending: Some(ending) }
     }
 
+    /// Closing, until the deadline, by a signal handler that interrupts a poll on the same thread. The poll
+    /// goes on, and ends, when the handler returns. `is_locked` says that the poll handles no rebalance.
+    #[must_use]
+    pub fn close_in_handler(deadline: Instant, is_locked: bool) -> Self {
+        let ending = Ending { deadline, closes: true, is_locked, has_begun: false, error: None };
+        Self { step: Step::CommitCallbacks, ending: Some(ending) }
+    }
+
     /// What to do next.
     #[must_use]
     pub fn step(&self) -> &Step {

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::consumer::consumer_handle::ConsumerHandle;
+use crate::consumer::poll_guard::Activity;
 use crate::consumer::rebalance_listener::changed_partitions;
 use crate::consumer::record::Record;
 use crate::consumer::steps::{CallError, PollArgs, progress, run_step};
@@ -38,13 +39,16 @@ fn handle_rebalance(
     deadline: Option<Instant>,
 ) -> PyResult<Progress> {
     let py = consumer.py();
+    handle.poll_lock.set_activity(Activity::Rebalancing);
     wait(py, handle.core.prepare_rebalance(change))?;
     let callback = handle.listener.callback_for(py, change);
     let is_called = callback.is_some();
+    handle.poll_lock.set_activity(Activity::Callback);
     let called = callback.map_or(Ok(()), |callback| {
         let partitions = changed_partitions(py, change)?;
         callback.call1(py, (consumer, partitions)).map(drop)
     });
+    handle.poll_lock.set_activity(Activity::Rebalancing);
     let finished = wait_for(py, handle.core.finish_rebalance(change, called.is_ok(), deadline));
     called.and(finished).map(|()| progress(is_called))
 }
@@ -61,6 +65,10 @@ fn run<T>(
     let (mut popped, mut guard) = (None, None);
     loop {
         let (step, deadline) = (sequence.step().clone(), sequence.deadline());
+        handle.poll_lock.set_activity(match step {
+            Step::CommitCallbacks => Activity::Callback,
+            _ => Activity::Interruptible,
+        });
         let result = match &step {
             Step::Done => {
                 drop(guard);
@@ -69,6 +77,8 @@ fn run<T>(
             Step::CommitCallbacks => handle.invoke_commit_callbacks(py).map(progress),
             Step::Take => {
                 popped = pop(handle)?;
+                // A signal handler may have closed the consumer while records were converted.
+                handle.check_not_closed()?;
                 Ok(progress(popped.is_some()))
             }
             Step::NextRebalance => {
@@ -117,8 +127,11 @@ pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) 
     let py = consumer.py();
     {
         let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
+        handle.poll_lock.set_activity(Activity::Interruptible);
         handle.on_poll(py)?;
-        if let Some(record) = handle.take_buffered_record(py)? {
+        let record = handle.take_buffered_record(py)?;
+        handle.check_not_closed()?;
+        if let Some(record) = record {
             return Ok(record);
         }
     }
@@ -132,16 +145,30 @@ pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) 
 }
 
 /// Leaves the group and closes the consumer, within the timeout.
+///
+/// The poll that a signal handler interrupts ends afterwards: it returns nothing, and what it would have
+/// returned is not committed.
 pub(super) fn close(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle, timeout: f64) -> PyResult<()> {
     let deadline = deadline_after(timeout)?;
-    if handle.poll_lock.is_held_by_this_thread() {
+    let interrupted = handle.poll_lock.activity_of_this_thread();
+    if interrupted == Some(Activity::Callback) {
         let message = "close() in a callback of the consumer: return first, or call wakeup()";
         return Err(errors::raise(consumer.py(), &Error::new(Kind::State, message)));
     }
     if !handle.start_closing() {
         return Ok(());
     }
-    let closed = run(consumer, handle, CallSequence::close(deadline), None, |_| Ok(None::<()>));
+    let sequence = match interrupted {
+        None => CallSequence::close(deadline),
+        Some(activity) => {
+            handle.take_back(consumer.py())?;
+            CallSequence::close_in_handler(deadline, activity != Activity::Rebalancing)
+        }
+    };
+    let closed = run(consumer, handle, sequence, None, |_| Ok(None::<()>));
+    if let Some(activity) = interrupted {
+        handle.poll_lock.set_activity(activity);
+    }
     if handle.is_closed() {
         handle.release(consumer.py())?;
     }

@@ -136,6 +136,20 @@ impl ConsumerHandle {
         }
     }
 
+    /// Takes back the records that the interceptors see, and the application does not have: they are not
+    /// committed.
+    pub(super) fn take_back(&self, py: Python<'_>) -> PyResult<()> {
+        self.interceptors.iter().try_for_each(|all| all.take_back(py, &self.core))
+    }
+
+    /// Raises the error of a poll during which the consumer was closed.
+    pub(super) fn check_not_closed(&self) -> PyResult<()> {
+        match self.is_closed() {
+            true => Err(errors::closed("this consumer was closed while it was polled")),
+            false => Ok(()),
+        }
+    }
+
     /// Notifies the interceptors of commits that succeeded.
     pub(super) fn report_commits(&self, py: Python<'_>) -> PyResult<()> {
         self.interceptors.iter().try_for_each(|all| all.report_commits(py))

@@ -56,13 +56,22 @@ impl CommitQueue {
 pub(super) struct Interceptors {
     chain: Py<PyAny>,
     commits: Arc<CommitQueue>,
+    /// What is passed through the chain, and was not returned to the application.
+    passing: Mutex<Option<Passing>>,
+}
+
+/// Records, or rows, on their way through the chain.
+enum Passing {
+    Records(Py<PyList>),
+    /// A batch: the positions before it.
+    Batch(HashMap<TopicPartition, i64>),
 }
 
 impl Interceptors {
     /// Creates the chain; `None` without interceptors.
     pub(super) fn new(interceptors: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
         let chain = interceptor_chain::new(interceptors, "_ConsumerChain")?;
-        Ok(chain.map(|chain| Self { chain, commits: Arc::default() }))
+        Ok(chain.map(|chain| Self { chain, commits: Arc::default(), passing: Mutex::default() }))
     }
 
     pub(super) fn configure(&self, py: Python<'_>, config: &Config) -> PyResult<()> {
@@ -87,14 +96,32 @@ impl Interceptors {
         only: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = records.py();
+        *self.passing.lock() = Some(Passing::Records(records.clone().unbind()));
         let returned = self.chain.bind(py).call_method1("on_consume", (records, only));
-        match returned {
-            Ok(returned) => Ok(returned.cast_into::<PyList>()?),
-            Err(interrupted) => {
-                rewind(consumer, positions_before(records)?);
-                Err(interrupted)
-            }
+        if let Err(interrupted) = returned {
+            self.take_back(py, consumer)?;
+            return Err(interrupted);
         }
+        *self.passing.lock() = None;
+        Ok(returned?.cast_into::<PyList>()?)
+    }
+
+    /// Sets the positions back before what is passed through the chain.
+    pub(super) fn take_back(&self, py: Python<'_>, consumer: &Consumer) -> PyResult<()> {
+        let passing = self.passing.lock().take();
+        let before = match passing {
+            None => return Ok(()),
+            Some(Passing::Records(records)) => positions_before(records.bind(py))?,
+            Some(Passing::Batch(before)) => {
+                let moved = consumer.positions();
+                let is_moved = |(partition, offset): &(TopicPartition, i64)| {
+                    moved.get(partition).is_some_and(|position| position.offset != *offset)
+                };
+                before.into_iter().filter(is_moved).collect()
+            }
+        };
+        rewind(consumer, before);
+        Ok(())
     }
 
     /// Raises an error if one of the interceptors cannot see Arrow batches.
@@ -107,15 +134,13 @@ impl Interceptors {
         let before = consumer.positions();
         let Some(batch) = consumer.pop_batch() else { return Ok(None) };
         let batch = Py::new(py, RecordBatch(batch))?;
+        let before = before.into_iter().map(|(partition, position)| (partition, position.offset));
+        *self.passing.lock() = Some(Passing::Batch(before.collect()));
         if let Err(interrupted) = self.chain.call_method1(py, "on_consume_arrow", (&batch,)) {
-            let moved = consumer.positions();
-            let is_moved = |partition: &TopicPartition, offset: i64| {
-                moved.get(partition).is_some_and(|position| position.offset != offset)
-            };
-            let before = before.into_iter().map(|(partition, position)| (partition, position.offset));
-            rewind(consumer, before.filter(|(partition, offset)| is_moved(partition, *offset)).collect());
+            self.take_back(py, consumer)?;
             return Err(interrupted);
         }
+        *self.passing.lock() = None;
         Ok(Some(batch))
     }
 

@@ -9,10 +9,27 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+/// What a poll does at the moment. A signal handler that closes the consumer may interrupt it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// It waits, or converts records, and nothing of what it does was returned.
+    Interruptible,
+    /// It waits for a rebalance, between whose parts no other may be handled.
+    Rebalancing,
+    /// It calls a callback.
+    Callback,
+}
+
+#[derive(Clone, Copy)]
+struct Holder {
+    thread: ThreadId,
+    activity: Activity,
+}
+
 #[derive(Default)]
 pub(super) struct PollLock {
     /// The thread that polls, or whose event loop does.
-    holder: Mutex<Option<ThreadId>>,
+    holder: Mutex<Option<Holder>>,
     released: Notify,
 }
 
@@ -35,13 +52,29 @@ impl PollLock {
             );
             return Err(Error::new(Kind::State, message));
         }
-        *holder = Some(thread::current().id());
+        *holder = Some(Holder { thread: thread::current().id(), activity: Activity::Callback });
         Ok(())
     }
 
-    /// Returns a guard for a lock that is acquired already.
+    /// Returns a guard for a lock that is acquired already, perhaps on another thread.
     pub(super) fn adopt(&self) -> PollGuard<'_> {
+        if let Some(holder) = &mut *self.holder.lock() {
+            holder.thread = thread::current().id();
+        }
         PollGuard(self)
+    }
+
+    /// Notes what the poll does from here on.
+    pub(super) fn set_activity(&self, activity: Activity) {
+        if let Some(holder) = &mut *self.holder.lock() {
+            holder.activity = activity;
+        }
+    }
+
+    /// What the poll of this thread does, if it polls: the caller is a callback or a signal handler.
+    pub(super) fn activity_of_this_thread(&self) -> Option<Activity> {
+        let holder = *self.holder.lock();
+        holder.filter(|holder| holder.thread == thread::current().id()).map(|holder| holder.activity)
     }
 
     pub(super) fn release(&self) {
@@ -59,8 +92,8 @@ impl PollLock {
     }
 
     /// Whether this thread polls already, and so calls from a callback.
-    pub(super) fn is_held_by_this_thread(&self) -> bool {
-        *self.holder.lock() == Some(thread::current().id())
+    fn is_held_by_this_thread(&self) -> bool {
+        self.activity_of_this_thread().is_some()
     }
 
     /// Waits for the lock; returns whether it was acquired before the deadline.

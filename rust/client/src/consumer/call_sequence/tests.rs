@@ -149,3 +149,14 @@ fn unsubscribing_handles_the_remaining_rebalances() {
     assert_eq!(steps, ["NextRebalance", "Rebalance", "NextRebalance", "Rebalance", "NextRebalance"]);
     assert!(result.is_err());
 }
+
+#[test]
+fn closing_in_a_handler_takes_no_lock_and_handles_rebalances_only_if_the_poll_handles_none() {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let (steps, result) = run(CallSequence::close_in_handler(deadline, true), revoke(), &[], "", something);
+    assert_eq!(steps[..8], CLOSING[1..]);
+    assert!(result.is_ok(), "{result:?}");
+    let (steps, result) = run(CallSequence::close_in_handler(deadline, false), revoke(), &[], "", something);
+    assert_eq!(steps, ["CommitCallbacks", "BeginClose", "EndClose", "CommitCallbacks"]);
+    assert!(result.is_ok(), "{result:?}");
+}

@@ -136,7 +136,7 @@ impl AsyncShareConsumerBase {
     fn _close<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
         let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = handle.timeout(Some(timeout))?;
-        let work = async move { handle.close(timeout).await };
+        let work = async move { handle.close(timeout, true).await };
         start(this.py(), work, |py, ()| Ok(py.None()))
     }
 

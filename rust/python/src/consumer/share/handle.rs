@@ -135,14 +135,14 @@ impl ShareConsumerHandle {
         Ok(())
     }
 
-    /// Closes the consumer, within the timeout.
-    pub(super) async fn close(&self, timeout: Duration) -> Result<()> {
+    /// Closes the consumer, within the timeout. `awaits_poll` says that a poll in progress ends first.
+    pub(super) async fn close(&self, timeout: Duration, awaits_poll: bool) -> Result<()> {
         if self.closed.load(Ordering::Acquire) {
             return Ok(());
         }
         self.core.start_closing();
         let deadline = Instant::now() + timeout;
-        let is_locked = self.poll_lock.acquire_by(deadline).await;
+        let is_locked = awaits_poll && self.poll_lock.acquire_by(deadline).await;
         let result = self.core.close(deadline.saturating_duration_since(Instant::now())).await;
         self.closed.store(true, Ordering::Release);
         if is_locked {
@@ -152,6 +152,14 @@ impl ShareConsumerHandle {
             self.core.client().close();
         }
         result
+    }
+
+    /// Raises the error of a poll during which the consumer was closed.
+    pub(super) fn check_not_closed(&self) -> PyResult<()> {
+        match self.is_closed() {
+            true => Err(errors::closed("this share consumer was closed while it was polled")),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {

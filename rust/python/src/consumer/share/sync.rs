@@ -14,6 +14,7 @@ use super::handle::{ShareConsumerHandle, Target, commit_results};
 use crate::client::client_arg::resolve_connected_client;
 use crate::consumer::blocking::deadline_after;
 use crate::consumer::deserializers::Deserializers;
+use crate::consumer::poll_guard::Activity;
 use crate::consumer::record::Record;
 use crate::convert::errors;
 use crate::convert::names::Names;
@@ -72,13 +73,16 @@ fn poll<T>(
     let (py, handle) = (this.py(), handle(this)?);
     let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
     handle.invoke_callback(py)?;
+    handle.poll_lock.set_activity(Activity::Interruptible);
     let mut is_ready = wait_for(py, async {
         handle.core.begin_poll()?;
         handle.wait(target, deadline).await
     })?;
     while is_ready {
-        if let Some(popped) = pop(handle)? {
-            return Ok(Some(popped));
+        let popped = pop(handle)?;
+        handle.check_not_closed()?;
+        if popped.is_some() {
+            return Ok(popped);
         }
         is_ready = wait_for(py, handle.wait(target, deadline))?;
     }
@@ -87,12 +91,14 @@ fn poll<T>(
 
 fn close(this: &Bound<'_, ShareConsumer>, timeout: f64) -> PyResult<()> {
     let (py, handle) = (this.py(), base(this).handle_even_if_closed()?);
-    if handle.poll_lock.is_held_by_this_thread() {
+    let interrupted = handle.poll_lock.activity_of_this_thread();
+    if interrupted == Some(Activity::Callback) {
         let message = "close() in a callback of the consumer: return first, or call wakeup()";
         return Err(errors::raise(py, &Error::new(Kind::State, message)));
     }
     let timeout = handle.timeout(Some(timeout))?;
-    let closed = wait_for(py, handle.close(timeout));
+    // In a signal handler, the poll that it interrupts ends when the handler returns.
+    let closed = wait_for(py, handle.close(timeout, interrupted.is_none()));
     closed.and(handle.invoke_callback(py))
 }
 
@@ -189,11 +195,14 @@ impl ShareConsumer {
         let (py, handle) = (this.py(), handle(this)?);
         if handle.core.has_buffered_records() {
             let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
+            handle.poll_lock.set_activity(Activity::Interruptible);
             let runtime = runtime()?;
             let _entered = runtime.enter();
             handle.core.begin_poll().map_err(|error| errors::raise(py, &error))?;
-            if let Some(record) = handle.pop_records(py, 1)?.pop() {
-                return Ok(Some(record));
+            let record = handle.pop_records(py, 1)?.pop();
+            handle.check_not_closed()?;
+            if record.is_some() {
+                return Ok(record);
             }
         }
         let deadline = deadline_after(f64::MAX)?;
@@ -226,6 +235,8 @@ impl ShareConsumer {
     /// delivered again, to any member: only the next poll or ``commit()`` accepts them.
     ///
     /// A poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
+    /// A signal handler may call it, also while this thread polls: the poll ends after the handler
+    /// with its exception, or else with ``ClosedError``.
     ///
     /// Args:
     ///     timeout: seconds for all of this. Default: 30.
