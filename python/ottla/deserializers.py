@@ -64,9 +64,12 @@ def json(data: builtins.bytes) -> Any:
     """Deserialize JSON in UTF-8, UTF-16 or UTF-32.
 
     Raises:
-        ValueError: the bytes are not JSON.
+        ValueError: the bytes are not JSON, or nested deeper than the interpreter's recursion limit.
     """
-    return _json.loads(data)
+    try:
+        return _json.loads(data)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
 
 
 def int(data: builtins.bytes) -> builtins.int:  # noqa: A001

@@ -181,7 +181,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         ) from error
     try:
         return dict(_flat(tomllib.loads(path.read_text(encoding="utf-8"))))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"--config {path}: {error}") from error
 
 

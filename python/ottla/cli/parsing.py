@@ -106,7 +106,7 @@ def matching(arguments: argparse.Namespace) -> Callable[[str], bool]:
         return lambda _: True
     try:
         pattern = re.compile(arguments.match)
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(
             f"--match {arguments.match!r} is no regular expression: {error}"
         ) from None

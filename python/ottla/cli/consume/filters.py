@@ -38,7 +38,7 @@ def filter_of(arguments: argparse.Namespace) -> Filter:
 def _pattern(option: str, text: str) -> re.Pattern[bytes]:
     try:
         return re.compile(text.encode(errors="surrogateescape"))
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(f"{option} {text!r} is no regular expression: {error}") from None
 
 

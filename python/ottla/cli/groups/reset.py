@@ -114,7 +114,7 @@ def _read(path: Path, group: str) -> dict[tuple[str, int], int]:
         }
     except OSError as error:
         raise ConfigError(f"--from-file {path}: {error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ConfigError(
             f"--from-file {path}: expected what `ottla groups offsets {group} --json` writes: "
             f"{error}"

@@ -121,7 +121,7 @@ def _parse_pattern(value: str) -> str:
             # [a-z&&[^q]] has another meaning in Java; Python accepts it with only a warning.
             warnings.simplefilter("error", FutureWarning)
             re.compile(value)
-    except (re.error, FutureWarning) as error:
+    except (re.error, RecursionError, OverflowError, FutureWarning) as error:
         raise ConfigError(
             f"subscribePattern: {value!r} is not a regular expression of Python's re module "
             f"({error}), which does not support Java's \\p{{…}}, \\Q…\\E and class arithmetic"

@@ -82,6 +82,6 @@ def _member(parent: Any, name: str) -> Any:
 def _parse_offsets(value: Any) -> dict[TopicPartition, int] | None:
     try:
         return offsets_from_json(json.loads(value) if isinstance(value, str) else value)
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, RecursionError):
         # Not reported (null), or the offsets of another kind of source.
         return None

@@ -2,7 +2,7 @@
 
 #[path = "../../../fuzz/bodies/schema.rs"]
 #[allow(unreachable_pub, reason = "shared with the fuzz targets")]
-mod bodies;
+pub(crate) mod bodies;
 
 #[path = "../../../fuzz/replay.rs"]
 #[allow(unreachable_pub, reason = "shared by several crates")]

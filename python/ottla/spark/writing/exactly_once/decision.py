@@ -128,7 +128,7 @@ class Decision:
                 parsed["fingerprint"],
                 {each.partition: each for each in participants},
             )
-        except (ValueError, KeyError, TypeError, zlib.error) as error:
+        except (ValueError, RecursionError, KeyError, TypeError, zlib.error) as error:
             raise ProtocolError(
                 "exactlyOnce: a record of the topic of decisions is not a decision "
                 f"({described(error)}): does anything else write to this topic?"
