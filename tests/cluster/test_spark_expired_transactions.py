@@ -10,7 +10,7 @@ import pytest
 
 import ottla
 from ottla import errors
-from ottla.spark.writing.exactly_once import driver, open_participants
+from ottla.spark.writing.exactly_once import driver
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 from ottla.testing import MockCluster
@@ -98,7 +98,7 @@ def test_the_clock_of_the_driver_does_not_matter(
     run = query.run()
     messages = run.tasks(0, PARTITIONS)
     with monkeypatch.context() as patched:
-        patched.setattr(open_participants.time, "time", lambda: 9e9)
+        patched.setattr(time, "time", lambda: 9e9)
         run.commit(messages)
     assert query.values() == expected(1)
 

@@ -29,7 +29,7 @@ def query(brokers: Brokers, transaction_version: int, monkeypatch: pytest.Monkey
 @pytest.fixture(autouse=True)
 def _task_context() -> Iterator[None]:
     yield
-    TaskContext._setTaskContext(None)  # type: ignore[arg-type]  # as in the driver
+    TaskContext._setTaskContext(None)
 
 
 def begin_task(run: Run, batch: int, partition: int, *, streaming: bool = False) -> TaskIdentity:
@@ -43,7 +43,8 @@ def begin_task(run: Run, batch: int, partition: int, *, streaming: bool = False)
         "spark.jobGroup.id": run.run,
         "streaming.sql.batchId": str(batch),
     }
-    TaskContext._setTaskContext(None)  # type: ignore[arg-type]  # or the same object would change
+    # Otherwise the same object would change.
+    TaskContext._setTaskContext(None)
     TaskContext.from_json(
         {
             "stageId": 7 + batch,

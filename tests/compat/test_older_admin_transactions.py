@@ -9,6 +9,7 @@ from ottla import errors
 from tests.cluster import test_admin_transactions as transactions
 from tests.cluster import test_spark_exactly_once as exactly_once
 from tests.cluster.conftest import Brokers
+from tests.spark.exactly_once import Query
 
 pytestmark = pytest.mark.cluster
 
@@ -18,9 +19,9 @@ test_a_zombie_driver_commits_nothing = exactly_once.test_a_zombie_driver_commits
 
 
 @pytest.fixture
-def query(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> exactly_once.Query:
+def query(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> Query:
     # Before Kafka 3.0, what is left open ends by its timeout alone.
-    return exactly_once.Query(brokers, monkeypatch, kafka__transaction__timeout__ms="10000")
+    return Query(brokers, monkeypatch, kafka__transaction__timeout__ms="10000")
 
 
 SINCE_KAFKA_3 = [

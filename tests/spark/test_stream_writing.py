@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 import ottla
+from ottla.spark.options.typed_writes import TYPED_WRITE_OPTION_NAMES
 from ottla.spark.options.write_options import WRITE_OPTION_NAMES
 from tests.conftest import TopicFactory
 from tests.spark.parity import SOURCES, assert_rejected
@@ -28,6 +29,7 @@ OTTLA_ONLY = {
     "exactlyOnce",
     "exactlyOnceId",
     "exactlyOnceTopic",
+    *TYPED_WRITE_OPTION_NAMES,
 }
 # Spark refuses async progress tracking in an AvailableNow run, for both sinks.
 ASYNC = {"asyncProgressTrackingEnabled": "false", "asyncProgressTrackingCheckpointIntervalMs": "9"}
