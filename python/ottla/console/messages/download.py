@@ -1,8 +1,8 @@
 """Records as files: JSON lines as ``ottla consume --json`` prints them, CSV, or Parquet.
 
-Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON. A
-file that does not have all records of the request has ``.part`` in its name; a file is sent as fast
-as its reader takes it.
+Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON; no
+cell of a CSV file is a formula, which a spreadsheet would run. A file that does not have all
+records of the request has ``.part`` in its name; a file is sent as fast as its reader takes it.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ from ottla.cli.consume.decoding import as_text, decode, json_text
 from ottla.cli.consume.output import as_json
 from ottla.cli.formats import Record
 from ottla.cli.schema_options import PARTS
+from ottla.cli.streams import encoded
 from ottla.console.messages.command import Command
 from ottla.console.messages.reading import Reading
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, SerializationError
 
 _TYPES = {
     "jsonl": "application/jsonl",
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
+# What begins a formula in spreadsheets: also the wide forms, and what they skip before one.
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 # Bytes of a file that are sent before its reader must have taken those before.
 _PIECE = 64 * 1024
 
@@ -64,9 +67,10 @@ class Download(Response):
 def download(reading: Reading, command: Command, kind: str) -> Download:
     """Return records as a file.
 
+    A key or value that is not what the page says it is becomes text.
+
     Raises:
         ConfigError: Parquet needs pyarrow, which is not installed.
-        SerializationError: a key or a value is not what the page says it is.
     """
     make = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet}[kind]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", command.arguments.topic)
@@ -81,7 +85,14 @@ def download(reading: Reading, command: Command, kind: str) -> Download:
 
 
 def _jsonl(records: list[Record], command: Command) -> bytes:
-    return b"".join(as_json(record, command.kinds) for record in records)
+    return b"".join(_line(record, command) for record in records)
+
+
+def _line(record: Record, command: Command) -> bytes:
+    try:
+        return as_json(record, command.kinds)
+    except SerializationError as error:
+        return as_json(record._replace(error=str(error)), {})
 
 
 def _csv(records: list[Record], command: Command) -> bytes:
@@ -91,16 +102,26 @@ def _csv(records: list[Record], command: Command) -> bytes:
     for record in records:
         headers = [[name, _decoded(value)] for name, value in record.headers or []]
         row = [record.partition, record.offset, record.timestamp]
-        cells = [_decoded(_bytes_of(record, part, command)) for part in PARTS]
+        cells = [_cell(record, part, command) for part in PARTS]
         writer.writerow([*row, *cells, json_text(headers)])
-    return out.getvalue().encode()
+    return encoded(out.getvalue())
 
 
-def _bytes_of(record: Record, part: str, command: Command) -> bytes | None:
+def _cell(record: Record, part: str, command: Command) -> str | int | float | None:
     """Return a key or value, decoded as the page says; with a schema it is the text already."""
     data: bytes | None = getattr(record, part)
-    kind = command.kinds.get(part)
-    return data if kind is None else as_text(decode(record, part, kind))
+    value = (record.objects or {}).get(part)
+    if (kind := command.kinds.get(part)) is not None:
+        try:
+            value = decode(record, part, kind)
+        except SerializationError:
+            value = None
+        data = data if value is None else as_text(value)
+    # What is a number, such as -5, is no formula.
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    text = _decoded(data)
+    return text if text is None or not text.startswith(_FORMULA) else f"'{text}"
 
 
 def _decoded(data: bytes | None) -> str | None:
