@@ -89,7 +89,7 @@ def serve(
     allow_changes: bool = False,
     allow_hosts: Sequence[str] = (),
     token: bool = True,
-    schema_registry: Registry | None = None,
+    schema_registry: Registry | str | None = None,
     cluster_arguments: Sequence[str] | None = None,
     simulation: Simulation | None = None,
 ) -> Console:
@@ -107,7 +107,8 @@ def serve(
         allow_hosts: further host names under which browsers may open it, such as a proxy's.
         token: whether the URL has a token, which every request needs. Without one, the address
             must be loopback.
-        schema_registry: the registry with which the Messages page decodes keys and values.
+        schema_registry: the registry with which the Messages page decodes keys and values, or its
+            URL.
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
         simulation: the simulation whose producer is ``client``; its page is the first.
@@ -119,7 +120,7 @@ def serve(
         ConfigError: the port is taken, or an argument is wrong.
         ClosedError: the client is closed.
         MissingExtraError: the extra ``console`` is not installed.
-        TypeError: ``client`` is something else.
+        TypeError: ``client`` or ``schema_registry`` is something else.
     """
     extras.require("the console", "console")
     if not token and not _is_loopback(host):
@@ -136,13 +137,14 @@ def serve(
     from ottla.console.source import Source
     from ottla.console.workers import Workers
 
+    registry = _registry(schema_registry)
     source = Source(client)
     context = Context(
         source,
         Observer(source),
         Workers(),
         allow_changes,
-        registry=schema_registry,
+        registry=registry,
         arguments=cluster_arguments,
         simulation=simulation,
     )
@@ -158,6 +160,18 @@ def serve(
     )
     server.start()
     return Console(server, host, secret)
+
+
+def _registry(given: Registry | str | None) -> Registry | None:
+    # It loads what decodes schemas.
+    from ottla.schema import Registry
+
+    if given is None or isinstance(given, Registry):
+        return given
+    if isinstance(given, str):
+        return Registry(given)
+    kind = type(given).__name__
+    raise TypeError(f"schema_registry is of type {kind}: expected ottla.schema.Registry, or a URL")
 
 
 def _is_loopback(host: str) -> bool:
