@@ -12,7 +12,7 @@ PACKAGES = {
     "arrow": ("pyarrow",),
     "otel": ("opentelemetry",),
     "cli": ("rich", "shtab"),
-    "console": ("starlette", "uvicorn"),
+    "console": ("starlette", "uvicorn", "h11", "anyio"),
     "spark": ("pyspark", "pyarrow", "pandas"),
 }
 """The packages of each extra in pyproject.toml."""

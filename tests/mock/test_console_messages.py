@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import struct
 
 import pytest
 
@@ -131,3 +134,81 @@ def test_reading_goes_on_in_a_topic_of_many_partitions(
     rest = request(console, f"/api/messages?topic=wide&count=1000&after={places}").json
     seen = [each["partition"] for each in [*first["records"], *rest["records"]]]
     assert len(set(seen)) == len(seen) == 2_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "=1+1",
+        "+1+1",
+        "-1+1",
+        "@SUM(1)",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        "\uff1d1+1",
+        "=\n",
+        "=cmd|' /C calc'!A0",
+    ],
+)
+def test_no_cell_of_a_csv_file_is_a_formula(
+    console: Console, producer: ottla.Producer, single: str, value: str
+) -> None:
+    headers = [(value, value.encode()), ("plain", b"text")]
+    producer.send(single, value.encode(), key=value.encode(), headers=headers).result(30)
+    body = request(console, f"/api/messages/download?topic={single}&as=csv").body.decode()
+    [_, row] = csv.reader(io.StringIO(body, newline=""))
+    assert row[3:5] == [f"'{value}", f"'{value}"]
+    assert json.loads(row[5]) == [[value, value], ["plain", "text"]]
+    as_json = f"/api/messages/download?topic={single}&as=csv&value_as=string"
+    [_, row] = csv.reader(io.StringIO(request(console, as_json).body.decode(), newline=""))
+    assert row[4] == f"'{value}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "cell"),
+    [
+        ("long", (-5).to_bytes(8, "big", signed=True), "-5"),
+        ("double", struct.pack(">d", -0.5), "-0.5"),
+        ("json", b"-5", "-5"),
+        ("json", b'"-5"', "'-5"),
+        ("json", b"true", "true"),
+        ("string", b"-5", "'-5"),
+        ("string", b"5", "5"),
+    ],
+)
+def test_a_number_stays_a_number_in_a_csv_file(
+    console: Console, producer: ottla.Producer, single: str, kind: str, data: bytes, cell: str
+) -> None:
+    producer.send(single, data).result(30)
+    path = f"/api/messages/download?topic={single}&as=csv&value_as={kind}"
+    [_, row] = csv.reader(io.StringIO(request(console, path).body.decode(), newline=""))
+    assert row[4] == cell
+
+
+def test_half_of_a_surrogate_pair_is_in_every_file(
+    console: Console, producer: ottla.Producer, single: str
+) -> None:
+    values = [b'{"s":"cut \\ud83d"}', b'"\\ud83d"', b'{"\\ude00":1}', b"\xff", b'{"s":"fine"}']
+    for value in values:
+        producer.send(single, value)
+    producer.flush()
+    path = f"/api/messages/download?topic={single}&value_as=json"
+    found = request(console, f"{path}&as=jsonl")
+    assert found.status == 200
+    lines = [json.loads(line) for line in found.body.splitlines()]
+    assert [each["value"] for each in lines] == [
+        {"s": "cut \ud83d"},
+        "\ud83d",
+        {"\ude00": 1},
+        "\ufffd",
+        {"s": "fine"},
+    ]
+    assert [n for n, each in enumerate(lines) if "error" in each] == [3]
+    found = request(console, f"{path}&as=csv")
+    assert found.status == 200
+    rows = list(csv.reader(io.StringIO(found.body.decode(), newline="")))[1:]
+    assert [json.loads(row[4])["s"] for row in (rows[0], rows[4])] == ["cut \ud83d", "fine"]
+    assert [row[4] for row in rows[1:4]] == ["\\ud83d", '{"\\ude00": 1}', "\\xff"]
+    assert request(console, f"{path}&as=parquet").status == 200
+    assert request(console, f"/api/messages?topic={single}&value_as=json").status == 200

@@ -41,6 +41,42 @@ def test_wrong_parameters_are_errors_that_name_them(console: Console, topic: str
         assert name in response.json["message"], path
 
 
+# Half of a surrogate pair, and a byte that is none of UTF-8.
+@pytest.mark.parametrize("text", ["%ED%A0%BD", "%FF", "a%C3"])
+def test_an_address_that_is_no_text_is_refused(console: Console, topic: str, text: str) -> None:
+    for path in (
+        f"/api/messages?topic={text}",
+        f"/api/messages?topic={topic}&value={text}",
+        f"/api/messages?topic={topic}&{text}=1",
+        f"/api/messages/download?topic={text}",
+        f"/api/topics?q={text}",
+        f"/api/topic?name={text}",
+        f"/api/group?name={text}",
+        f"/api/doctor?topic={text}",
+        f"/api/{text}",
+        f"/static/{text}",
+        f"/?page={text}",
+    ):
+        response = request(console, path)
+        assert (response.status, "UTF-8" in response.json["message"]) == (400, True), path
+
+
+@pytest.mark.parametrize("text", [b'"\\ud83d"', b'"\\ude00\\ud83d"', b'"\xed\xa0\xbd"', b'"\xff"'])
+def test_json_that_is_no_text_is_refused(client: ottla.Client, text: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    with serve(client, allow_changes=True) as console:
+        for body in (
+            b'{"group":' + text + b',"to":"latest"}',
+            b'{"group":"billing","to":' + text + b"}",
+            b'{"group":"billing","to":"latest","topics":' + text + b"}",
+            b'{"group":"billing","to":"latest",' + text + b":1}",
+            b'{"group":"billing","to":"latest","deep":[{"a":' + text + b"}]}",
+        ):
+            path = "/api/group/reset"
+            response = request(console, path, method="POST", body=body, headers=headers)
+            assert response.status == 400, body
+
+
 def test_changes_need_json_and_permission(console: Console, topic: str) -> None:
     plan = {"group": "billing", "to": "latest", "topics": topic}
     assert post(console, "/api/group/reset", plan).json["changed"] is False
@@ -125,6 +161,13 @@ def test_wrong_arguments_are_typed_errors(client: ottla.Client, mock_cluster: Mo
         serve(client, port=70_000)
     with pytest.raises(ConfigError, match="cannot listen at 192\\.0\\.2\\.1"):
         serve(client, host="192.0.2.1")
+    for registry in ("text", "registry:8081", "", "ftp://registry"):
+        with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
+            serve(client, schema_registry=registry)
+    with pytest.raises(TypeError, match="schema_registry is of type int"):
+        serve(client, schema_registry=8081)  # type: ignore[arg-type] - the mistake
+    with serve(client, schema_registry="http://127.0.0.1:1") as console:
+        assert request(console, "/api/about").json["has_registry"]
     with serve(client) as console:
         with pytest.raises(ConfigError, match=f"{console.port}: Address already in use"):
             serve(client, port=console.port)

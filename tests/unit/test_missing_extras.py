@@ -157,6 +157,27 @@ def test_extras_match_pyproject() -> None:
     assert found == PACKAGES
 
 
+@pytest.mark.parametrize(
+    ("package", "fixed"),
+    [
+        ("starlette", (0, 40, 0)),  # CVE-2024-47874: forms without a limit of memory
+        ("starlette", (0, 47, 2)),  # CVE-2025-54121: large files block the event loop
+        ("starlette", (0, 49, 1)),  # CVE-2025-62727: Range headers of quadratic time
+        ("h11", (0, 16, 0)),  # CVE-2025-43859: malformed chunks of another length
+        ("pyarrow", (14, 0, 1)),  # CVE-2023-47248: files that run code
+    ],
+)
+def test_an_extra_excludes_versions_with_known_flaws(
+    package: str, fixed: tuple[int, int, int]
+) -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    bounds = re.findall(rf'"{package}>=([\d.]+)', text)
+    assert bounds
+    for bound in bounds:
+        numbers = [int(number) for number in bound.split(".")]
+        assert tuple([*numbers, 0, 0][:3]) >= fixed
+
+
 def test_an_outdated_package_is_reported() -> None:
     old = ModuleNotFoundError("No module", name="pyspark.sql.datasource")
     explained = explain(old, "format('ottla')", "spark")

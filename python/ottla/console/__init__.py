@@ -109,7 +109,7 @@ def serve(
         token: whether the URL has a token, which every request needs. Without one, the address
             must be loopback.
         schema_registry: the registry with which the Messages page decodes keys and values, or its
-            address.
+            URL.
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
         simulation: the simulation whose producer is ``client``; its page is the first.
@@ -121,7 +121,7 @@ def serve(
         ConfigError: the port is taken, or an argument is wrong.
         ClosedError: the client is closed.
         MissingExtraError: the extra ``console`` is not installed.
-        TypeError: ``client`` is something else.
+        TypeError: ``client`` or ``schema_registry`` is something else.
     """
     extras.require("the console", "console")
     if not token and not _is_loopback(host):
@@ -133,7 +133,6 @@ def serve(
     allow_hosts = names("allow_hosts", allow_hosts)
     cluster_arguments = names("cluster_arguments", cluster_arguments)
     # The packages of the extra are imported here, not with ottla.
-    from ottla import schema
     from ottla.console.access import new_token
     from ottla.console.observer import Observer
     from ottla.console.routes.context import Context
@@ -141,15 +140,14 @@ def serve(
     from ottla.console.source import Source
     from ottla.console.workers import Workers
 
-    if isinstance(schema_registry, str):
-        schema_registry = schema.Registry(schema_registry)
+    registry = _registry(schema_registry)
     source = Source(client)
     context = Context(
         source,
         Observer(source),
         Workers(),
         allow_changes,
-        registry=schema_registry,
+        registry=registry,
         arguments=cluster_arguments,
         simulation=simulation,
     )
@@ -165,6 +163,18 @@ def serve(
     )
     server.start()
     return Console(server, host, secret)
+
+
+def _registry(given: Registry | str | None) -> Registry | None:
+    # It loads what decodes schemas.
+    from ottla.schema import Registry
+
+    if given is None or isinstance(given, Registry):
+        return given
+    if isinstance(given, str):
+        return Registry(given)
+    kind = type(given).__name__
+    raise TypeError(f"schema_registry is of type {kind}: expected ottla.schema.Registry, or a URL")
 
 
 def _is_loopback(host: str) -> bool:

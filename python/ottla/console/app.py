@@ -13,13 +13,16 @@ from pathlib import Path
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 import ottla
 from ottla.console import responses
+from ottla.console.query import Utf8Only
+from ottla.console.responses import JSONResponse
 from ottla.console.routes import brokers, doctor, groups, messages, simulation, topics
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
@@ -60,6 +63,7 @@ def application(context: Context) -> Starlette:
             *doctor.routes(context),
             *simulation.routes(context),
         ],
+        middleware=[Middleware(Utf8Only)],
         exception_handlers={
             KafkaError: responses.on_kafka_error,
             HTTPException: responses.on_http_error,

@@ -1,15 +1,19 @@
-"""The parameters of a request's query, checked.
+"""The parameters of a request's query, and the JSON that it sends, checked.
 
-Invariant: a wrong parameter is a ``ConfigError`` that names it, before anything is done.
+Invariants: a wrong parameter is a ``ConfigError`` that names it, before anything is done; all texts
+have a form in UTF-8, which names and filters need.
 """
 
 from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ottla.console.responses import problem
 from ottla.errors import ConfigError
 
 # Longer texts are no names and no filters.
@@ -58,6 +62,28 @@ class Query:
         return text
 
 
+class Utf8Only:
+    """The ASGI middleware that refuses addresses that are not UTF-8.
+
+    Args:
+        app: the application behind it, which would read replaced characters.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        app = self._app
+        if scope["type"] == "http":
+            try:
+                for part in (scope["raw_path"], scope["query_string"]):
+                    unquote_to_bytes(part).decode()
+            except UnicodeDecodeError:
+                app = problem(400, "expected an address in UTF-8")
+        await app(scope, receive, send)
+
+
 async def json_body(request: Request) -> dict[str, Any]:
     """Return the JSON object that a request sends, of a bounded size.
 
@@ -77,6 +103,10 @@ async def json_body(request: Request) -> dict[str, Any]:
         raise ConfigError("the connection ended before the request did") from None
     try:
         value = json.loads(body)
+        # An escape, or the bytes that it stands for, may be half of a surrogate pair.
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ConfigError("expected JSON whose texts are UTF-8") from None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

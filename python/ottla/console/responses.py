@@ -1,15 +1,18 @@
-"""Responses to requests that fail.
+"""Responses of JSON, and to requests that fail.
 
-Invariant: an error of the cluster becomes a response with its message, and never a traceback.
+Invariants: an error of the cluster becomes a response with its message, and never a traceback; half
+of a surrogate pair, which records may have, is an escape of JSON.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from ottla import errors
 from ottla.errors import KafkaError
@@ -26,6 +29,18 @@ _STATUSES: tuple[tuple[type[KafkaError], int], ...] = (
     (errors.TimeoutError, 504),
     (KafkaError, 502),
 )
+
+
+class JSONResponse(Response):
+    """A response of JSON."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Return the body."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # Only strings have what UTF-8 has not.
+        return text.encode(errors="backslashreplace")
 
 
 def problem(status: int, message: str) -> Response:

@@ -1,9 +1,10 @@
 """Records as files: JSON lines as ``ottla consume --json`` prints them, CSV, or Parquet.
 
-Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON. A
-file that does not have all records of the request has ``.part`` in its name; a file is sent as fast
-as its reader takes it. Texts are made while they are sent, and large values in pieces: a file that
-JSON makes six times as large is not in memory.
+Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON; no
+cell of a CSV file is a formula, which a spreadsheet would run. A file that does not have all
+records of the request has ``.part`` in its name; a file is sent as fast as its reader takes it.
+Texts are made while they are sent, and large values in pieces: a file that JSON makes six times as
+large is not in memory.
 """
 
 from __future__ import annotations
@@ -23,15 +24,18 @@ from ottla.cli.consume.large_values import is_large, texts
 from ottla.cli.consume.output import json_pieces
 from ottla.cli.formats import Record
 from ottla.cli.schema_options import PARTS
+from ottla.cli.streams import encoded
 from ottla.console.messages.command import Command
 from ottla.console.messages.reading import Reading
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, SerializationError
 
 _TYPES = {
     "jsonl": "application/jsonl",
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
+# What begins a formula in spreadsheets: also the wide forms, and what they skip before one.
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 # Bytes of a file that are sent before its reader must have taken those before.
 _BLOCK = 64 * 1024
 
@@ -88,15 +92,12 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def download(reading: Reading, command: Command, kind: str) -> Download:
     """Return records as a file.
 
+    A key or value that is not what the page says it is becomes text.
+
     Raises:
         ConfigError: Parquet needs pyarrow, which is not installed.
-        SerializationError: a key or a value is not what the page says it is.
     """
     records: list[Record] = [message.data for message in reading.records]
-    for record in records:
-        # Once a file is being sent, there is no other way to report an error than to cut it.
-        for part, decoder in command.kinds.items():
-            decode(record, part, decoder)
     make = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet}[kind]
     name = re.sub(r"[^A-Za-z0-9._-]", "_", command.arguments.topic)
     if reading.ended != "end":
@@ -111,7 +112,14 @@ def download(reading: Reading, command: Command, kind: str) -> Download:
 
 def _jsonl(records: list[Record], command: Command) -> Iterator[bytes]:
     for record in records:
-        yield from json_pieces(record, command.kinds)
+        yield from _line(record, command)
+
+
+def _line(record: Record, command: Command) -> Iterable[bytes]:
+    try:
+        return json_pieces(record, command.kinds)
+    except SerializationError as error:
+        return json_pieces(record._replace(error=str(error)), {})
 
 
 def _csv(records: list[Record], command: Command) -> Iterator[bytes]:
@@ -119,17 +127,17 @@ def _csv(records: list[Record], command: Command) -> Iterator[bytes]:
     for record in records:
         headers = [[name, _decoded(value)] for name, value in record.headers or []]
         place = [record.partition, record.offset, record.timestamp]
-        parts = [_bytes_of(record, part, command) for part in PARTS]
-        if not any(data is not None and is_large(data) for data in parts):
-            yield _row([*place, *map(_decoded, parts), json_text(headers)])
+        cells = [_cell(record, part, command) for part in PARTS]
+        if not any(isinstance(cell, bytes) for cell in cells):
+            yield _row([*place, *cells, json_text(headers)])
             continue
         # The module csv takes four bytes for each character of a row.
         yield _row(place, end=",")
-        for data in parts:
-            if data is not None and is_large(data):
-                yield from _large_cell(data)
+        for cell in cells:
+            if isinstance(cell, bytes):
+                yield from _large_cell(cell)
             else:
-                yield _row([_decoded(data)], end="")
+                yield _row([cell], end="")
             yield b","
         yield _row([json_text(headers)])
 
@@ -140,21 +148,41 @@ def _row(cells: Iterable[Any], end: str = "\r\n") -> bytes:
     values = list(cells)
     if values != [None]:
         csv.writer(out, lineterminator="").writerow(values)
-    return (out.getvalue() + end).encode()
+    return encoded(out.getvalue() + end)
 
 
 def _large_cell(data: bytes) -> Iterator[bytes]:
     yield b'"'
+    is_first = True
     for text in texts(data, "backslashreplace"):
-        yield text.replace('"', '""').encode()
+        yield (_harmless(text) if is_first else text).replace('"', '""').encode()
+        is_first = False
     yield b'"'
 
 
-def _bytes_of(record: Record, part: str, command: Command) -> bytes | None:
-    """Return a key or value, decoded as the page says; with a schema it is the text already."""
+def _cell(record: Record, part: str, command: Command) -> str | int | float | bytes | None:
+    """Return a key or value, decoded as the page says; with a schema it is the text already.
+
+    A large text is returned as bytes.
+    """
     data: bytes | None = getattr(record, part)
-    kind = command.kinds.get(part)
-    return data if kind is None else as_text(decode(record, part, kind))
+    value = (record.objects or {}).get(part)
+    if (kind := command.kinds.get(part)) is not None:
+        try:
+            value = decode(record, part, kind)
+        except SerializationError:
+            value = None
+        data = data if value is None else as_text(value)
+    # What is a number, such as -5, is no formula.
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if data is None or is_large(data):
+        return data
+    return _harmless(data.decode(errors="backslashreplace"))
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _decoded(data: bytes | None) -> str | None:

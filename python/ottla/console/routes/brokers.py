@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla import Admin
+from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
 

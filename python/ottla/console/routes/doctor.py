@@ -14,13 +14,13 @@ from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 import ottla
 from ottla.console.events import server_sent_event
 from ottla.console.query import Query
-from ottla.console.responses import problem
+from ottla.console.responses import JSONResponse, problem
 from ottla.console.routes.context import Context
 from ottla.console.workers import DIAGNOSES
 from ottla.doctor import DiagnosisStep, Report

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla import Admin
@@ -18,6 +18,7 @@ from ottla.cli.groups.all_lags import all_lags
 from ottla.cli.groups.reset import parse_target
 from ottla.cli.parsing import parse_partition
 from ottla.console.query import Query, json_body
+from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
 from ottla.errors import ConfigError
 

@@ -12,7 +12,7 @@ import threading
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla import Client
@@ -23,7 +23,7 @@ from ottla.console.messages.newest import read_newest
 from ottla.console.messages.reading import Convert, Message, Reading, as_message, read
 from ottla.console.messages.rendering import rendered
 from ottla.console.query import Query
-from ottla.console.responses import problem
+from ottla.console.responses import JSONResponse, problem
 from ottla.console.routes.context import Context
 
 _MAX_SHOWN = 1_000

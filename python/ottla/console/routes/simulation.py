@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla.console.query import json_body
+from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
 from ottla.console.simulation import Simulation
 

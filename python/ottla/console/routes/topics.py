@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from ottla.console.query import Query
-from ottla.console.responses import problem
+from ottla.console.responses import JSONResponse, problem
 from ottla.console.routes.context import Context
 from ottla.console.topology import Order, Topology
 from ottla.errors import StateError
