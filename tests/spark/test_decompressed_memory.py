@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import ottla
+from ottla.spark import read_arrow
 from tests.support.kafka_cluster import KafkaCluster
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark]
@@ -21,10 +23,9 @@ MEGABYTE = 1 << 20
 RECORD = 60 * MEGABYTE
 RECORDS = 12
 
-# A worker without records takes 150 MiB: pyspark, pandas and pyarrow. Spark holds the first result
-# as long as it reads, and the last one while the next one is read.
-FIRST_LIMIT = 150 + 3 * 60
-ALL_LIMIT = FIRST_LIMIT + 2 * 60
+# In MiB. Spark holds the first result as long as it reads, and the last one while the next is read.
+FIRST_LIMIT = 213
+ALL_LIMIT = FIRST_LIMIT + 3 * 60
 
 
 def worker_peak() -> int:
@@ -51,11 +52,22 @@ def test_a_worker_takes_a_few_large_records(
         for _ in range(RECORDS):
             producer.send(topic, bytes(RECORD)).result(60)
     options = {"kafka.bootstrap.servers": kafka.bootstrap, "subscribe": topic}
-    frame = spark.read.format("ottla").options(**options).load()
-    assert frame.limit(1).count() == 1
-    first = worker_peak()
-    assert frame.count() == RECORDS
-    peaks = first, worker_peak()
-    print(f"Spark worker: {peaks[0]} MiB for one row, {peaks[1]} MiB for {RECORDS}")
+
+    def peaks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import re
+        from pathlib import Path
+
+        import pyarrow as pa
+
+        for batch in batches:
+            found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+            peak = int(found[1]) // 1024 if found else 0
+            yield pa.RecordBatch.from_pydict({"rows": [batch.num_rows], "peak": [peak]})
+
+    rows = read_arrow(spark, options, transform=peaks, schema="rows bigint, peak bigint").collect()
+    assert [row.rows for row in rows] == [1] * RECORDS
+    assert spark.read.format("ottla").options(**options).load().count() == RECORDS
+    first, last, of_format = rows[0].peak, rows[-1].peak, worker_peak()
+    print(f"read_arrow: {first} MiB for one row, {last} for {RECORDS}; the format: {of_format}")
     assert first <= FIRST_LIMIT
-    assert peaks[1] <= ALL_LIMIT
+    assert max(last, of_format) <= ALL_LIMIT

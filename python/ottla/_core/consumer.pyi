@@ -79,6 +79,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         Args:
             timeout: seconds to wait. Default: 1.
             max_records: the maximum number of records. Default: ``max.poll.records``, 500.
+                A list also ends after about 16 MB of records.
 
         Raises:
             OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.

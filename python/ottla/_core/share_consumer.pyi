@@ -74,6 +74,7 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
         Args:
             timeout: seconds to wait. Default: 1.
             max_records: the maximum number of records. Default: ``max.poll.records``, 500.
+                A list also ends after about 16 MB of records.
 
         Raises:
             SerializationError: a record cannot be deserialized. It is released, unless

@@ -8,7 +8,7 @@ values are printed as raw bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ottla.errors import ConfigError
@@ -40,6 +40,25 @@ class Record(NamedTuple):
 
 Format = Callable[[Record], Iterable[bytes]]
 """Formats a record, in pieces: a large value is not copied."""
+
+
+class CompiledFormat:
+    """A format string: formats a record as one text, or in pieces.
+
+    Args:
+        parts: text, and functions for the tokens.
+    """
+
+    def __init__(self, parts: Sequence[bytes | Callable[[Record], bytes]]) -> None:
+        self._parts = parts
+
+    def __call__(self, record: Record) -> bytes:
+        """Return the text of a record."""
+        return b"".join(self.pieces(record))
+
+    def pieces(self, record: Record) -> Iterable[bytes]:
+        """Return the text of a record, one piece for each token."""
+        return [part if isinstance(part, bytes) else part(record) for part in self._parts]
 
 
 def unescape(text: str) -> bytes:
@@ -76,8 +95,8 @@ _TOKENS: dict[bytes, Callable[[Record], bytes]] = {
 }
 
 
-def compile_format(text: str) -> Format:
-    """Return the function that formats a record.
+def compile_format(text: str) -> CompiledFormat:
+    """Return a format.
 
     Raises:
         ConfigError: the format has an unknown token.
@@ -95,8 +114,4 @@ def compile_format(text: str) -> Format:
             name = token[1].decode(errors="replace")
             raise ConfigError(f"-f: %{name} does not exist; the tokens are {known}") from None
     parts.append(template[end:])
-
-    def format_record(record: Record) -> Iterable[bytes]:
-        return (part if isinstance(part, bytes) else part(record) for part in parts)
-
-    return format_record
+    return CompiledFormat(parts)

@@ -85,7 +85,7 @@ def output_of(arguments: argparse.Namespace) -> Output:
 def _format(arguments: argparse.Namespace) -> Format:
     """Return the function that formats a record."""
     if arguments.format is not None:
-        return compile_format(arguments.format)
+        return compile_format(arguments.format).pieces
     end = unescape(arguments.delimiter)
     if arguments.key_delimiter is None:
         return lambda record: (record.value or b"", end)
@@ -120,7 +120,11 @@ def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
     }
     if not large:
         return [as_json(record, kinds)]
-    fields = _json_fields(record._replace(**dict.fromkeys(large)), kinds)
+    small = record._replace(
+        key=None if "key" in large else record.key,
+        value=None if "value" in large else record.value,
+    )
+    fields = _json_fields(small, kinds)
     return _pieces(fields, large)
 
 

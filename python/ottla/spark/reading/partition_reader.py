@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
 
-    from ottla import RecordBatch
-    from ottla.spark.protocols import Client, Columns
+    from ottla.spark.protocols import ArrowArray, Client, Columns
 
 
 class OffsetRangesPartition(InputPartition):
@@ -82,7 +81,7 @@ def read_ranges(
         **columns.formats(),
     ) as scan:
         # Unlike the variable of a loop, this holds no batch while the next one is decoded.
-        def to_spark(batch: RecordBatch) -> pa.RecordBatch:
+        def to_spark(batch: ArrowArray) -> pa.RecordBatch:
             return columns.to_spark(pa.record_batch(batch), expected)
 
         yield from map(to_spark, scan)

@@ -29,6 +29,7 @@ mod plain;
 mod plain_reader;
 mod record;
 mod record_reader;
+mod records_position;
 pub mod rewrite;
 mod varint;
 
@@ -40,10 +41,11 @@ pub use codecs::{Compressor, DEFAULT_DECOMPRESSED_LIMIT, Decompressor};
 pub use compression::Compression;
 pub use error::{InvalidRecord, RecordError};
 pub use header::{Header, Headers};
-pub use open_batch::{OpenBatch, RecordsPosition};
+pub use open_batch::OpenBatch;
 pub use plain::{PaddedSlice, PlainRecord, PlainRun, PlainSink};
 pub use record::RecordRef;
 pub use record_reader::Records;
+pub use records_position::RecordsPosition;
 
 /// The size of a batch header in bytes.
 pub const BATCH_OVERHEAD: usize = layout::RECORDS;

@@ -5,18 +5,7 @@
 
 use bytes::Bytes;
 
-use super::{Batch, Compression, Decompressor, Records};
-
-/// How far the records of a batch were read: see [`Records::current_position`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecordsPosition {
-    /// The encoded length of the remaining records.
-    pub(super) left: usize,
-    /// The number of records before the position.
-    pub(super) index: u32,
-    /// In magic 1, the difference between absolute and relative offsets.
-    pub(super) offset_shift: i64,
-}
+use super::{Batch, Compression, Decompressor, Records, RecordsPosition};
 
 /// A batch that was read up to a position, and its decompressed bytes.
 #[derive(Debug, Clone)]

@@ -143,10 +143,7 @@ fn decode_batch(
     let end = match end {
         RecordsEnd::Whole => BatchEnd::Whole,
         RecordsEnd::Malformed(error) => BatchEnd::Malformed(error),
-        RecordsEnd::Rest(position) => {
-            drop(records);
-            BatchEnd::Rest(OpenBatch::new(batch.clone(), decompressor, position))
-        }
+        RecordsEnd::Rest(position) => BatchEnd::Rest(OpenBatch::new(batch.clone(), decompressor, position)),
     };
     if let ByteStore::Copy(bytes) = store {
         set.bytes = bytes.into();
