@@ -16,6 +16,13 @@ pub struct TypedRecords {
     pub value: Option<TypedField>,
 }
 
+impl TypedRecords {
+    /// Whether the key or the value in `row` could not be decoded.
+    pub(crate) fn is_failed(&self, row: usize) -> bool {
+        self.key.iter().chain(&self.value).any(|field| field.array(row).is_err())
+    }
+}
+
 /// The keys, or the values, of a set of records.
 #[derive(Debug, Clone)]
 pub struct TypedField {
