@@ -175,7 +175,7 @@ impl PartitionState {
 
     /// Whether records should be fetched now, or after the backoff, or once the buffer has room.
     pub(super) fn is_fetchable(&self) -> bool {
-        self.fetch_state == FetchState::Fetching && !self.paused && self.error.is_none() && !self.in_flight
+        self.is_fetching() && !self.in_flight
     }
 
     /// Whether at least `max_bytes` of records are buffered.
@@ -199,6 +199,11 @@ impl PartitionState {
     /// Whether all fetched records were delivered.
     pub(super) fn is_fully_delivered(&self) -> bool {
         self.buffered.is_empty() && self.collected == self.position.offset
+    }
+
+    /// Whether it fetches and delivers records, with no error that the application has to see.
+    pub(super) fn is_fetching(&self) -> bool {
+        self.fetch_state == FetchState::Fetching && !self.paused && self.error.is_none()
     }
 
     /// Whether buffered records may be delivered.

@@ -12,12 +12,15 @@ use crate::retry;
 use crate::topic_partition::TopicPartition;
 
 impl Consumer {
-    /// Continues at `offset`.
+    /// Continues at `offset`. Records from there on that are buffered are not fetched again.
     pub fn seek(&self, partition: &TopicPartition, offset: i64, leader_epoch: Option<i32>) -> Result<()> {
         self.check_open()?;
         if offset < 0 {
             let message = format!("invalid offset {offset}: offsets start at 0");
             return Err(Error::new(Kind::Config, message).at(&partition.0, partition.1));
+        }
+        if leader_epoch.is_none() && self.skip_buffered(partition, offset) {
+            return Ok(());
         }
         let at = FetchPosition { offset, epoch: leader_epoch.unwrap_or(-1) };
         self.shared.subscriptions.lock().seek(partition, FetchState::Fetching, at)?;

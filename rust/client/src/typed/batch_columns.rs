@@ -15,7 +15,7 @@ pub(super) fn column_of<'a>(
 }
 
 /// The offset of a row; −1 without the column.
-pub(super) fn offset(columns: &[Column], batch: &RecordBatch, row: usize) -> i64 {
+pub(crate) fn offset(columns: &[Column], batch: &RecordBatch, row: usize) -> i64 {
     let offsets = column_of(columns, batch, Column::Offset);
     let offsets = offsets.and_then(|offsets| offsets.as_primitive_opt::<Int64Type>());
     offsets.filter(|offsets| row < offsets.len()).map_or(-1, |offsets| offsets.value(row))

@@ -22,6 +22,7 @@ mod typed_column;
 mod typed_encoder;
 mod typed_records;
 
+pub(crate) use batch_columns::offset;
 pub use dead_letters::{DEAD_LETTER_HEADERS, DeadLetter, DeadLetterSink, DeadLetterTopic, DeadLetters};
 pub(crate) use dead_rows::UnwrittenLetters;
 pub use schema_lookup::{FoundSchema, SchemaLookup, SubjectSchema, WriterSchema};

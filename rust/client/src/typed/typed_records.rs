@@ -21,6 +21,11 @@ impl TypedRecords {
     pub(crate) fn rows(&self) -> Option<usize> {
         self.key.iter().chain(&self.value).map(|field| field.array.len()).min()
     }
+
+    /// Whether the key or the value in `row` could not be decoded.
+    pub(crate) fn is_failed(&self, row: usize) -> bool {
+        self.key.iter().chain(&self.value).any(|field| field.array(row).is_err())
+    }
 }
 
 /// The keys, or the values, of a set of records.

@@ -4,6 +4,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::ArrowError;
 use ottla_arrow::{ColumnsError, RecordColumns};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -11,6 +12,7 @@ use pyo3_arrow::input::AnyArray;
 
 use crate::convert::errors;
 use crate::producer::batch_args::BatchArgs;
+use crate::producer::plain_columns::plain;
 
 /// Optional keys with values; or a table alone.
 pub(crate) type Pair = (Option<ArrayRef>, ArrayRef);
@@ -25,8 +27,9 @@ pub(crate) fn pairs(py: Python<'_>, args: &BatchArgs<'_, '_>, are_typed: bool) -
         let message = "with Arrow, headers, timestamps and partitions are columns of the table: headers, timestamp, partition";
         return Err(errors::config(py, message));
     }
-    let values = chunks("values", args.values)?;
-    let keys = args.keys.filter(|keys| !keys.is_none()).map(|keys| chunks("keys", keys)).transpose()?;
+    let values = plain_chunks("values", args.values, are_typed)?;
+    let keys = args.keys.filter(|keys| !keys.is_none());
+    let keys = keys.map(|keys| plain_chunks("keys", keys, are_typed)).transpose()?;
     match keys {
         None => Ok(values.into_iter().map(|values| (None, values)).collect()),
         Some(keys) => aligned(py, &keys, &values, are_typed),
@@ -54,6 +57,24 @@ pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Arra
     }
     let reader = object.extract::<AnyArray>()?.into_reader()?;
     reader.collect::<Result<Vec<_>, _>>().map_err(|error| errors::config(object.py(), error.to_string()))
+}
+
+/// Reads the arrays of any Arrow object, in the types that records are read from.
+fn plain_chunks(what: &str, object: &Bound<'_, PyAny>, are_typed: bool) -> PyResult<Vec<ArrayRef>> {
+    let mut first = 0;
+    let plain = |array: ArrayRef| {
+        // With a format, a struct may be the value itself.
+        let is_value =
+            are_typed && array.as_struct_opt().is_some_and(|rows| rows.column_by_name("value").is_none());
+        let rows = array.len();
+        let converted = if is_value { Ok(array) } else { plain(array, first) };
+        first += rows;
+        converted.map_err(|error| match error {
+            ArrowError::InvalidArgumentError(message) => errors::config(object.py(), message),
+            other => errors::config(object.py(), other.to_string()),
+        })
+    };
+    chunks(what, object)?.into_iter().map(plain).collect()
 }
 
 /// Slices keys and values, whose chunks may differ, into chunks of the same length.

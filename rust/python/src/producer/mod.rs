@@ -28,6 +28,7 @@ pub(crate) mod interceptors;
 pub(crate) mod list_rows;
 pub(crate) mod owned_rows;
 pub(crate) mod partitioner;
+mod plain_columns;
 pub(crate) mod prepared_transaction;
 pub(crate) mod producer_handle;
 pub(crate) mod record_metadata;

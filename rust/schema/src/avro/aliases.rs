@@ -1,9 +1,9 @@
 //! The aliases in a reader's schema: other names of the writer's types and fields.
 //!
 //! Invariant: as in Java, a field's aliases apply to the writer's record of the same full name, or of one of the
-//! record's aliases, and to no other record.
+//! record's aliases, and to no other record. A name that the reader has itself is never taken for an alias.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Default)]
@@ -12,6 +12,10 @@ pub(super) struct Aliases {
     types: HashMap<String, Arc<str>>,
     /// The names of fields, by the full name of their record and their alias.
     fields: HashMap<Arc<str>, HashMap<String, Arc<str>>>,
+    /// The full names of the reader's types.
+    own_types: HashSet<Arc<str>>,
+    /// The reader's fields, by the full name of their record.
+    own_fields: HashMap<Arc<str>, HashSet<Arc<str>>>,
 }
 
 impl Aliases {
@@ -24,18 +28,30 @@ impl Aliases {
         fields.insert(alias.to_owned(), Arc::clone(name));
     }
 
+    /// Notes a type that the reader has.
+    pub(super) fn add_own_type(&mut self, name: &Arc<str>) {
+        self.own_types.insert(Arc::clone(name));
+    }
+
+    /// Notes a field that the reader has.
+    pub(super) fn add_own_field(&mut self, record: &Arc<str>, name: &Arc<str>) {
+        self.own_fields.entry(Arc::clone(record)).or_default().insert(Arc::clone(name));
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.types.is_empty() && self.fields.is_empty()
     }
 
     /// The reader's name of a writer's type.
     pub(super) fn type_name(&self, name: &str) -> Arc<str> {
-        self.types.get(name).map_or_else(|| name.into(), Arc::clone)
+        let renamed = self.types.get(name).filter(|_| !self.own_types.contains(name));
+        renamed.map_or_else(|| name.into(), Arc::clone)
     }
 
     /// The reader's name of a field of a writer's record, which has the reader's name.
     pub(super) fn field_name(&self, record: &str, field: &str) -> Arc<str> {
-        let renamed = self.fields.get(record).and_then(|fields| fields.get(field));
+        let is_own = self.own_fields.get(record).is_some_and(|own| own.contains(field));
+        let renamed = self.fields.get(record).and_then(|fields| fields.get(field)).filter(|_| !is_own);
         renamed.map_or_else(|| field.into(), Arc::clone)
     }
 }

@@ -23,6 +23,8 @@
 //! - A logical type is not read as one of another scale or unit, such as timestamps of milliseconds as timestamps
 //!   of microseconds: Java takes the number as it is, which is wrong by a factor.
 //! - A default that is beyond its int or long is refused. Java cuts it off.
+//! - A name that both schemas have is that field or type, although it may be the alias of another one. Java gives its
+//!   value to the other one, and refuses a writer that has the alias and the name.
 //! - The default of a union is a value of the first branch that it fits. Java looks at the kind of JSON alone: it
 //!   takes an int for a fraction, and the first record, enum, array or map for anything.
 //! - A map that has a key twice keeps both entries. Java keeps the last one.

@@ -3,7 +3,7 @@
 //! Invariants: the result is bounded in depth and in size with all names expanded. A recursive type is an
 //! error, as Arrow has none. No item of an array takes zero bytes, so a count cannot exceed the payload.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -175,8 +175,11 @@ impl<'a> Pass<'a> {
             Some(reader) => reader.type_name(&full),
             None => full.as_str().into(),
         };
-        for alias in alias_names(object).filter(|_| self.reader.is_none()) {
-            self.aliases.add_type(qualify(alias, &inner), &name);
+        if self.reader.is_none() {
+            self.aliases.add_own_type(&name);
+            for alias in alias_names(object) {
+                self.aliases.add_type(qualify(alias, &inner), &name);
+            }
         }
         let (kind, shape) = match object.get("type").and_then(Value::as_str) {
             Some("enum") => (Kind::Enum(Arc::new(self.symbols(name, object)?)), Shape::LEAF),
@@ -229,17 +232,25 @@ impl<'a> Pass<'a> {
         let mut parsed = Vec::with_capacity(fields.len());
         let mut shapes = Vec::with_capacity(fields.len());
         let mut by_name = HashMap::with_capacity(fields.len());
+        let written: HashSet<&str> =
+            fields.iter().filter_map(|field| field.get("name").and_then(Value::as_str)).collect();
         for field in fields {
             let name = field.get("name").and_then(Value::as_str);
             let name = name.ok_or_else(|| invalid(format!("a field of {record} has no name")))?;
             let ty = field.get("type").ok_or_else(|| invalid(format!("{record}.{name} has no type")))?;
             let (schema, shape) = self.schema(ty, namespace, level + 1)?;
             let (name, default) = match self.reader {
-                Some(reader) => (reader.field_name(&record, name), None),
+                Some(reader) => {
+                    let renamed = reader.field_name(&record, name);
+                    let is_written = *renamed != *name && written.contains(&*renamed);
+                    // The writer has the reader's name, too, and the alias is another field.
+                    (if is_written { Arc::from(name) } else { renamed }, None)
+                }
                 None => (Arc::from(name), field.get("default").cloned()),
             };
-            for alias in field.as_object().into_iter().flat_map(alias_names) {
-                if self.reader.is_none() {
+            if self.reader.is_none() {
+                self.aliases.add_own_field(&record, &name);
+                for alias in field.as_object().into_iter().flat_map(alias_names) {
                     self.aliases.add_field(&record, alias, &name);
                 }
             }

@@ -111,3 +111,32 @@ fn a_schema_that_does_not_match_is_an_error_of_its_rows() {
         assert_eq!(decoded.array.as_struct().column(0).as_primitive::<Int32Type>().value(1), 2);
     }
 }
+
+#[test]
+fn an_alias_does_not_win_over_the_exact_name() {
+    let a = r#"{"name": "a", "type": "int"}"#;
+    let b = r#"{"name": "b", "type": "int", "default": 7, "aliases": ["a"]}"#;
+    for fields in [[a, b], [b, a]] {
+        let mut decoder = decoder(&record(&fields.join(", ")), &[(1, &record(a))]);
+        let column = decode_struct(&mut decoder, &[Some(with_id(1, &[&long(5)]))]);
+        let value = |name| column.column_by_name(name).unwrap().as_primitive::<Int32Type>().value(0);
+        assert_eq!((value("a"), value("b")), (5, 7));
+    }
+    // The writer has the alias and the name.
+    let both = record(&format!(r#"{a}, {{"name": "b", "type": "int"}}"#));
+    let mut renamed = decoder(&record(b), &[(1, &both)]);
+    let column = decode_struct(&mut renamed, &[Some(with_id(1, &[&long(5), &long(6)]))]);
+    assert_eq!(column.column(0).as_primitive::<Int32Type>().values(), &[6]);
+    // Types, too: the alias of one is the name of another one.
+    let of = |first: &str, second: &str| {
+        record(&format!(r#"{{"name": "u", "type": ["null", {first}, {second}]}}"#))
+    };
+    let fixed = |name: &str, size: usize, more: &str| {
+        format!(r#"{{"type": "fixed", "name": "{name}", "size": {size}{more}}}"#)
+    };
+    let reader = of(&fixed("N", 2, r#", "aliases": ["O"]"#), &fixed("O", 2, ""));
+    let mut decoder = decoder(&reader, &[(1, &of(&fixed("P", 3, ""), &fixed("O", 2, "")))]);
+    let column = decode_struct(&mut decoder, &[Some(with_id(1, &[&long(2), b"xy"]))]);
+    let members = column.column(0).as_struct();
+    assert_eq!((members.column(0).null_count(), members.column(1).null_count()), (1, 0));
+}

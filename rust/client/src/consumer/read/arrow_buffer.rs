@@ -15,7 +15,7 @@ use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::read::arrow_decoding::{ArrowLayout, decode_until_full, flush};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
-use crate::typed::{TypedOutcome, UnwrittenLetters};
+use crate::typed::{TypedOutcome, UnwrittenLetters, bytes_columns, offset as offset_of};
 
 /// The origin of the buffered rows of a partition.
 #[derive(Debug)]
@@ -122,6 +122,28 @@ impl ArrowBuffer {
             Some(error) if builder.typed.is_none() => Err(error),
             _ => Ok(none),
         }
+    }
+
+    /// Moves a partition forward to an offset, if only rows at the front of the next batch are before it; returns
+    /// whether they were. These are those of a row that does not fit its schema.
+    pub(super) fn skip_to(&mut self, consumer: &Consumer, partition: &TopicPartition, offset: i64) -> bool {
+        let Some(builder) = self.0.as_mut().filter(|builder| builder.typed.is_none()) else { return false };
+        let columns = bytes_columns(&builder.layout.columns, &builder.layout.typed);
+        let Some(next) = builder.complete.front_mut() else { return false };
+        let Some(span) = next.spans.first_mut() else { return false };
+        if (&span.topic, span.partition) != (&partition.0, partition.1) {
+            return false;
+        }
+        let is_before = |row: &usize| (0..offset).contains(&offset_of(&columns, &next.batch, *row));
+        let skipped = (0..span.rows).take_while(is_before).count();
+        let Some(rows) = builder.partitions.get_mut(partition) else { return false };
+        if skipped == span.rows || !consumer.skip_to(partition, rows.version, offset) {
+            return false;
+        }
+        span.rows -= skipped;
+        next.batch = next.batch.slice(skipped, next.batch.num_rows() - skipped);
+        rows.complete = rows.complete.saturating_sub(skipped);
+        true
     }
 
     /// Delivers the next complete batch, if there is one.

@@ -18,6 +18,7 @@ use super::typed_set;
 use crate::consumer::Consumer;
 use crate::consumer::wait::PollOutcome;
 use crate::error::Result;
+use crate::topic_partition::TopicPartition;
 #[cfg(feature = "arrow")]
 use crate::typed::TypedColumns;
 
@@ -174,8 +175,32 @@ impl Consumer {
         let mut buffer = std::mem::take(&mut *self.buffers.records.lock());
         buffer.drop_stale(self);
         let result = work(&mut buffer);
+        #[cfg(feature = "arrow")]
+        if !self.typed.is_empty() && buffer.has_undecoded() {
+            // Only a poll decodes them.
+            *self.buffers.polled_at.lock() = None;
+        }
         buffer.restore_to(&mut self.buffers.records.lock());
         result
+    }
+
+    /// Moves a partition forward to an offset within its buffered records, so that they are not fetched again; returns
+    /// whether it could.
+    pub(in crate::consumer) fn skip_buffered(&self, partition: &TopicPartition, offset: i64) -> bool {
+        // No call buffers anything meanwhile.
+        let _latest = self.buffers.latest_call.lock();
+        let mut records = self.buffers.records.lock();
+        if records.drop_stale(self) {
+            return records.skip_to(self, partition, offset);
+        }
+        drop(records);
+        #[cfg(feature = "arrow")]
+        {
+            let mut arrow = self.buffers.arrow.lock();
+            arrow.drop_stale(self) && arrow.skip_to(self, partition, offset)
+        }
+        #[cfg(not(feature = "arrow"))]
+        false
     }
 
     /// Converts and delivers the next buffered records, at most `max_records`.

@@ -105,6 +105,19 @@ impl Consumer {
         self.shared.subscriptions.lock().mark_delivered(partition, version, to);
     }
 
+    /// Moves a partition's position forward to an offset within its collected records, which stay collected; returns
+    /// whether it could.
+    pub(super) fn skip_to(&self, partition: &TopicPartition, version: u64, offset: i64) -> bool {
+        let mut subscriptions = self.shared.subscriptions.lock();
+        let Some(state) = subscriptions.current(partition, version) else { return false };
+        let is_within = (state.position.offset..state.collected).contains(&offset);
+        if !is_within || !state.is_fetching() {
+            return false;
+        }
+        state.mark_delivered(FetchPosition { offset, epoch: -1 });
+        true
+    }
+
     /// Records that a collected fetch holds nothing for the application from `from` up to `next`.
     pub fn mark_empty(
         &self,

@@ -10,6 +10,7 @@ use crate::consumer::Consumer;
 use crate::consumer::read::record_set::{RecordEntry, RecordSet};
 #[cfg(feature = "arrow")]
 use crate::consumer::read::typed_set;
+use crate::topic_partition::TopicPartition;
 #[cfg(feature = "arrow")]
 use crate::typed::TypedColumns;
 
@@ -72,6 +73,11 @@ impl RecordBuffer {
     /// Decodes the keys and values of the next records, whose schemas were looked up.
     #[cfg(feature = "arrow")]
     pub(super) fn decode_typed(&mut self, typed: &TypedColumns) -> crate::error::Result<()> {
+        // Of a set that is decoded again, what was delivered is not.
+        if let Some(front) = self.sets.front_mut().filter(|set| set.typed.is_none()) {
+            front.entries.drain(..self.next_index.min(front.entries.len()));
+            self.next_index = 0;
+        }
         typed_set::decode(typed, &mut self.sets)
     }
 
@@ -115,7 +121,10 @@ impl RecordBuffer {
             self.advance(consumer, count);
         }
         match unusable {
-            Some(error) if records.is_empty() => Err(error),
+            Some(error) if records.is_empty() => {
+                self.forget_failure();
+                Err(error)
+            }
             _ => Ok(records),
         }
     }
@@ -128,9 +137,58 @@ impl RecordBuffer {
     ) -> Result<Option<T>, E> {
         let Some(set) = self.sets.front().filter(|set| consumer.is_decoded(set)) else { return Ok(None) };
         let Some(entry) = set.entries.get(self.next_index) else { return Ok(None) };
-        let record = convert(set, entry)?;
+        let record = match convert(set, entry) {
+            Ok(record) => record,
+            Err(error) => {
+                self.forget_failure();
+                return Err(error);
+            }
+        };
         self.advance(consumer, 1);
         Ok(Some(record))
+    }
+
+    /// Lets the next record be decoded again, if it could not be: its schema may be registered by then.
+    fn forget_failure(&mut self) {
+        #[cfg(feature = "arrow")]
+        if let Some(set) = self.sets.front_mut() {
+            let row = set.entries.get(self.next_index).map(|entry| entry.row);
+            set.typed.take_if(|typed| row.is_some_and(|row| typed.is_failed(row)));
+        }
+    }
+
+    /// Whether the next records must be decoded before they are delivered.
+    #[cfg(feature = "arrow")]
+    pub(super) fn has_undecoded(&self) -> bool {
+        self.sets.iter().any(|set| set.typed.is_none())
+    }
+
+    /// Moves a partition forward to an offset within its buffered records; returns whether it has a record at or
+    /// after it. Nothing is dropped otherwise.
+    pub(super) fn skip_to(&mut self, consumer: &Consumer, partition: &TopicPartition, offset: i64) -> bool {
+        let of_partition = |set: &RecordSet| set.partition == *partition;
+        let Some(version) = self.sets.iter().find(|set| of_partition(set)).map(RecordSet::version) else {
+            return false;
+        };
+        let mut undelivered = self.sets.iter().enumerate().flat_map(|(at, set)| {
+            let delivered = if at == 0 { self.next_index } else { 0 };
+            set.entries.iter().skip(delivered).map(move |entry| (set, entry))
+        });
+        if !undelivered.any(|(set, entry)| of_partition(set) && entry.offset >= offset) {
+            return false;
+        }
+        if !consumer.skip_to(partition, version, offset) {
+            return false;
+        }
+        if let Some(front) = self.sets.front_mut().filter(|set| of_partition(set)) {
+            front.entries.drain(..self.next_index);
+            self.next_index = 0;
+        }
+        for set in self.sets.iter_mut().filter(|set| of_partition(set)) {
+            set.entries.retain(|entry| entry.offset >= offset);
+        }
+        self.sets.retain(|set| !set.entries.is_empty());
+        true
     }
 
     /// Delivers the next records, at most `max_records`, in their sets.
