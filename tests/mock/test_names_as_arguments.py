@@ -48,7 +48,9 @@ def parameters() -> Iterator[Parameter]:
     for pattern in FILES:
         for path in PACKAGE.glob(pattern):
             module = ast.parse(path.read_text())
-            for scope in [module, *(n for n in module.body if isinstance(n, ast.ClassDef))]:
+            classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
+            scopes: list[ast.Module | ast.ClassDef] = [module, *classes]
+            for scope in scopes:
                 owner = scope.name if isinstance(scope, ast.ClassDef) else ""
                 for function in scope.body:
                     if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -190,6 +192,7 @@ def test_a_topic_and_its_letters_are_not_confused_where_one_name_is_enough(
 ) -> None:
     letters.create_topic("abc", partitions=1)
     letters.append("abc", 0, [b"one"])
+    topics: Any
     for topics in ("abc", ["abc"], iter(["abc"])):
         rows = [row for batch in ottla.scan(topics, letters.bootstrap) for row in batch.rows()]
         assert len(rows) == 1
@@ -197,7 +200,7 @@ def test_a_topic_and_its_letters_are_not_confused_where_one_name_is_enough(
         ottla.scan(b"abc", letters.bootstrap)  # type: ignore[arg-type] # the mistake
     for topics in (b"abc", [b"abc"]):
         with pytest.raises(ArgumentTypeError):
-            ottla.transform(lambda _: None, topics, "out", letters.bootstrap, group_id="g")  # type: ignore[arg-type] # the mistake
+            ottla.transform(lambda _: None, topics, "out", letters.bootstrap, group_id="g")
         with pytest.raises(ArgumentTypeError):
             asyncio.run(transform_nothing(topics, letters.bootstrap))
 

@@ -12,10 +12,10 @@ from typing import Literal, TypeAlias
 from ottla.admin.authorized_operations import OPERATIONS
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import to_controller
-from ottla.admin.items import Results, error_of
+from ottla.admin.items import Results, error_of, in_order
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
-from ottla.errors import ConfigError
+from ottla.errors import ConfigError, KafkaError
 
 AclResourceType: TypeAlias = Literal[
     "topic", "group", "cluster", "transactional_id", "delegation_token", "user"
@@ -174,9 +174,10 @@ async def create_acls(call: Call, acls: Iterable[Acl]) -> Results[Acl, None]:
         return Request("CreateAcls", {"creations": [bodies[acl] for acl in pending]})
 
     def read(response: Response, pending: list[Acl]) -> Results[Acl, None]:
+        found = in_order(pending, response.body["results"])
         return {
-            acl: error_of(result, acl)
-            for acl, result in zip(pending, response.body["results"], strict=False)
+            acl: error_of(result, acl) if isinstance(result, dict) else result
+            for acl, result in found.items()
         }
 
     return await to_controller(call, bodies, build, read)
@@ -191,7 +192,10 @@ async def delete_acls(call: Call, filters: Iterable[AclFilter]) -> Results[AclFi
 
     def read(response: Response, pending: list[AclFilter]) -> Results[AclFilter, list[Acl]]:
         results: Results[AclFilter, list[Acl]] = {}
-        for each, result in zip(pending, response.body["filter_results"], strict=False):
+        for each, result in in_order(pending, response.body["filter_results"]).items():
+            if isinstance(result, KafkaError):
+                results[each] = result
+                continue
             failed = [error for acl in result["matching_acls"] if (error := error_of(acl))]
             error = error_of(result) or (failed[0] if failed else None)
             results[each] = error or sorted(_acl(acl, acl) for acl in result["matching_acls"])

@@ -49,9 +49,12 @@ class ConfigResource:
         return f"{self.type} {self.name}" if self.name else f"all {self.type}s"
 
 
-def resource_of(body: Body) -> ConfigResource:
-    """Return the resource that a response names."""
-    return ConfigResource(_TYPE_OF_CODE[body["resource_type"]], body["resource_name"])
+def resource_of(body: Body) -> ConfigResource | None:
+    """Return the resource that a response names; None if its type is unknown."""
+    # Before Kafka 4.1, only client metrics are listed.
+    code = body.get("resource_type", _TYPES["client_metrics"])
+    known = _TYPE_OF_CODE.get(code)
+    return None if known is None else ConfigResource(known, body["resource_name"])
 
 
 def body_of(resource: ConfigResource) -> Body:
@@ -87,11 +90,6 @@ async def list_config_resources(
         raise error_of_code(_UNSUPPORTED_VERSION, message) from unsupported
     if error := error_of(body):
         raise error
-    found = [
-        ConfigResource(
-            _TYPE_OF_CODE[each.get("resource_type", _TYPES["client_metrics"])],
-            each["resource_name"],
-        )
-        for each in body["config_resources"]
-    ]
-    return Table(ConfigResource, sorted(found))
+    found = {resource_of(each) for each in body["config_resources"]}
+    asked = {_TYPE_OF_CODE[code] for code in codes}
+    return Table(ConfigResource, sorted(each for each in found if each and each.type in asked))

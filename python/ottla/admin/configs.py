@@ -111,8 +111,7 @@ Alteration: TypeAlias = str | Append | Subtract | None
 """A new value; None to return to the default; or an element to add or to remove."""
 
 
-def _error_of(body: Body) -> KafkaError | None:
-    resource = resource_of(body)
+def _error_of(body: Body, resource: ConfigResource) -> KafkaError | None:
     if resource.type == "topic":
         return error_of(body, topic=resource.name)
     return error_of(body, resource)
@@ -169,9 +168,10 @@ async def describe_configs(
         response: Response, _: list[ConfigResource]
     ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
         return {
-            resource_of(each): _error_of(each)
+            resource: _error_of(each, resource)
             or {entry.name: entry for entry in map(_entry, each["configs"])}
             for each in response.body["results"]
+            if (resource := resource_of(each))
         }
 
     return await by_destination(call, resources, _find, build, read)
@@ -206,7 +206,11 @@ async def alter_configs(
         return Request("IncrementalAlterConfigs", body)
 
     def read(response: Response, _: list[ConfigResource]) -> Results[ConfigResource, None]:
-        return {resource_of(each): _error_of(each) for each in response.body["responses"]}
+        return {
+            resource: _error_of(each, resource)
+            for each in response.body["responses"]
+            if (resource := resource_of(each))
+        }
 
     return await by_destination(call, alterations, _find, build, read, changes=not validate_only)
 

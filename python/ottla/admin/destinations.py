@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Destination, Request, Response
-from ottla.admin.items import Results, error_of, until_final
+from ottla.admin.items import Results, error_of, left_out, until_final
 from ottla.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -144,7 +144,10 @@ async def by_destination(
     async def attempt(pending: list[K]) -> Mapping[K, V | KafkaError]:
         results: Results[K, V] = {}
         groups: dict[Destination, list[K]] = {}
-        for item, destination in (await find(pending)).items():
+        found = await find(pending)
+        # Only what is asked for: a response may have more.
+        for item in pending:
+            destination = found.get(item, left_out())
             if isinstance(destination, KafkaError):
                 results[item] = destination
             else:

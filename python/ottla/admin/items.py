@@ -127,6 +127,14 @@ def left_out() -> KafkaError:
     return ProtocolError("the response lacks this item")
 
 
+def in_order(items: list[K], bodies: list[Body]) -> Results[K, Body]:
+    """Return the part of a response for each item, where only the order says which is which."""
+    if len(bodies) == len(items):
+        return dict(zip(items, bodies, strict=True))
+    message = f"the response has {len(bodies)} results for {len(items)} items"
+    return {item: ProtocolError(message) for item in items}
+
+
 def check_errors(errors: ItemErrors) -> None:
     """Check the argument ``errors``.
 

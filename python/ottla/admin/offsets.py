@@ -119,6 +119,8 @@ async def list_offsets(
         for topic in response.body["topics"]:
             for each in topic["partitions"]:
                 place = topic["name"], each["partition_index"]
+                if place not in timestamps:
+                    continue
                 since = timestamps[place][1]
                 if response.version < since:
                     message = (

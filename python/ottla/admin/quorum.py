@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, ask_controller, to_controller
-from ottla.admin.items import Results, error_of, known
+from ottla.admin.items import Results, error_of, known, left_out
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError
@@ -102,8 +102,16 @@ def _replicas(bodies: list[Body], end: int | None) -> Table[QuorumReplica]:
 def _description(body: Body) -> QuorumDescription | KafkaError:
     if error := error_of(body):
         return error
-    [topic] = body["topics"]
-    [found] = topic["partitions"]
+    partitions = (
+        partition
+        for topic in body["topics"]
+        if topic["topic_name"] == _TOPIC
+        for partition in topic["partitions"]
+        if partition["partition_index"] == 0
+    )
+    found = next(partitions, None)
+    if found is None:
+        return left_out()
     if error := error_of(found):
         return error
     voters = found["current_voters"]

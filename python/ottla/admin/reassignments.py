@@ -68,8 +68,9 @@ async def list_partition_reassignments(
 ) -> Table[PartitionReassignment]:
     """List the reassignments in progress, of partitions or of all."""
     topics = None
-    if partitions is not None:
-        by_topic = partitions_by_topic(partitions)
+    asked = None if partitions is None else set(partitions)
+    if asked is not None:
+        by_topic = partitions_by_topic(sorted(asked))
         topics = [{"name": name, "partition_indexes": found} for name, found in by_topic.items()]
     body = {"timeout_ms": CONTROLLER_TIMEOUT_MS, "topics": topics}
     listed = await ask_controller(call, Request("ListPartitionReassignments", body), changes=False)
@@ -77,6 +78,7 @@ async def list_partition_reassignments(
         (topic["name"], each["partition_index"]): each
         for topic in listed["topics"]
         for each in topic["partitions"]
+        if asked is None or (topic["name"], each["partition_index"]) in asked
     }
     adding = {place: each["adding_replicas"] for place, each in ongoing.items()}
     leader_sizes, copied = await _sizes(call, adding)

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import to_controller
-from ottla.admin.items import Results, error_of
+from ottla.admin.items import Results, error_of, left_out
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 
@@ -76,15 +76,14 @@ def _mechanism(name: str) -> int:
     raise ConfigError(f"mechanism is {name!r}: expected one of {', '.join(_MECHANISMS)}")
 
 
-def _credential(body: Body) -> ScramCredential:
-    names = {code: name for name, code in _MECHANISMS.items()}
-    return ScramCredential(names[body["mechanism"]], body["iterations"])
-
-
 def _credentials(body: Body) -> list[ScramCredential]:
-    # Brokers give them in any order.
-    found = sorted(body["credential_infos"], key=lambda each: int(each["mechanism"]))
-    return list(map(_credential, found))
+    # Brokers give them in any order. One of a mechanism that is unknown here is left out.
+    iterations = {each["mechanism"]: each["iterations"] for each in body["credential_infos"]}
+    return [
+        ScramCredential(name, iterations[code])
+        for name, code in _MECHANISMS.items()
+        if code in iterations
+    ]
 
 
 async def describe_users(
@@ -111,6 +110,8 @@ async def describe_users(
     result = (await to_controller(call, [None], build, read, changes=False))[None]
     if isinstance(result, KafkaError):
         raise result
+    if users is not None:
+        result = {user: result.get(user, left_out()) for user in users}
     return dict(sorted(result.items()))
 
 

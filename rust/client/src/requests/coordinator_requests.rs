@@ -91,6 +91,10 @@ impl Client {
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         let mut by_broker: BTreeMap<i32, (Endpoint, Vec<String>)> = BTreeMap::new();
         for (key, found) in self.find_coordinators(kind, &keys).await? {
+            if !progress.pending.contains(&key) {
+                // A response may have keys that were not asked for.
+                continue;
+            }
             match found {
                 Ok((broker, endpoint)) => {
                     by_broker.entry(broker).or_insert_with(|| (endpoint, Vec::new())).1.push(key);
