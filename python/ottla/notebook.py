@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ottla.doctor.facts import join
 from ottla.doctor.text import counted, listed
 from ottla.markup import Markup, cut, element, joined, rows_of
 
@@ -59,7 +60,7 @@ def cluster_html(cluster: Cluster) -> str:
         f"{head}{counted(len(topics), 'topic')}",
         _table(
             ("Broker", "Address", "Rack"),
-            ((str(b.id), f"{b.host}:{b.port}", b.rack or "") for b in brokers.values()),
+            ((str(b.id), join(b.host, b.port), b.rack or "") for b in brokers.values()),
             len(brokers),
         ),
         _table(

@@ -12,6 +12,7 @@ from ottla.admin import BrokerDescription, LogDirDescription
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 from ottla.cli.units import size
+from ottla.doctor.facts import join
 from ottla.doctor.text import counted
 from ottla.errors import KafkaError
 
@@ -95,7 +96,7 @@ def _broker_table(loads: Sequence[BrokerLoad]) -> Table:
     rows = [
         [
             str(load.broker.id),
-            f"{load.broker.host}:{load.broker.port}",
+            join(load.broker.host, load.broker.port),
             text(load.broker.rack),
             str(load.leads),
             str(load.preferred),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from ottla._core import config_row_of
 from ottla.cli.profiles import path, read_profiles
@@ -23,14 +24,16 @@ def add(commands: Subcommands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List the profiles; return the exit code."""
-    found = {
-        name: next(
-            (value for key, value in keys.items() if config_row_of(key) == "bootstrap.servers"), ""
-        )
-        for name, keys in read_profiles().items()
-    }
+    found = {name: _servers(keys) for name, keys in read_profiles().items()}
     value = [{"name": name, "bootstrap": servers} for name, servers in found.items()]
     rows = [[name, servers] for name, servers in sorted(found.items())]
     lines = [str(path())] if rows else [f"no profiles: {path()} is missing or empty"]
     show(arguments, value, [Table("", ["profile", "servers"], rows, lines)])
     return 0
+
+
+def _servers(keys: Mapping[str, str]) -> str:
+    """Return the addresses of a profile, unless they contain credentials, which clients refuse."""
+    found = (value for key, value in keys.items() if config_row_of(key) == "bootstrap.servers")
+    servers = next(found, "")
+    return "<hidden>" if "@" in servers else servers

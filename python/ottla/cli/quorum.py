@@ -20,6 +20,7 @@ from ottla.cli.resources import (
     text,
 )
 from ottla.cli.tables import Table
+from ottla.doctor.facts import join
 from ottla.doctor.text import counted, duration
 from ottla.errors import ConfigError, KafkaError
 
@@ -134,7 +135,7 @@ def _behind(
 
 def _endpoint_table(quorum: QuorumDescription) -> Table:
     rows = [
-        [str(voter), each.listener, f"{each.host}:{each.port}"]
+        [str(voter), each.listener, join(each.host, each.port)]
         for voter, endpoints in sorted(quorum.endpoints.items())
         for each in endpoints
     ]

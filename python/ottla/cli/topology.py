@@ -13,6 +13,7 @@ from typing import Any
 from ottla import Cluster, Partition
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.tables import Table, print_tables
+from ottla.doctor.facts import join
 from ottla.doctor.text import counted
 
 
@@ -101,7 +102,7 @@ def overview(cluster: Cluster, names: list[str]) -> Overview:
     brokers = [
         BrokerRow(
             id=broker.id,
-            address=f"{broker.host}:{broker.port}",
+            address=join(broker.host, broker.port),
             rack=broker.rack,
             leads=leads[broker.id],
             preferred=preferred[broker.id],

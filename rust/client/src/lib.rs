@@ -29,6 +29,7 @@ pub mod doctor;
 pub mod environment;
 pub mod error;
 mod http;
+mod ip_zone;
 pub mod metadata;
 pub mod metrics;
 mod printable;

@@ -18,6 +18,7 @@ use crate::connection::{Connection, Endpoint, Settings, connect};
 use crate::environment::Environment;
 use crate::environment::happy_eyeballs::{attempt_delay, first_success};
 use crate::error::{Error, Kind, Phase, Result};
+use crate::ip_zone::host_of;
 
 /// Parses `bootstrap.servers`.
 pub(crate) fn parse(servers: &[String]) -> Result<Vec<Endpoint>> {
@@ -88,7 +89,7 @@ async fn canonical_endpoints(
                 for address in resolve(&server, &environment).await? {
                     let name = environment.network.canonical_name(address.ip()).await;
                     // As in Java, an address without a name is used as its own host name.
-                    let host = name.unwrap_or_else(|_| address.ip().to_string());
+                    let host = name.unwrap_or_else(|_| host_of(address));
                     names.push(Endpoint { host, port: server.port });
                 }
                 Ok(names)

@@ -10,6 +10,7 @@ mod acks;
 mod apicurio;
 mod cluster;
 mod consumer;
+mod credentials;
 mod group;
 mod nearest;
 mod other_clients;
@@ -125,6 +126,9 @@ impl Config {
     }
 
     fn set_key(&mut self, key: &ResolvedKey) -> Result<()> {
+        if let Some(why) = credentials::refusal(&key.row, &key.value) {
+            return Err(Error::new(Kind::Config, why));
+        }
         match self.set_row(&key.row, &key.value) {
             Some(Ok(())) => Ok(()),
             Some(Err(why)) => Err(key.invalid(&why)),

@@ -17,6 +17,7 @@ use crate::connection::setup::ConnectionSetup;
 use crate::doctor::protocol_probe::probe_protocol;
 use crate::doctor::recording_network::Recording;
 use crate::environment::Environment;
+use crate::ip_zone::host_of;
 use crate::printable::printable;
 
 /// Mechanisms of one listener that are listed at most.
@@ -83,7 +84,7 @@ pub(super) async fn explain_missing_token(
 async fn speaks_plaintext(probe: &ProbeContext, address: SocketAddr) -> bool {
     let mut settings = probe.settings.clone();
     settings.security = Arc::default();
-    let endpoint = Endpoint { host: address.ip().to_string(), port: address.port() };
+    let endpoint = Endpoint { host: host_of(address), port: address.port() };
     let negotiation = async {
         let mut opening = ConnectionSetup::tcp(&endpoint, address, &settings, &probe.environment).await?;
         opening.api_versions().await.map(drop)

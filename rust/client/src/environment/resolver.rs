@@ -32,7 +32,15 @@ impl Resolver {
         let ended = || io::Error::other("the lookup ended without a result");
         let found = found.wait_for(Option::is_some).await.map_err(|_| ended())?;
         match found.as_ref().ok_or_else(ended)? {
-            Ok(addresses) => Ok(addresses.iter().map(|found| SocketAddr::new(found.ip(), port)).collect()),
+            Ok(addresses) => {
+                // Kept whole: a link-local address has the scope of its zone.
+                let with_port = addresses.iter().map(|found| {
+                    let mut found = *found;
+                    found.set_port(port);
+                    found
+                });
+                Ok(with_port.collect())
+            }
             Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
         }
     }
@@ -88,11 +96,25 @@ fn spawn_thread(call: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::expect_used, reason = "a test may fail")]
+#[allow(clippy::expect_used, clippy::panic, reason = "a test may fail")]
 mod tests {
     use std::sync::mpsc;
 
     use super::*;
+
+    /// Regression: the scope was dropped, without which a link-local address cannot be connected to.
+    #[tokio::test]
+    async fn a_zone_becomes_the_scope_of_the_address() {
+        for name in ["fe80::1%1", "fe80::1%lo"] {
+            let found = Resolver::default().resolve(name, 9092).await.expect("an address");
+            let v6 = match found[..] {
+                [SocketAddr::V6(v6)] => v6,
+                _ => panic!("{found:?}"),
+            };
+            // The loopback interface is the first one of every Linux machine.
+            assert_eq!((v6.scope_id(), v6.port(), v6.ip().to_string()), (1, 9092, "fe80::1".to_owned()));
+        }
+    }
 
     /// Regression: eight blocking calls occupied all threads that names were looked up on.
     #[test]

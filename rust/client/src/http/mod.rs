@@ -23,6 +23,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::environment::Environment;
 use crate::error::{Error, Kind};
+use crate::ip_zone::host_in_url;
 use crate::secret::Secret;
 use crate::security::Tls;
 use connect::connect;
@@ -59,12 +60,20 @@ impl Origin {
         let authority = url.authority().map_or("", |authority| authority.as_str());
         Self {
             server,
-            host: url.host().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
+            host: host_in_url(url.host().unwrap_or_default()),
             port: url.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 }),
-            // Without user and password.
-            authority: authority.rsplit('@').next().unwrap_or_default().to_owned(),
+            authority: host_header(authority),
             tls,
         }
+    }
+}
+
+/// The authority of a URL without user and password, and without the zone of an IPv6 address.
+fn host_header(authority: &str) -> String {
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match (host.find('%'), host.find(']')) {
+        (Some(zone), Some(end)) if zone < end => format!("{}{}", &host[..zone], &host[end..]),
+        _ => host.to_owned(),
     }
 }
 

@@ -49,13 +49,16 @@ impl Address {
             return Err(invalid("no address of a schema registry is configured"));
         }
         let configured = authorization(config)?;
-        urls.iter().map(|text| Self::parse(text, configured.as_ref(), config)).collect()
+        // With a comma in its password, one URL became two, of which each has a part of the password.
+        let hides = urls.iter().any(|text| text.contains('@'));
+        urls.iter().map(|text| Self::parse(text, hides, configured.as_ref(), config)).collect()
     }
 
-    fn parse(text: &str, configured: Option<&Secret>, config: &RegistryConfig) -> Result<Self> {
-        let shown = if text.contains('@') { "<hidden>" } else { text };
+    fn parse(text: &str, hides: bool, configured: Option<&Secret>, config: &RegistryConfig) -> Result<Self> {
+        // A query, which is refused, may be a token.
+        let shown = if hides { "<hidden>" } else { text.split('?').next().unwrap_or_default() };
         let malformed = |why: &str| invalid(format_args!("{shown} is not a valid URL{why}"));
-        let unparsable = || match text.contains('@') {
+        let unparsable = || match hides {
             true => malformed(": percent-encode the user and the password, or set basic.auth.user.info"),
             false => malformed(": expected https://host:port"),
         };
@@ -87,7 +90,7 @@ impl Address {
             return Err(malformed(": it has no host"));
         }
         if host != format!("{}{port}", uri.host().unwrap_or_default()) {
-            return Err(malformed(": expected https://host:port"));
+            return Err(unparsable());
         }
         if uri.query().is_some() {
             return Err(malformed(": it may not have a query"));
@@ -174,15 +177,19 @@ mod tests {
     #[test]
     fn invalid_addresses_and_credentials_are_errors_without_secrets() {
         let user_info = ("basic.auth.user.info", "me:hunter2");
-        let cases: [(&[(&str, &str)], &str); 12] = [
+        let cases: [(&[(&str, &str)], &str); 16] = [
             (&[], "no address"),
             (&[("url", "localhost:8081")], "expected https://host:port or http://host:port"),
             (&[("url", "http://me:hunter2#@host")], "percent-encode"),
+            (&[("url", "http://me:hunter2,x@host")], "percent-encode"),
+            (&[("url", "me:hunter2,x@host")], "expected https://host:port"),
             (&[("url", "http://host:8081x")], "expected https://host:port"),
+            (&[("url", "http://::1:8081")], "expected https://host:port"),
+            (&[("url", "http://[::1:8081")], "expected https://host:port"),
             (&[("url", "http://:8081")], "not a valid URL"),
             (&[("url", "http://me@host")], "must be user:password"),
             (&[("url", "http://me:hunter2@host"), user_info], "choose one"),
-            (&[("url", "http://host/?a=b")], "may not have a query"),
+            (&[("url", "http://host/?token=hunter2")], "may not have a query"),
             (&[("url", "mock://orders")], "MockRegistry"),
             (&[("url", "http://host"), user_info, ("bearer.auth.token", "hunter2")], "are both set"),
             (&[("url", "http://host"), ("basic.auth.user.info", "hunter2")], "expected user:password"),

@@ -27,6 +27,7 @@ use crate::config::Config;
 use crate::environment::Stream;
 use crate::environment::read_observer::ObservedStream;
 use crate::error::Result;
+use crate::ip_zone::without_zone;
 
 /// A client's TLS configuration, as of the current contents of its files.
 #[derive(Debug)]
@@ -81,7 +82,7 @@ impl Tls {
                 ..TlsInfo::default()
             }),
         });
-        let name = match ServerName::try_from(host.to_owned()) {
+        let name = match ServerName::try_from(without_zone(host).to_owned()) {
             Ok(name) => name,
             Err(_) => {
                 let message = format!("{host:?} is neither a valid host name nor an IP address");

@@ -222,3 +222,29 @@ fn two_names_of_one_row_must_have_the_same_value() {
     let last = [("linger.ms", "5"), ("queue.buffering.max.ms", "7"), ("linger_ms", "7")];
     assert_eq!(set(&last).expect("the last value of a name wins").linger, Duration::from_millis(7));
 }
+
+#[test]
+fn credentials_in_an_address_are_refused_and_not_shown() {
+    let (servers, url) = ("bootstrap.servers", "sasl.oauthbearer.token.endpoint.url");
+    for (key, value, instead) in [
+        (servers, "me:hunter2@kafka:9092", "sasl.password"),
+        (servers, "kafka:9092,SASL_SSL://me:hunter2@kafka:9092", "sasl.password"),
+        // A comma in the password separates what look like two addresses.
+        (servers, "me:hunter2,hunter2@kafka:9092", "sasl.password"),
+        ("metadata.broker.list", "me:hunter2@kafka:9092", "sasl.password"),
+        ("bootstrap_servers", "me:hunter2@kafka:9092", "sasl.password"),
+        (url, "https://me:hunter2@login/token", "client.secret"),
+    ] {
+        for value in [Value::from(value), Value::List(value.split(',').map(str::to_owned).collect())] {
+            let Err(error) = Config::from_pairs([(key, value)]) else { panic!("{key} was accepted") };
+            assert_eq!(error.kind(), Kind::Config);
+            assert!(error.message().contains(instead), "{error}");
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+            if key == url {
+                break;
+            }
+        }
+    }
+    let pairs = [(url, Value::from("https://login/token?audience=a@b"))];
+    assert!(Config::from_pairs(pairs).is_ok(), "only the authority of a URL has credentials");
+}

@@ -32,7 +32,10 @@ const TOKEN_SERVER: Server =
 /// A token endpoint, with the request to send.
 #[derive(Debug)]
 pub(in crate::security) struct Oidc {
-    url: Uri,
+    /// The path and the query of the URL.
+    path: Secret,
+    /// The URL as errors show it: without a query, which may be a secret.
+    shown: String,
     http: HttpClient,
     authorization: Secret,
     body: Bytes,
@@ -60,11 +63,9 @@ impl Oidc {
         }
         let key = "sasl.oauthbearer.token.endpoint.url";
         let url: Uri = text.parse().map_err(|_| config_error(format!("{key}: not a valid URL")))?;
-        let userinfo = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        if userinfo || url.host().is_none() {
-            return Err(config_error(format!(
-                "{key}: expected https://host/path, without user and password"
-            )));
+        // The configuration refuses a user and a password in it.
+        if url.host().is_none() {
+            return Err(config_error(format!("{key}: expected https://host/path")));
         }
         let tls = match url.scheme_str() {
             Some("https") => Some(Tls::for_token_endpoint(&with_truststore_of(jaas, config))?),
@@ -96,7 +97,8 @@ impl Oidc {
         };
         Ok(Some(Self {
             http: HttpClient::new(Origin::new(TOKEN_SERVER, &url, tls), MAX_RESPONSE),
-            url,
+            path: Secret::new(url.path_and_query().map_or("/", |path| path.as_str())),
+            shown: text.split('?').next().unwrap_or_default().to_owned(),
             authorization: Secret::new(format!("Basic {}", STANDARD.encode(pair.expose()))),
             body: format!("grant_type=client_credentials{scope}").into(),
         }))
@@ -106,7 +108,7 @@ impl Oidc {
     pub(super) async fn token(&self, environment: &Environment) -> Result<Token> {
         let request = HttpRequest {
             method: Method::POST,
-            path: self.url.path_and_query().map_or("/", |path| path.as_str()),
+            path: self.path.expose(),
             authorization: Some(&self.authorization),
             accept: "application/json",
             body: Some(("application/x-www-form-urlencoded", self.body.clone())),
@@ -114,7 +116,7 @@ impl Oidc {
         };
         let sent = self.http.send(&request, environment, Instant::now() + REQUEST_TIMEOUT).await;
         let response =
-            sent.map_err(|failure| failure.error.prefixed(format_args!("no token from {}", self.url)))?;
+            sent.map_err(|failure| failure.error.prefixed(format_args!("no token from {}", self.shown)))?;
         self.process_response(&response, environment.now())
     }
 
@@ -132,11 +134,11 @@ impl Oidc {
                 if matches!(response.status, 429 | 500..) { Kind::Connection } else { Kind::Authentication };
             return Err(Error::new(
                 kind,
-                format!("the token endpoint {} returned status {}{details}", self.url, response.status),
+                format!("the token endpoint {} returned status {}{details}", self.shown, response.status),
             ));
         }
         let Some(token) = text("access_token") else {
-            let message = format!("the token endpoint {} returned no access_token", self.url);
+            let message = format!("the token endpoint {} returned no access_token", self.shown);
             return Err(Error::new(Kind::Authentication, message));
         };
         let seconds = match field("expires_in") {
