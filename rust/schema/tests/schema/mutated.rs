@@ -201,7 +201,7 @@ fn mutate(random: &mut Random, base: &[u8], words: &[&str]) -> Vec<u8> {
     for _ in 0..changes {
         let at = random.below(bytes.len() + 1);
         match random.below(9) {
-            0 if at < bytes.len() => bytes[at] = bytes[at] ^ 1 << random.below(8),
+            0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
             1 if at < bytes.len() => {
                 bytes[at] = *random.pick(&[0, 1, 2, 3, 0x7f, 0x80, 0xff, b'{', b'"', b'0'])
             }

@@ -136,13 +136,12 @@ impl ArrowBuffer {
         }
         let is_before = |row: &usize| (0..offset).contains(&offset_of(&columns, &next.batch, *row));
         let skipped = (0..span.rows).take_while(is_before).count();
-        let Some(rows) = builder.partitions.get_mut(partition) else { return false };
-        if skipped == span.rows || !consumer.skip_to(partition, rows.version, offset) {
+        let Some(origin) = builder.origins.get(partition) else { return false };
+        if skipped == span.rows || !consumer.skip_to(partition, origin.version, offset) {
             return false;
         }
         span.rows -= skipped;
         next.batch = next.batch.slice(skipped, next.batch.num_rows() - skipped);
-        rows.complete = rows.complete.saturating_sub(skipped);
         true
     }
 
