@@ -193,6 +193,16 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
     assert client.list_topics() == []
 
 
+def test_a_console_that_is_closed_at_once_ends_its_application(
+    client: ottla.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Regression: a console that was closed as it started left tasks, and logged their end."""
+    for _ in range(10):
+        with serve(client):
+            pass
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
+
+
 def test_errors_of_the_cluster_become_responses(
     console: Console, mock_cluster: MockCluster, topic: str
 ) -> None:
