@@ -149,7 +149,7 @@ async fn a_poll_of_a_share_consumer_takes_one_batch_and_its_result() {
         assert_eq!(offsets, [i64::try_from(offset).unwrap()]);
         assert!(most <= ONE_BATCH, "{} MiB", most / MIB);
     }
-    within_deadline(consumer.close(CALL_TIMEOUT, false)).await.expect("closed");
+    within_deadline(consumer.close(CALL_TIMEOUT)).await.expect("closed");
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,7 +167,7 @@ async fn a_poll_of_columns_of_a_share_consumer_takes_one_batch_and_its_result() 
             assert_eq!(batch.expect("rows").num_rows(), 1);
             assert!(used.bytes_max <= ONE_BATCH as u64, "{} MiB", used.bytes_max / MIB as u64);
         }
-        within_deadline(consumer.close(CALL_TIMEOUT, false)).await.expect("closed");
+        within_deadline(consumer.close(CALL_TIMEOUT)).await.expect("closed");
     }
 }
 

@@ -27,6 +27,9 @@ use crate::scan;
 use crate::scan::Scan;
 use crate::typed::{ColumnFormat, typed_columns};
 
+/// A range to scan: the topic, the partition, its first offset, and the one after its last, if it has an end.
+type RangeArguments = (String, Integer<i32>, Integer<i64>, Option<Integer<i64>>);
+
 /// A client of one Kafka cluster: metadata, offsets, events and scans.
 ///
 /// Use it in a ``with`` block, or ``close()`` it. Any thread may use it. Producers, consumers and
@@ -298,7 +301,7 @@ impl Client {
     fn scan(
         &self,
         py: Python<'_>,
-        ranges: Vec<(String, Integer<i32>, Integer<i64>, Option<Integer<i64>>)>,
+        ranges: Vec<RangeArguments>,
         columns: Option<Names>,
         include_headers: bool,
         max_rows: usize,
