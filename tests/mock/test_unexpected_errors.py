@@ -1,4 +1,4 @@
-"""After UNKNOWN_SERVER_ERROR, which brokers give in passing, reads are repeated and changes are not."""
+"""After UNKNOWN_SERVER_ERROR, which brokers give in passing, reads are repeated."""
 
 from __future__ import annotations
 
@@ -84,8 +84,7 @@ CHANGES: dict[str, Callable[[ottla.Admin], object]] = {
 def test_a_change_by_an_admin_is_not_repeated(cluster: MockCluster, api: str) -> None:
     """It may have been made: the application decides."""
     fault = cluster.inject(Fault.error("UNKNOWN_SERVER_ERROR"), api=api)
-    with ottla.Admin(cluster.bootstrap) as admin:
-        with pytest.raises(ottla.KafkaError) as raised:
-            CHANGES[api](admin)
+    with ottla.Admin(cluster.bootstrap) as admin, pytest.raises(ottla.KafkaError) as raised:
+        CHANGES[api](admin)
     assert (raised.value.code, raised.value.retriable) == (CODE, False)
     assert cluster.fault_hits(fault) == 1

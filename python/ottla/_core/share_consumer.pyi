@@ -25,13 +25,13 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
     lock with a time limit, and acknowledges them one by one. So a group may have more members than
     partitions, and a record that fails is delivered again, to any member. Kafka 4.2 or newer.
 
-    With ``share_acknowledgement_mode="implicit"``, the default, the next poll, a commit or
-    ``close`` accepts the records of the last poll. With ``"explicit"``, the application
-    acknowledges each record before the next poll.
+    With ``share_acknowledgement_mode="implicit"``, the default, the next poll or a commit accepts
+    the records of the last poll. With ``"explicit"``, the application acknowledges each record
+    before the next poll.
 
-    Use it in a ``with`` block, or ``close()`` it. A ``with`` block that ends with an exception,
-    including Ctrl-C, releases the records that it has not acknowledged explicitly. One thread polls
-    at a time; any thread may call ``wakeup``.
+    Use it in a ``with`` block, or ``close()`` it. Both release the records that were not
+    acknowledged, those of the last poll included: call ``commit()`` first if they are processed.
+    One thread polls at a time; any thread may call ``wakeup``.
 
     Args:
         bootstrap: addresses as ``host:port``, or a ``Client`` or ``AsyncClient`` whose metadata to
@@ -125,7 +125,10 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
             the partition were not acknowledged, or may not have been; those are delivered again.
         """
     def close(self, timeout: float = 30.0) -> None:
-        """Acknowledge delivered records as ``commit`` does, release the others, leave the group.
+        """Send the acknowledgements that there are, release all other records, leave the group.
+
+        With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and
+        delivered again, to any member: only the next poll or ``commit()`` accepts them.
 
         A poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
 

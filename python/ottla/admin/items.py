@@ -28,8 +28,8 @@ _MAX_UNKNOWN = 3
 # COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR and THROTTLING_QUOTA_EXCEEDED. A controller that
 # resigns returns NOT_CONTROLLER although the change may be in its log.
 _REFUSED = frozenset({5, 6, 14, 15, 16, 89})
-# UNKNOWN_SERVER_ERROR: the broker met something that it did not expect, such as a topic that was just
-# deleted. A request that changes nothing is repeated for some seconds.
+# UNKNOWN_SERVER_ERROR: the broker met something that it did not expect, such as a topic that was
+# just deleted. A request that changes nothing is repeated for some seconds.
 _UNEXPECTED = -1
 _PASSES_WITHIN = 10.0
 # PREFERRED_LEADER_NOT_AVAILABLE and ELIGIBLE_LEADERS_NOT_AVAILABLE: no call waits for a broker to

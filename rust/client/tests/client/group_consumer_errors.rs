@@ -2,13 +2,65 @@
 //! poll timeout, and returns. The clock is manual.
 
 use ottla_client::Kind;
-use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager};
+use ottla_client::consumer::group::{Action, GroupResponse, MembershipManager, RebalanceEvent};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::consumer_group_heartbeat::ConsumerGroupHeartbeatResponse;
 
 use crate::support::heartbeats::*;
 use crate::support::member::*;
 use crate::support::ms;
+
+/// Regression: after a lost response to its join, a static member was told that another member holds its id,
+/// although it does so itself. The response to a release tells whether it does.
+#[test]
+fn a_static_member_releases_its_id_from_its_own_earlier_join() {
+    let unreleased = || error_response(ErrorCode::UnreleasedInstanceId);
+    let released = || ok_response(-2, None);
+    let refused_join = || {
+        let mut harness = harness(&STATIC);
+        let (request_id, request) = heartbeat_request(&harness.subscribe(&["t"]));
+        assert_eq!(request.member_epoch, 0);
+        harness.lose_connection(request_id);
+        let (request_id, request) = heartbeat_request(&harness.next().1);
+        assert_eq!(request.member_epoch, 0);
+        let (request_id, release) = heartbeat_request(&harness.respond(request_id, unreleased()));
+        assert_eq!((release.member_epoch, release.instance_id.as_deref()), (-2, Some("i")));
+        assert_eq!(release.member_id, request.member_id);
+        (harness, request_id)
+    };
+    let (mut harness, request_id) = refused_join();
+    let (request_id, request) = heartbeat_request(&harness.respond(request_id, released()));
+    assert_eq!(request.member_epoch, 0, "it joins at once");
+    harness.respond(request_id, ok_response(1, None));
+    assert_eq!(harness.member.group_metadata().generation, 1);
+
+    // Still held: the join is repeated, with pauses, for a session, and then it is an error.
+    let (mut harness, request_id) = refused_join();
+    let mut request_id = heartbeat_request(&harness.respond(request_id, released())).0;
+    let began = harness.elapsed();
+    let error = loop {
+        let actions = harness.respond(request_id, unreleased());
+        if let Some(RebalanceEvent::Failed(error)) = harness.start_event() {
+            break error;
+        }
+        assert!(actions.is_empty(), "it backs off");
+        let (waited, actions) = harness.next();
+        assert!(waited >= ms(5), "{waited:?}");
+        request_id = heartbeat_request(&actions).0;
+    };
+    assert_eq!(error.code(), Some(ErrorCode::UnreleasedInstanceId), "{error}");
+    assert!(harness.elapsed() - began >= ms(10_000), "{:?}", harness.elapsed());
+
+    // Another member holds it.
+    let (mut harness, request_id) = refused_join();
+    let fenced = error_response(ErrorCode::FencedInstanceId);
+    assert!(harness.respond(request_id, fenced).is_empty());
+    let (error, _) = harness.complete_failure();
+    assert_eq!((error.kind(), error.code()), (Kind::Broker, Some(ErrorCode::UnreleasedInstanceId)));
+    assert!(error.message().contains("another member"), "{error}");
+    // The next poll tries again.
+    assert_eq!(heartbeat_request(&harness.on_poll()).1.member_epoch, 0);
+}
 
 /// The transition for each error code of a heartbeat.
 #[test]

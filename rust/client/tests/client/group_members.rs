@@ -16,7 +16,35 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 
 use crate::support::application::*;
+use crate::support::panics::{capture_log, captured_log};
 use crate::support::*;
+
+/// A member that was killed holds up the group: the next one says so after two seconds, and when it is over.
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_other_members_is_reported() {
+    capture_log();
+    let cluster =
+        group_cluster(GroupConfig { initial_rebalance_delay: ms(3_000), ..GroupConfig::default() }).await;
+    let session = ("session.timeout.ms", "20000");
+    let mut killed = TestMember::join(&cluster, &[CLASSIC, session, ("client.id", "killed")]).await;
+    await_assignment(&mut [&mut killed], &[("t", 6)]).await;
+    let is_warning = |line: &&String| line.contains("waiting for the group's other members");
+    let warnings = || captured_log().iter().filter(is_warning).cloned().collect::<Vec<_>>();
+    assert_eq!(warnings().len(), 0, "nobody else is in the group");
+    drop(killed);
+    let began = Instant::now();
+    let mut next = TestMember::join(&cluster, &[CLASSIC, session]).await;
+    until(|| !warnings().is_empty()).await;
+    assert_took(began, ms(2_000), ms(2_500));
+    await_assignment(&mut [&mut next], &[("t", 6)]).await;
+    let warnings = warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    let warning = &warnings[0];
+    assert!(warning.starts_with("WARN") && warning.contains("killed on "), "{warning}");
+    assert!(warning.contains("session.timeout.ms, 20 s"), "{warning}");
+    let log = captured_log();
+    assert_eq!(log.iter().filter(|line| line.contains("other members is over")).count(), 1, "{log:?}");
+}
 
 #[tokio::test(start_paused = true)]
 async fn members_share_the_partitions_and_take_over_from_leavers() {

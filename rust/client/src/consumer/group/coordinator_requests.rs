@@ -17,6 +17,7 @@ use super::group_state::GroupState;
 use super::membership_error::{share_groups_unsupported, unsupported};
 use super::membership_manager::{GroupRequest, GroupResponse};
 use super::settings::GroupSettings;
+use super::waiting::report_while;
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
@@ -74,8 +75,8 @@ async fn send(
                     "the brokers do not support static members (Kafka 2.3): remove group.instance.id";
                 return Err(Error::with_code(ErrorCode::UnsupportedVersion, message));
             }
-            let response =
-                coordinator.request_within(&request, version, rebalance_response_timeout(shared)).await?;
+            let response = coordinator.request_within(&request, version, rebalance_response_timeout(shared));
+            let response = report_while(shared, coordinator, &request, response).await?;
             coordinator.throttle(response.throttle_time_ms);
             GroupResponse::Join(response)
         }

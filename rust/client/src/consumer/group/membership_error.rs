@@ -50,7 +50,7 @@ pub(super) fn membership_error(settings: &GroupSettings, code: ErrorCode, messag
             "fenced by another member of group {group} with group.instance.id={instance}: each running member needs its own id"
         ),
         E::UnreleasedInstanceId => format!(
-            "group.instance.id={instance} still belongs to another member of group {group}: if that one has stopped, wait until its session expires"
+            "group.instance.id={instance} still belongs to another member of group {group}: if that one has stopped without closing, it is released when its session expires, after 45 s by default (group.consumer.session.timeout.ms of the brokers)"
         ),
         E::GroupAuthorizationFailed => format!("not authorized to use group {group}: grant READ on it"),
         E::InconsistentGroupProtocol => format!(

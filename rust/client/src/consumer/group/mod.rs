@@ -24,6 +24,7 @@ mod subscription;
 mod timers;
 mod topic_names;
 mod topics;
+mod waiting;
 
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};

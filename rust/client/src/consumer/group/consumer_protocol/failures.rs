@@ -23,6 +23,9 @@ impl ConsumerMember {
     }
 
     pub(super) fn handle_error_code(&mut self, now: Instant, code: ErrorCode, message: Option<String>) {
+        if code == ErrorCode::UnreleasedInstanceId && self.release_instance(now) {
+            return;
+        }
         match self.core.recovery(now, code) {
             Recovery::FindCoordinator => {
                 self.core.find_coordinator();
@@ -42,13 +45,14 @@ impl ConsumerMember {
         }
     }
 
-    fn delay_heartbeat(&mut self, now: Instant) {
+    pub(super) fn delay_heartbeat(&mut self, now: Instant) {
         self.core.back_off(now);
         self.due = self.core.backoff.until().unwrap_or(now);
     }
 
     /// Fails until the next poll or subscription.
-    fn fail(&mut self, error: Error) {
+    pub(super) fn fail(&mut self, error: Error) {
+        self.end_release();
         tracing::warn!(target: "ottla.group", group = %self.core.settings.group_id, %error, "this member cannot be in its group");
         self.reset_membership();
         if !matches!(self.state, MemberState::Leaving { .. }) {

@@ -102,6 +102,7 @@ impl ConsumerMember {
     }
 
     pub(super) fn process_heartbeat(&mut self, now: Instant, response: GroupResponse) {
+        let Some(response) = self.take_release(now, response) else { return };
         let failure = match response {
             GroupResponse::ConsumerHeartbeat(response) => match ErrorCode::from(response.error_code) {
                 ErrorCode::None => return self.process_success(response),
@@ -136,6 +137,7 @@ impl ConsumerMember {
         self.epoch = response.member_epoch;
         if matches!(self.state, MemberState::Joining) {
             self.state = MemberState::Joined;
+            self.end_release();
             self.core.leave_reason = None;
         }
         if let Some(assignment) = response.assignment {

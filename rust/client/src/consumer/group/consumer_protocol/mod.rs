@@ -11,6 +11,7 @@
 mod events;
 mod failures;
 mod heartbeat;
+mod instance_release;
 mod reconcile;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use ottla_protocol::wire::Uuid;
 use tokio::time::{Duration, Instant};
 
 use self::heartbeat::SentFields;
+use self::instance_release::InstanceRelease;
 use super::membership_error::MembershipError;
 use super::membership_manager::{Core, SubscribedTopics};
 use super::settings::GroupSettings;
@@ -75,6 +77,7 @@ pub struct ConsumerMember {
     due: Instant,
     /// Whether to join again after leaving.
     rejoin_after_leave: bool,
+    instance_release: InstanceRelease,
 }
 
 /// A queued event, by topic ids.
@@ -105,6 +108,7 @@ impl ConsumerMember {
             interval: Duration::ZERO,
             due: now,
             rejoin_after_leave: false,
+            instance_release: InstanceRelease::default(),
             core: Core::new(settings, environment),
         }
     }
