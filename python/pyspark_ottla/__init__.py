@@ -31,6 +31,13 @@ __all__ = ["DefaultSource"]
 class DefaultSource(DataSource):
     """The data source ``ottla``; it loads ``ottla.spark.OttlaDataSource`` on first use."""
 
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        from ottla.spark.options.secret_options import check_redacted
+
+        # Spark may not ask for the schema before it prints a plan.
+        check_redacted(options)
+
     @classmethod
     def name(cls) -> str:
         """Return the name that users pass to ``format``."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import PySparkException
 
 import ottla
 import ottla.spark
-from ottla._core import config_rows
+from ottla._core import config_rows, registry_config_rows
+from ottla.spark.options.secret_options import REDACTED_VARIABLE
 from ottla.spark.registration.redaction import OPTION_SECRETS_REGEX, OPTIONS_REGEX_SETTING
 from tests.conftest import TopicFactory
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
+CANARY = "canary-of-user:"
 JAAS = "sasl.jaas.config"
 KEYS = sorted(name for name, kind, *_ in config_rows() if kind == "password")
 CANARIES = {key: "canary-of-" + key.replace(".", "-") for key in KEYS}
@@ -49,7 +52,7 @@ def executions(spark: SparkSession, since: int = -1) -> dict[int, str]:
 
 
 def stream_plan(spark: SparkSession, **options: str) -> str:
-    frame = spark.readStream.format("ottla").options(**{**SECRETS, **options}).load()
+    frame = spark.readStream.format("ottla").options(**options).load()
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         frame.explain(extended=True)
@@ -57,7 +60,7 @@ def stream_plan(spark: SparkSession, **options: str) -> str:
 
 
 def sql_view(spark: SparkSession, **options: str) -> str:
-    given = ", ".join(f"'{name}' '{value}'" for name, value in {**SECRETS, **options}.items())
+    given = ", ".join(f"'{name}' '{value}'" for name, value in options.items())
     statement = f"CREATE OR REPLACE TEMPORARY VIEW secret_view USING ottla OPTIONS ({given})"
     plan = spark.sql(statement)._jdf.queryExecution().toString()
     spark.catalog.dropTempView("secret_view")
@@ -66,7 +69,7 @@ def sql_view(spark: SparkSession, **options: str) -> str:
 
 def test_register_redacts_what_spark_does_not(spark: SparkSession) -> None:
     assert {"sasl.password", "ssl.key.password", "ssl.keystore.key", JAAS} <= set(KEYS)
-    options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t"}
+    options = {"kafka.bootstrap.servers": "b:1", "subscribe": "t", **SECRETS}
     before = spark.conf.get(OPTIONS_REGEX_SETTING) or ""
     try:
         spark.conf.unset(OPTIONS_REGEX_SETTING)
@@ -85,6 +88,64 @@ def test_register_redacts_what_spark_does_not(spark: SparkSession) -> None:
             assert "subscribe -> t" not in text
     finally:
         spark.conf.set(OPTIONS_REGEX_SETTING, before)
+
+
+def data_source_environment(spark: SparkSession) -> Any:
+    """Return the environment of the processes that make data sources."""
+    sources = spark._jsparkSession.sessionState().dataSourceManager()
+    return sources.lookupDataSource("ottla").dataSourceCls().envVars()
+
+
+# The rows of all tables, and the other names of them.
+SECRET_OPTIONS = [
+    *(f"kafka.{key}" for key in (*KEYS, "ssl.key.pem", "sasl.oauthbearer.client.secret")),
+    *(f"schema.registry.{key}" for key in KEYS if key.startswith("ssl.")),
+    *(f"schema.registry.{row[0]}" for row in registry_config_rows() if row[1] == "password"),
+]
+
+
+def plan_or_error(how: Callable[..., str], spark: SparkSession, options: dict[str, str]) -> str:
+    try:
+        return how(spark, **options)
+    except PySparkException as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("how", [stream_plan, sql_view])
+def test_without_register_no_plan_has_a_secret(
+    spark: SparkSession, how: Callable[..., str]
+) -> None:
+    options = {
+        "kafka.bootstrap.servers": "b:1",
+        "subscribe": "t",
+        "schema.registry.url": "http://r",
+        "value.format": "avro",
+        "value.schema": '"long"',
+    }
+    before = spark.conf.get(OPTIONS_REGEX_SETTING) or ""
+    refused = set()
+    try:
+        spark.conf.unset(OPTIONS_REGEX_SETTING)
+        data_source_environment(spark).remove(REDACTED_VARIABLE)
+        for number, name in enumerate(SECRET_OPTIONS):
+            canary = f"{CANARY}{number}"
+            text = plan_or_error(how, spark, {**options, name: canary})
+            assert canary not in text
+            if "ottla.spark.register(spark)" in text:
+                assert f"{name}.secret" in text
+                refused.add(name)
+            safe = plan_or_error(how, spark, {**options, f"{name}.secret": canary})
+            assert canary not in safe
+            assert "ottla.spark.register(spark)" not in safe
+        assert refused >= {
+            "kafka.ssl.keystore.key",
+            "kafka.ssl.key.pem",
+            "schema.registry.ssl.keystore.key",
+            "schema.registry.basic.auth.user.info",
+        }
+    finally:
+        spark.conf.set(OPTIONS_REGEX_SETTING, before)
+        ottla.spark.register(spark)
 
 
 def test_secrets_appear_nowhere_in_sparks_output(

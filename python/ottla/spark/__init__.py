@@ -72,9 +72,10 @@ if not TYPE_CHECKING:  # type checkers would take every name as defined
 def register(spark: SparkSession) -> None:
     """Register ``format("ottla")`` in this session, and redact all secrets in its options.
 
-    Sessions that can import ``pyspark_ottla`` find the format without this call, but print a
-    private key given in ``kafka.ssl.keystore.key``, which Spark's own pattern does not match. This
-    call extends the session's ``spark.sql.redaction.options.regex``.
+    Sessions that can import ``pyspark_ottla`` find the format without this call, but would print
+    secrets whose names Spark's own pattern does not match: ``kafka.ssl.keystore.key`` and
+    ``schema.registry.basic.auth.user.info`` are refused then, unless their names end with
+    ``.secret``. This call extends the session's ``spark.sql.redaction.options.regex``.
 
     Warns with an ``ottla.spark.OtherPythonWarning`` if Spark would start a different Python for
     ottla than the one that calls this, for example because ``PYSPARK_PYTHON`` is not set.
@@ -89,7 +90,11 @@ def register(spark: SparkSession) -> None:
 
     from ottla.spark.registration.python_paths import warn_if_other_python
     from ottla.spark.registration.redaction import redact_secrets
-    from ottla.spark.registration.registered_source import is_registered, registered_source_python
+    from ottla.spark.registration.registered_source import (
+        is_registered,
+        mark_redacted,
+        registered_source_python,
+    )
     from ottla.spark.source import OttlaDataSource
 
     redact_secrets(spark)
@@ -103,5 +108,6 @@ def register(spark: SparkSession) -> None:
             if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                 raise
         path = registered_source_python(spark)
+    mark_redacted(spark)
     if path is not None:
         warn_if_other_python(spark, path, stacklevel=2)

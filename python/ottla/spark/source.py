@@ -25,6 +25,7 @@ from ottla.spark.options.read_options import (
     parse_batch_or_stream_options,
     parse_stream_options,
 )
+from ottla.spark.options.secret_options import check_redacted
 from ottla.spark.reading.columns import full_columns
 
 # Spark needs it to transfer rows.
@@ -33,6 +34,11 @@ require("format('ottla')", "spark", "pyarrow")
 
 class OttlaDataSource(DataSource):
     """The data source ``ottla``, with the options and rows of Spark's Kafka source and sink."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        # Before Spark has a plan that it could print.
+        check_redacted(options)
 
     @classmethod
     def name(cls) -> str:

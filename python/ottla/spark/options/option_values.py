@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ottla.errors import ConfigError
+from ottla.spark.options.secret_options import plain_names
 
 KAFKA_PREFIX = "kafka."
 BOOTSTRAP_SERVERS = "kafka.bootstrap.servers"
@@ -53,8 +54,9 @@ def normalize_options(options: Mapping[str, OptionValue]) -> dict[str, str]:
     """Return the options with lower-case names, since Spark ignores case, and values as text.
 
     Spark's own values are text already; those of programs that call ottla directly may not be.
+    Names of secrets lose the suffix by which Spark redacts them.
     """
-    return {name.lower(): _to_text(name, value) for name, value in options.items()}
+    return plain_names({name.lower(): _to_text(name, value) for name, value in options.items()})
 
 
 def _to_text(name: str, value: OptionValue) -> str:

@@ -32,8 +32,8 @@ _CLUSTER_REQUEST_REGEX_SETTING = "spark.redaction.string.regex"
 # JVM's stack. It contains passwor[d] instead of the word, so that Spark does not redact the setting
 # itself.
 REQUEST_SECRETS_REGEX = (
-    r'key: "(?i:(?:kafka|registry)[.][^"]*'
-    r'(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem|user[.]info|toke[n]))"\s*+'
+    r'key: "(?i:(?:kafka|schema[.]registry)[.][^"]*'
+    r'(?:passwor[d]|secre[t]|jaas[.]config|keystore[.]key|key[.]pem|user[.]info|toke[n]|url))"\s*+'
     r'value: "[^"\\]*+(?:\\.[^"\\]*+)*+"'
 )
 

@@ -8,10 +8,13 @@ reach, as in a Spark Connect client.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
 
 
 def registered_source_python(spark: SparkSession) -> str | None:
@@ -42,3 +45,20 @@ def is_registered(spark: SparkSession) -> bool:
     except PySparkException as error:
         return error.getCondition() != "DATA_SOURCE_NOT_FOUND"
     return True
+
+
+def mark_redacted(spark: SparkSession) -> None:
+    """Let the processes that make the data source know that its options are redacted."""
+    session = getattr(spark, "_jsparkSession", None)
+    if session is None:
+        return
+    from py4j.protocol import Py4JError
+
+    from ottla.spark.options.secret_options import REDACTED_VARIABLE
+
+    try:
+        found = session.sessionState().dataSourceManager().lookupDataSource("ottla")
+        found.dataSourceCls().envVars().put(REDACTED_VARIABLE, "1")
+    except Py4JError as error:
+        # Options that Spark does not redact by itself are refused then.
+        log.debug("the data source cannot be marked as redacted: %s", error)
