@@ -152,7 +152,7 @@ def test_commits_of_a_deleted_topic(brokers: Brokers, kind: Any) -> None:
         admin.delete_topics([gone])
 
         def is_deleted() -> bool:
-            return all(gone not in topics for topics in [admin.list_topics()])
+            return all(topic.name != gone for topic in admin.list_topics())
 
         until(is_deleted)
         began = time.monotonic()

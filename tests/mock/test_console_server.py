@@ -165,7 +165,7 @@ def test_wrong_arguments_are_typed_errors(client: ottla.Client, mock_cluster: Mo
         with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
             serve(client, schema_registry=registry)
     with pytest.raises(TypeError, match="schema_registry is of type int"):
-        serve(client, schema_registry=8081)  # type: ignore[arg-type] - the mistake
+        serve(client, schema_registry=8081)  # type: ignore[arg-type]
     with serve(client, schema_registry="http://127.0.0.1:1") as console:
         assert request(console, "/api/about").json["has_registry"]
     with serve(client) as console:
