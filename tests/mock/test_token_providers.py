@@ -7,7 +7,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -102,7 +102,7 @@ ROUTES: dict[str, Callable[[str, dict[str, str]], object]] = {
     "scan": lambda servers, config: list(ottla.scan("orders", servers, config=config)),
     "diagnose": lambda servers, config: ottla.diagnose(servers, config=config),
     "keyword": lambda servers, config: ottla.Client(
-        servers, **{key.replace(".", "_"): value for key, value in config.items()}
+        servers, **cast(Any, {key.replace(".", "_"): value for key, value in config.items()})
     ),
     "one mapping": lambda servers, config: ottla.Client({"bootstrap.servers": servers, **config}),
 }

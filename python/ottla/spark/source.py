@@ -9,6 +9,8 @@ process that only asks for the schema needs neither.
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
+
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -35,7 +37,7 @@ require("format('ottla')", "spark", "pyarrow")
 class OttlaDataSource(DataSource):
     """The data source ``ottla``, with the options and rows of Spark's Kafka source and sink."""
 
-    def __init__(self, options: dict[str, str]) -> None:
+    def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         # Before Spark has a plan that it could print.
         check_redacted(options)

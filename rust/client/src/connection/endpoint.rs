@@ -83,7 +83,8 @@ fn several_colons(bare: &str, host: &str, port: &str) -> String {
     if is_ip(bare) {
         return format!("an IPv6 address is written in brackets, with a port: [{bare}]:9092");
     }
-    "it has several colons; an IPv6 address is written in brackets: [::1]:9092".to_owned()
+    "it has several colons; addresses are separated by commas, and an IPv6 address is written [::1]:9092"
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -118,7 +119,10 @@ mod tests {
             ("fe80::1%eth0", "with a port: [fe80::1%eth0]:9092"),
             ("2001:db8::ff", "with a port: [2001:db8::ff]:9092"),
             ("[::1", "a bracket is not closed"),
-            ("::1]:9092", "several colons; an IPv6 address is written in brackets: [::1]:9092"),
+            (
+                "::1]:9092",
+                "several colons; addresses are separated by commas, and an IPv6 address is written [::1]:9092",
+            ),
             ("[::1]", "it has no port; an IPv6 address is written [::1]:9092"),
             ("[kafka]:9092", "what is in brackets is not an IPv6 address"),
             ("a:1 b:1", "several colons"),
