@@ -165,7 +165,7 @@ def test_wrong_arguments_are_typed_errors(client: ottla.Client, mock_cluster: Mo
         with pytest.raises(ConfigError, match=r"schema\.registry\.url"):
             serve(client, schema_registry=registry)
     with pytest.raises(TypeError, match="schema_registry is of type int"):
-        serve(client, schema_registry=8081)  # type: ignore[arg-type] - the mistake
+        serve(client, schema_registry=8081)  # type: ignore[arg-type]
     with serve(client, schema_registry="http://127.0.0.1:1") as console:
         assert request(console, "/api/about").json["has_registry"]
     with serve(client) as console:
@@ -191,6 +191,16 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
     left = {thread.name for thread in threading.enumerate()} - before
     assert not {name for name in left if name.startswith("ottla-console")}
     assert client.list_topics() == []
+
+
+def test_a_console_that_is_closed_at_once_ends_its_application(
+    client: ottla.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Regression: a console that was closed as it started left tasks, and logged their end."""
+    for _ in range(10):
+        with serve(client):
+            pass
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
 
 
 def test_errors_of_the_cluster_become_responses(

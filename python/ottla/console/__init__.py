@@ -162,7 +162,7 @@ def serve(
     return Console(server, host, secret)
 
 
-def _registry(given: Registry | str | None) -> Registry | None:
+def _registry(given: Any) -> Registry | None:
     # It loads what decodes schemas.
     from ottla.schema import Registry
 

@@ -57,13 +57,25 @@ class _Uvicorn(uvicorn.Server):
 
     Otherwise it would accept as many as wait, before any of them can be refused: each would take a
     descriptor of the application.
+
+    Attributes:
+        ready: set once it serves. Before, uvicorn would end without ending the application.
     """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and let more connections wait than are accepted at a time."""
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(_WAITING)
+
+    async def main_loop(self) -> None:
+        """Serve until the end."""
+        self.ready.set()
+        await super().main_loop()
 
 
 class Server:
@@ -122,11 +134,7 @@ class Server:
             InternalError: it has not started.
         """
         self._thread.start()
-        deadline = threading.Event()
-        for _ in range(int(_START_TIMEOUT / 0.02)):
-            if self._server.started or not self._thread.is_alive():
-                break
-            deadline.wait(0.02)
+        self._server.ready.wait(_START_TIMEOUT)
         if not self._server.started:
             self.close()
             raise InternalError(f"the console has not started: {self._error or 'no response'}")
@@ -138,6 +146,8 @@ class Server:
             self._error = error
         finally:
             self._socket.close()
+            # It may have ended before it served.
+            self._server.ready.set()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
