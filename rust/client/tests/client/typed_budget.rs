@@ -180,7 +180,7 @@ async fn a_scan_delivers_parts_of_a_batch() {
         let layout = layout(mode);
         layout.typed.resolve(&"t".into()).await.unwrap();
         let range = Range { partition: tp(0), start: 0, end: ROWS };
-        let mut scan = Scan::start(client(&cluster, &[]).await, vec![range], options.clone(), &layout);
+        let mut scan = Scan::start(client(&cluster, &[]).await, vec![range], options, &layout);
         let (mut read, mut batches) = (Vec::new(), 0);
         let error = loop {
             match within_deadline(scan.next_batch()).await {

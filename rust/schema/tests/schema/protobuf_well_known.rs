@@ -172,7 +172,7 @@ fn googles_common_types_are_known_without_a_reference() {
     let money = "import \"google/type/money.proto\"; message M { google.type.Money price = 1; }";
     let price = len(1, [len(1, "EUR"), int(2, -5), int(3, -500_000_000)].concat());
     let expected = "(price=(currency_code=\"EUR\" units=-5 nanos=-500000000))";
-    assert_eq!(row(&mut plain(&proto3(money)), &[price.clone()]), expected);
+    assert_eq!(row(&mut plain(&proto3(money)), std::slice::from_ref(&price)), expected);
     // A schema of that name among the references comes first.
     let own = proto("syntax = \"proto3\"; package google.type; message Money { string currency_code = 1; }");
     let schema = with_imports(&proto3(money), &[("google/type/money.proto", &own)]);
