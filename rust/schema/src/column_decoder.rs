@@ -19,13 +19,14 @@ use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::json::JsonReader;
 use crate::limits::short_reason;
-use crate::payloads::{ERROR_BYTES, Payload, PayloadDecoder, ReaderSchema};
+use crate::payloads::{ERROR_BYTES, PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
 use crate::protobuf::ProtobufReader;
 use crate::reader_options::{ReaderOptions, ReaderSource};
 use crate::registered_schema::{RegisteredSchema, SchemaType};
+use crate::row_groups::{Grouped, split};
 use crate::schema_id::SchemaId;
-use crate::wire_format::{Framed, FramingError, WireFormat};
+use crate::wire_format::WireFormat;
 
 /// The most writers' schemas that a column keeps.
 const MAX_WRITERS: usize = 1_000;
@@ -101,19 +102,6 @@ impl fmt::Debug for ColumnDecoder {
         let writers: Vec<_> = self.writers.keys().collect();
         f.debug_struct("ColumnDecoder").field("type", self.data_type()).field("writers", &writers).finish()
     }
-}
-
-/// Rows by their writer's schema, and those without an id as errors.
-struct Grouped<'a> {
-    groups: Vec<Group<'a>>,
-    errors: Vec<RowError>,
-}
-
-/// The rows of one writer's schema.
-struct Group<'a> {
-    schema_id: Option<SchemaId>,
-    rows: Vec<usize>,
-    payloads: Vec<Payload<'a>>,
 }
 
 /// Compiles a reader's schema. With Protobuf, that is a message of it, by its full name, or the first one.
@@ -219,7 +207,7 @@ impl ColumnDecoder {
         let mut missing = Vec::new();
         let mut last = None;
         for row in 0..rows.count() {
-            let Some(Ok(framed)) = self.split(rows, row) else { continue };
+            let Some(Ok(framed)) = split(rows, row, self.wire_format, self.header) else { continue };
             // Neighbours mostly have the same schema.
             if framed.id == last {
                 continue;
@@ -272,11 +260,6 @@ impl ColumnDecoder {
         self.writers.insert(Some(id), writer);
     }
 
-    fn split<'a>(&self, rows: &'a dyn EncodedRows, row: usize) -> Option<Result<Framed<'a>, FramingError>> {
-        let bytes = rows.bytes(row)?;
-        Some(self.wire_format.split(bytes, self.header, |name| rows.header(row, name)))
-    }
-
     /// Decodes a column, or its first rows, as [`DecodedColumn::array`] says. Rows whose schema is missing are errors.
     ///
     /// # Errors
@@ -298,7 +281,7 @@ impl ColumnDecoder {
         // A row of nulls takes as much as any other.
         let mut count = rows.count().min(budget.rows_of(self.reader.row_bytes()));
         loop {
-            let grouped = self.group(rows, count);
+            let grouped = Grouped::new(rows, count, self.wire_format, self.header);
             let is_mixed = grouped.groups.len() > 1;
             if is_mixed && count > self.mixed_rows {
                 count = self.mixed_rows;
@@ -367,33 +350,5 @@ impl ColumnDecoder {
         errors.sort_by_key(|error| error.row);
         let bytes = budget.spent();
         Ok((DecodedColumn { array: assembly.finish(self.data_type())?, errors, bytes }, end))
-    }
-
-    /// Groups the first `count` rows by their writer's schema.
-    fn group<'a>(&self, rows: &'a dyn EncodedRows, count: usize) -> Grouped<'a> {
-        let (mut groups, mut errors): (Vec<Group<'a>>, _) = (Vec::new(), Vec::new());
-        let mut current = 0;
-        for row in 0..count {
-            let Framed { id, header_rest, payload: bytes } = match self.split(rows, row) {
-                None => continue,
-                Some(Ok(framed)) => framed,
-                Some(Err(error)) => {
-                    errors.push(RowError { row, schema_id: None, reason: error.to_string() });
-                    continue;
-                }
-            };
-            // Neighbours mostly have the same schema.
-            if groups.get(current).is_none_or(|group| group.schema_id != id) {
-                current = groups.iter().position(|group| group.schema_id == id).unwrap_or(groups.len());
-                if current == groups.len() {
-                    groups.push(Group { schema_id: id, rows: Vec::new(), payloads: Vec::new() });
-                }
-            }
-            if let Some(group) = groups.get_mut(current) {
-                group.rows.push(row);
-                group.payloads.push(Payload { bytes, header_rest });
-            }
-        }
-        Grouped { groups, errors }
     }
 }

@@ -21,6 +21,7 @@ mod protobuf;
 mod reader_options;
 mod registered_schema;
 mod row_failure;
+mod row_groups;
 mod schema_id;
 mod shape;
 mod source;

@@ -303,19 +303,18 @@ fn run(schema_type: SchemaType, schema: &'static str, target: &'static str, word
                 let text = mutate_one(&mut random, &texts, words);
                 let written = RegisteredSchema::new(schema_type, String::from_utf8_lossy(&text).into_owned());
                 let rows: [_; 3] = std::array::from_fn(|_| mutate_one(&mut random, &payloads, words));
-                let rows: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
+                let rows = rows.each_ref().map(Vec::as_slice);
                 if let Ok(mut decoder) = ColumnDecoder::new(&written, WireFormat::None, Header::Value) {
                     usable += 1;
                     decode(&mut decoder, &rows);
                 }
                 // As the schema of a writer, which the reader's reads.
-                let mut reader = ColumnDecoder::new(&base, WireFormat::Confluent, Header::Value);
-                if round % 8 == 1
-                    && let Ok(reader) = &mut reader
-                {
+                if round % 16 == 1 {
+                    let reader = ColumnDecoder::new(&base, WireFormat::Confluent, Header::Value);
+                    let mut reader = reader.unwrap();
                     reader.add(SchemaId::Id(1), &written);
-                    let framed: Vec<_> = rows.iter().map(|row| crate::support::with_id(1, &[row])).collect();
-                    decode(reader, &framed.iter().map(Vec::as_slice).collect::<Vec<_>>());
+                    let framed = rows.map(|row| crate::support::with_id(1, &[row]));
+                    decode(&mut reader, &framed.each_ref().map(Vec::as_slice));
                 }
             }
         }
