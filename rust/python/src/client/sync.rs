@@ -26,6 +26,9 @@ use crate::scan;
 use crate::scan::Scan;
 use crate::typed::{ColumnFormat, typed_columns};
 
+/// A topic, a partition, the first offset, and the end.
+type RangeArg = (String, Integer<i32>, Integer<i64>, Option<Integer<i64>>);
+
 /// A client of one Kafka cluster: metadata, offsets, events and scans.
 ///
 /// Use it in a ``with`` block, or ``close()`` it. Any thread may use it. Producers, consumers and
@@ -297,7 +300,7 @@ impl Client {
     fn scan(
         &self,
         py: Python<'_>,
-        ranges: Vec<(String, Integer<i32>, Integer<i64>, Option<Integer<i64>>)>,
+        ranges: Vec<RangeArg>,
         columns: Option<Vec<String>>,
         include_headers: bool,
         max_rows: usize,

@@ -44,7 +44,7 @@ const PARTITION: &str = "partition";
 fn is_plain(field: &Field) -> bool {
     let is_packed = matches!(field.data_type(), DataType::Dictionary(..) | DataType::RunEndEncoded(..));
     let is_other_integer = field.data_type().is_integer() && *field.data_type() != DataType::Int32;
-    !is_packed && !is_index(field.name()) && !(field.name() == PARTITION && is_other_integer)
+    !(is_packed || is_index(field.name()) || (field.name() == PARTITION && is_other_integer))
 }
 
 /// Whether a column is the index of a pandas data frame, which pandas adds under this name.
