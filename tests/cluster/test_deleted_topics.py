@@ -151,10 +151,7 @@ def test_commits_of_a_deleted_topic(brokers: Brokers, kind: Any) -> None:
         assert consumer.position(gone, 0) == consumer.position(stays, 0) == 0
         admin.delete_topics([gone])
 
-        def is_deleted() -> bool:
-            return all(topic.name != gone for topic in admin.list_topics())
-
-        until(is_deleted)
+        until(lambda: all(topic.name != gone for topic in admin.list_topics()))
         began = time.monotonic()
         with pytest.raises(errors.UnknownTopicError, match=gone) as raised:
             consumer.commit({(gone, 0): 5, (stays, 0): 7})
