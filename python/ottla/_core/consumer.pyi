@@ -281,6 +281,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
         It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A
         poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
+        A signal handler may call it, also while this thread polls: the poll ends after the handler
+        with its exception, or else with ``ClosedError``.
 
         Args:
             timeout: seconds for all of this. Default: 30.

@@ -131,6 +131,8 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
         delivered again, to any member: only the next poll or ``commit()`` accepts them.
 
         A poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
+        A signal handler may call it, also while this thread polls: the poll ends after the handler
+        with its exception, or else with ``ClosedError``.
 
         Args:
             timeout: seconds for all of this. Default: 30.
