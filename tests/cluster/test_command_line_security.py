@@ -70,7 +70,7 @@ def test_users(brokers: Brokers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "alice" not in run_well(brokers, "users", "list")
     text = run_well(brokers, *password, "--password-file", str(file), "--iterations", "8192")
     assert text == "set the password of alice (SCRAM-SHA-512)\n"
-    monkeypatch.setattr("sys.stdin", io.StringIO("another\n"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"another\n")))
     run_well(brokers, *password, "--password-file", "-", "--mechanism", "SCRAM-SHA-256")
 
     def listed() -> list[list[str]]:

@@ -26,6 +26,10 @@ _DIRECTORY = Path(".ottla-build/mutation").absolute()
 _PRODUCER = "rust/client/src/producer"
 _CONSUMER = "rust/client/src/consumer"
 _CONNECTION = "rust/client/src/connection"
+_SCHEMA = "rust/schema/src"
+_CONSOLE = "python/ottla/console"
+_CLI = "python/ottla/cli"
+_EXACTLY_ONCE = "python/ottla/spark/writing/exactly_once"
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,8 @@ MUTATIONS = [
     Mutation(
         "retries-exceed-their-deadline",
         "rust/client/src/retry/mod.rs",
-        "if Instant::now() + wait >= self.deadline {",
-        "if Instant::now() + wait >= self.deadline + MAX_TIMEOUT {",
+        "let has_time = Instant::now() + wait < self.deadline;",
+        "let has_time = Instant::now() + wait < self.deadline + MAX_TIMEOUT;",
     ),
     Mutation(
         "retries-do-not-pause",
@@ -202,6 +206,180 @@ MUTATIONS = [
         "python/ottla/spark/planning/range_splitting.py",
         "        start = end\n",
         "        start = end + 1\n",
+    ),
+    Mutation(
+        "polls-of-records-ignore-bytes",
+        f"{_CONSUMER}/read/read_limit.rs",
+        "self.records == 0 || self.bytes == 0",
+        "self.records == 0",
+    ),
+    Mutation(
+        "columns-have-no-target",
+        f"{_CONSUMER}/read/arrow_decoding.rs",
+        "target_bytes: self.target_bytes.clamp(1, Self::MAX_TARGET_BYTES),",
+        "target_bytes: Self::MAX_TARGET_BYTES,",
+    ),
+    Mutation(
+        "share-polls-decode-the-whole-fetch",
+        f"{_CONSUMER}/share/read_arrow.rs",
+        "let (max_rows, target_bytes) = (layout.max_rows, layout.target_bytes);",
+        "let (max_rows, target_bytes) = (usize::MAX, 1 << 30);",
+    ),
+    Mutation(
+        "nested-options-reach-the-compiler",
+        f"{_SCHEMA}/protobuf/compile.rs",
+        "            check_text(text)?;",
+        "            let _ = check_text(text);",
+    ),
+    Mutation(
+        "the-budget-of-a-batch-is-never-spent",
+        f"{_SCHEMA}/budget.rs",
+        "self.spent >= self.limit",
+        "self.spent >= self.limit.max(usize::MAX)",
+    ),
+    Mutation(
+        "rows-beyond-the-budget-are-lost",
+        f"{_CONSUMER}/scan/arrow_scan.rs",
+        "self.undecoded = rest;",
+        "self.undecoded = rest.filter(|_| false);",
+    ),
+    Mutation(
+        "strangers-take-the-descriptors",
+        f"{_CONSOLE}/connections.py",
+        "if is_short or len(self._strangers) >= self._max_strangers:",
+        "if is_short:",
+    ),
+    Mutation(
+        "half-a-request-stays-open",
+        f"{_CONSOLE}/protocol.py",
+        "if self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}:",
+        "if True:",
+    ),
+    Mutation(
+        "offsets-that-were-not-asked-for-count",
+        "python/ottla/admin/offsets.py",
+        "if place not in timestamps:",
+        "if not place:",
+    ),
+    Mutation(
+        "escaped-line-ends-damage-a-pem",
+        "rust/client/src/security/pem_blocks.rs",
+        "matches!(c, 'n' | 'r')",
+        "matches!(c, 'r')",
+    ),
+    Mutation(
+        "credentials-in-addresses-are-printed",
+        "rust/client/src/config/credentials.rs",
+        "\"bootstrap.servers\" => text.contains('@')",
+        '"bootstrap.servers" => text.contains("@@")',
+    ),
+    Mutation(
+        "a-configuration-calls-any-function",
+        "python/ottla/token_providers.py",
+        "if not _is_allowed(module, function):",
+        "if not module:",
+    ),
+    Mutation(
+        "a-str-is-a-list-of-names",
+        "python/ottla/arguments.py",
+        "isinstance(value, (str, bytes, bytearray, memoryview))",
+        "isinstance(value, memoryview)",
+    ),
+    Mutation(
+        "letters-of-a-str-are-names",
+        "rust/python/src/convert/names.rs",
+        "Ok(items) if !is_text(argument) => Ok(items)",
+        "Ok(items) if !is_text(argument) || argument.is_truthy()? => Ok(items)",
+    ),
+    Mutation(
+        "cells-of-csv-files-are-formulas",
+        f"{_CONSOLE}/messages/download.py",
+        "if text.startswith(_FORMULA) else text",
+        "if not text else text",
+    ),
+    Mutation(
+        "commits-of-deleted-topics-are-repeated",
+        f"{_CONSUMER}/offsets/unknown_topics.rs",
+        "Some(error) => settled.failed.push((partition, error)),",
+        "Some(error) => settled.passing = Some(error),",
+    ),
+    Mutation(
+        "deleted-topics-are-created-again",
+        f"{_CONSUMER}/group/driver.rs",
+        "topics.iter().cloned().partition(|topic| named.contains(topic))",
+        "topics.iter().cloned().partition(|topic| named.is_empty() || named.contains(topic))",
+    ),
+    Mutation(
+        "a-signal-handler-cannot-close-its-consumer",
+        "rust/python/src/consumer/blocking.rs",
+        "interrupted == Some(Activity::Callback)",
+        "interrupted.is_some()",
+    ),
+    Mutation(
+        "a-signal-after-printing-loses-the-commit",
+        f"{_CLI}/consume/group.py",
+        "                with finish_first():",
+        "                if True:",
+    ),
+    Mutation(
+        "a-static-member-does-not-release-its-id",
+        f"{_CONSUMER}/group/consumer_protocol/failures.rs",
+        "code == ErrorCode::UnreleasedInstanceId && self.release_instance(now)",
+        "code == ErrorCode::UnreleasedInstanceId && false",
+    ),
+    Mutation(
+        "a-missing-schema-is-never-asked-for-again",
+        f"{_CONSUMER}/read/record_buffer.rs",
+        "set.typed.take_if(",
+        "let _ = set.typed.as_ref().filter(",
+    ),
+    Mutation(
+        "one-unexpected-error-fails-a-poll",
+        "rust/client/src/retry/recovery.rs",
+        "E::UnknownServerError => Recovery::Passing,",
+        "E::UnknownServerError => Recovery::Application,",
+    ),
+    Mutation(
+        "closing-accepts-what-was-not-processed",
+        f"{_CONSUMER}/share/close.rs",
+        "state.begin_flush(Instant::now());",
+        "state.begin_commit(Instant::now());",
+    ),
+    Mutation(
+        "midnight-is-a-time-of-the-day-before",
+        f"{_SCHEMA}/source/conversion.rs",
+        "(0..24 * 60 * 60 * per_second(unit)).contains(&value)",
+        "(0..=24 * 60 * 60 * per_second(unit)).contains(&value)",
+    ),
+    Mutation(
+        "times-before-1970-are-names-of-offsets",
+        "rust/client/src/requests/list_offsets.rs",
+        "millis.max(0)",
+        "millis.max(-5)",
+    ),
+    Mutation(
+        "an-alias-wins-over-the-name",
+        f"{_SCHEMA}/avro/aliases.rs",
+        ".filter(|_| !is_own)",
+        ".filter(|_| !is_own || is_own)",
+    ),
+    Mutation(
+        "a-retried-stage-shares-a-transactional-id",
+        f"{_EXACTLY_ONCE}/task_identity.py",
+        "_owned_attempt(write, partition, context.taskAttemptId())",
+        "_owned_attempt(write, partition, context.attemptNumber())",
+    ),
+    Mutation(
+        "a-batch-is-decided-after-a-transaction-expired",
+        f"{_EXACTLY_ONCE}/driver.py",
+        "        check(own)\n",
+        "        _ = check\n",
+    ),
+    Mutation(
+        "lost-decisions-are-taken-for-a-fresh-start",
+        f"{_EXACTLY_ONCE}/lost_decisions.py",
+        "    if not isinstance(found, KafkaError):\n        return True\n",
+        "    if not isinstance(found, KafkaError):\n        return False\n",
     ),
 ]
 

@@ -41,7 +41,7 @@ def test_a_leader_that_cannot_be_reached(mock_cluster: MockCluster, single: str)
 
 
 def test_records_that_are_not_acknowledged(mock_cluster: MockCluster, single: str) -> None:
-    mock_cluster.inject(Fault.delay(30), api="Produce")
+    mock_cluster.inject(Fault.delay(5), api="Produce")
     with running_command("produce", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdin is not None
         process.stdin.write(b"one\n")

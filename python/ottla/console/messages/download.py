@@ -147,8 +147,8 @@ def _row(cells: Iterable[Any], end: str = "\r\n") -> bytes:
     # A row of a single empty cell would be quoted: it is not a row here.
     values = list(cells)
     if values != [None]:
-        csv.writer(out, lineterminator="").writerow(values)
-    return encoded(out.getvalue() + end)
+        csv.writer(out).writerow(values)
+    return encoded(out.getvalue().removesuffix("\r\n") + end)
 
 
 def _large_cell(data: bytes) -> Iterator[bytes]:
