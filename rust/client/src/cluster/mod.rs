@@ -10,6 +10,7 @@ mod coordinator;
 mod event_subscribers;
 mod find_cluster;
 mod nearest_names;
+pub(crate) mod partitions;
 mod refresh;
 mod refresher;
 mod route;

@@ -23,8 +23,8 @@ pub enum IfMissing {
     Fail,
 }
 
-/// How long a newly created topic may take to reach all brokers.
-const PROPAGATION_TIME: Duration = Duration::from_secs(3);
+/// How long a newly created topic or partition may take to reach all brokers.
+pub(super) const PROPAGATION_TIME: Duration = Duration::from_secs(3);
 
 impl Client {
     /// Waits until all topics exist in the metadata; their partitions may still lack leaders.

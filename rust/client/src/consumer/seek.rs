@@ -80,6 +80,10 @@ impl Consumer {
     /// The offset of the next record to deliver; waits until it is known.
     pub async fn position(&self, partition: &TopicPartition, timeout: Duration) -> Result<i64> {
         let deadline = retry::deadline(timeout);
+        let places = [partition.clone()];
+        // Another partition than those of its topic never has a position.
+        let mut check = std::pin::pin!(self.shared.client.check_partitions(&places, timeout));
+        let mut is_checked = false;
         loop {
             let ready = self.shared.poll_wakeup.notified();
             tokio::pin!(ready);
@@ -97,7 +101,18 @@ impl Consumer {
                     return Err(error.clone());
                 }
             }
-            if timeout_at(deadline, ready).await.is_err() {
+            let changed = async {
+                tokio::select! {
+                    () = ready => Ok(()),
+                    checked = &mut check, if !is_checked => {
+                        is_checked = true;
+                        checked
+                    }
+                }
+            };
+            if let Ok(changed) = timeout_at(deadline, changed).await {
+                changed?;
+            } else {
                 let message = format!("the position is still unknown after {} ms", timeout.as_millis());
                 return Err(Error::new(Kind::Timeout, message).at(&partition.0, partition.1));
             }

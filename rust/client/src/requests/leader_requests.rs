@@ -13,6 +13,7 @@ use tokio::time::Duration;
 
 use crate::cluster::Client;
 use crate::cluster::IfMissing;
+use crate::cluster::partitions::lacks_partition;
 use crate::error::{Error, Result};
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Snapshot, TopicSelector};
@@ -51,7 +52,13 @@ impl Client {
             self.topics(&topics, IfMissing::Fail, timeout).await?;
         }
         loop {
-            let snapshot = self.snapshot();
+            let mut snapshot = self.snapshot();
+            let missing = |partition: &&TopicPartition| lacks_partition(&snapshot, partition);
+            let missing: Vec<TopicPartition> = wanted.keys().filter(missing).cloned().collect();
+            if !missing.is_empty() {
+                retry.attempt(self.check_partitions(&missing, timeout)).await?;
+                snapshot = self.snapshot();
+            }
             let mut last = None;
             let mut requests = JoinSet::new();
             for (broker, requests_of_broker) in group_by_leader(&wanted, &snapshot, &mut last)? {

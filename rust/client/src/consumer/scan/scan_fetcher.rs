@@ -60,6 +60,12 @@ impl ScanFetcher {
         if !topics.is_empty() {
             self.wait_for_topics(&topics).await?;
         }
+        if self.deleted.is_none() {
+            // A range that is followed may be of a partition that is created later.
+            let bounded = self.idle.iter().filter(|cursor| cursor.end != FOLLOW);
+            let partitions: Vec<TopicPartition> = bounded.map(|cursor| cursor.partition.clone()).collect();
+            self.client.check_partitions(&partitions, self.options.timeout).await?;
+        }
         let mut in_flight: BTreeSet<i32> = BTreeSet::new();
         let mut requests: JoinSet<BrokerResponse> = JoinSet::new();
         loop {
