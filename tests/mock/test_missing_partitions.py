@@ -56,7 +56,7 @@ def test_a_missing_partition_is_reported_before_the_timeout(
     name: str, mock_cluster: MockCluster, single: str
 ) -> None:
     began = time.monotonic()
-    config = {"group_id": "g", "auto_offset_reset": "earliest"}
+    config: dict[str, Any] = {"group_id": "g", "auto_offset_reset": "earliest"}
     with (
         ottla.Client(mock_cluster.bootstrap, **config) as client,
         pytest.raises(UnknownTopicError, match=r"partitions are 0 to 0.*single-7"),
