@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use tokio::task::JoinSet;
-use tokio::time::Duration;
+use tokio::time::{Duration, Instant};
 
 use crate::cluster::Client;
 use crate::cluster::IfMissing;
@@ -56,7 +56,9 @@ impl Client {
             let missing = |partition: &&TopicPartition| lacks_partition(&snapshot, partition);
             let missing: Vec<TopicPartition> = wanted.keys().filter(missing).cloned().collect();
             if !missing.is_empty() {
-                retry.attempt(self.check_partitions(&missing, timeout)).await?;
+                // Ends by itself at the deadline, with the error of a partition instead of a timeout's.
+                let left = retry.deadline().saturating_duration_since(Instant::now());
+                self.check_partitions(&missing, left).await?;
                 snapshot = self.snapshot();
             }
             let mut last = None;
