@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 
 import confluent_kafka
 import pytest
@@ -154,45 +153,90 @@ def test_consume_and_produce_exactly_once(brokers: Brokers) -> None:
     assert {p: c.offset for p, c in committed.items() if c} == ends
 
 
-def test_a_fenced_producer_cannot_go_on(brokers: Brokers) -> None:
-    topic, transactional_id = brokers.create_topic(), new_id()
-    zombie = producer_of(brokers, transactional_id)
-    zombie.begin_transaction()
-    zombie.send(topic, b"zombie").result(60)
-    with producer_of(brokers, transactional_id) as newer:
-        with newer.transaction():
-            newer.send(topic, b"newer")
-        with pytest.raises(errors.FencedError) as fenced:
-            zombie.commit_transaction()
-        assert fenced.value.fatal
-        for call in (zombie.begin_transaction, zombie.commit_transaction, zombie.abort_transaction):
-            with pytest.raises(errors.FencedError):
-                call()
-        with pytest.raises(errors.FencedError):
-            zombie.send(topic, b"late")
-        with newer.transaction():
-            newer.send(topic, b"newest")
-    zombie.close()
-    assert committed_values(brokers, topic) == [b"newer", b"newest"]
+def calls_of(producer: ottla.Producer, topic: str) -> dict[str, Callable[[], object]]:
+    """Return the calls that may notice that brokers refuse the epoch of an open transaction."""
+    group = ottla.GroupMetadata(f"group-{topic}")
+    return {
+        "commit": producer.commit_transaction,
+        "send": lambda: producer.send(topic, b"late", partition=0).result(60),
+        "send elsewhere": lambda: producer.send(topic, b"late", partition=1).result(60),
+        "offsets": lambda: producer.send_offsets_to_transaction({(topic, 0): 1}, group),
+        "abort": producer.abort_transaction,
+    }
 
 
-def test_a_commit_after_the_timeout_says_so(brokers: Brokers) -> None:
-    topic, name = brokers.create_topic(), f"late-{uuid.uuid4().hex[:8]}"
-    config = {"transactional.id": name, "transaction.timeout.ms": 1000}
-    producer = ottla.Producer(brokers.bootstrap, config)
-    producer.init_transactions()
-    producer.begin_transaction()
-    producer.send(topic, b"late").result()
+def assert_is_final(call: Callable[[], object], reason: str) -> None:
+    with pytest.raises(errors.FencedError, match=reason) as fenced:
+        call()
+    assert fenced.value.fatal
+    assert "close this producer, and create another one" in str(fenced.value)
+    assert "abort_transaction, then" not in str(fenced.value)
+
+
+def test_every_call_of_a_fenced_producer_gives_the_same_advice(brokers: Brokers) -> None:
+    topic = brokers.create_topic(partitions=2)
+    for first in (*calls_of(producer_of(brokers), topic), "close"):
+        transactional_id = new_id()
+        zombie = producer_of(brokers, transactional_id)
+        zombie.begin_transaction()
+        zombie.send(topic, b"zombie", partition=0).result(60)
+        calls = calls_of(zombie, topic)
+        with producer_of(brokers, transactional_id) as newer:
+            with newer.transaction():
+                newer.send(topic, b"newer", partition=0)
+            if first != "close":
+                for name in dict.fromkeys((first, *calls)):
+                    assert_is_final(calls[name], "has taken over")
+                assert_is_final(zombie.begin_transaction, "has taken over")
+            # What it could say was raised before, and its transaction is over.
+            zombie.close()
+            with newer.transaction():
+                newer.send(topic, b"newest", partition=0)
+    assert set(committed_values(brokers, topic)) == {b"newer", b"newest"}
+
+
+def test_after_a_timeout_on_the_brokers_the_first_error_says_what_works(
+    brokers: Brokers, transaction_version: int
+) -> None:
+    topic = brokers.create_topic(partitions=2)
+    names, ids = (*calls_of(producer_of(brokers), topic), "close"), []
+    producers: dict[str, ottla.Producer] = {}
+    for first in names:
+        ids.append(new_id())
+        config = {"transactional.id": ids[-1], "transaction.timeout.ms": 300}
+        producers[first] = producer = ottla.Producer(brokers.bootstrap, config)
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, b"late", partition=0).result(60)
     with ottla.Admin(brokers.bootstrap) as admin:
         wait_until(
-            lambda: admin.describe_transactions([name])[name].state == "CompleteAbort",
-            lambda: "the brokers do not abort it",
+            lambda: (
+                {d.state for d in admin.describe_transactions(ids).values()} == {"CompleteAbort"}
+            ),
+            lambda: "the brokers do not abort them",
         )
-    with pytest.raises(errors.FencedError, match=r"longer than transaction\.timeout\.ms") as failed:
-        producer.commit_transaction()
-    assert failed.value.fatal
-    with suppress(errors.FencedError):
+    for first, producer in producers.items():
+        calls = calls_of(producer, topic)
+        order = [name for name in dict.fromkeys((first, *calls)) if name not in ("abort", "close")]
+        if transaction_version < 2 and first != "close":
+            for name in dict.fromkeys((first, *calls)):
+                assert_is_final(calls[name], r"longer than transaction\.timeout\.ms")
+        elif first != "close":
+            for name in order if first != "abort" else ():
+                with pytest.raises(errors.TransactionAbortableError) as failed:
+                    calls[name]()
+                message = str(failed.value)
+                assert "call abort_transaction, then go on" in message, (first, name)
+                assert "transaction.timeout.ms (300 ms)" in message, (first, name)
+                assert not failed.value.fatal
+            producer.abort_transaction()
+            with producer.transaction():
+                producer.send(topic, first.encode(), partition=0)
         producer.close()
+    works = (
+        {name.encode() for name in producers if name != "close"} if transaction_version else set()
+    )
+    assert set(committed_values(brokers, topic)) == works
 
 
 def test_each_wrong_order_of_calls_is_a_state_error(brokers: Brokers) -> None:

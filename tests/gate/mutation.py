@@ -62,6 +62,18 @@ MUTATIONS = [
         "TransactionRequest::End(_) => {}",
     ),
     Mutation(
+        "any-later-epoch-counts-as-an-abort-after-the-timeout",
+        f"{_PRODUCER}/transaction/fencing.rs",
+        "Some(1) if is_aborted && state.producer_epoch <= LAST_EPOCH => Self::Aborted,",
+        "Some(1..) => Self::Aborted,",
+    ),
+    Mutation(
+        "batches-are-sent-while-a-refused-epoch-is-not-explained",
+        f"{_PRODUCER}/drain.rs",
+        "if is_refused {",
+        "if false && is_refused {",
+    ),
+    Mutation(
         "a-failed-record-does-not-stop-the-commit",
         f"{_PRODUCER}/transaction/state.rs",
         "self.phase = Phase::Abortable(error.clone());",

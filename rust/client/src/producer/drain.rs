@@ -86,6 +86,7 @@ impl Accumulator {
         let queues = self.queues.read();
         let mut active = std::mem::take(&mut *self.active.lock());
         let mut some_became_empty = false;
+        let is_refused = self.transaction.as_ref().is_some_and(|transaction| transaction.is_epoch_refused());
         let start = self.drain_index.fetch_add(1, Ordering::Relaxed) % active.len().max(1);
         let (before, after) = active.split_at(start.min(active.len()));
         for queue in after.iter().chain(before).filter_map(|index| queues.order.get(*index)) {
@@ -96,6 +97,9 @@ impl Accumulator {
                 continue;
             }
             if self.transaction.is_some() && !state.transaction.is_registered() {
+                continue;
+            }
+            if is_refused {
                 continue;
             }
             if !self.is_due(queue, &state, producer, now, &mut drained) {

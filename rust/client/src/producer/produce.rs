@@ -19,7 +19,7 @@ use super::inner::ProducerInner;
 use super::produce_result::AppendInfo;
 use super::rejection::is_rejected_before_append;
 use super::split::split;
-use super::transaction::{TransactionProtocol, concurrent_transactions_backoff, with_advice};
+use super::transaction::{TransactionProtocol, concurrent_transactions_backoff, with_advice_if_clear};
 use crate::cluster::Route;
 use crate::config::Acks;
 use crate::connection::{Connection, InFlightPermit, PendingResponse};
@@ -336,7 +336,7 @@ fn process_partition_response(
         Recovery::ProducerEpoch
             if accumulator.transaction.is_some() && code != ErrorCode::OutOfOrderSequenceNumber =>
         {
-            accumulator.complete(batch, Err(with_advice(error, code)));
+            refuse_epoch(inner, batch, error, code);
         }
         // The batch waits for earlier ones or for new sequence numbers; this error is never the
         // application's concern.
@@ -357,6 +357,19 @@ fn process_partition_response(
         recovery if recovery.retries() => fail_or_retry(inner, batch, error),
         _ => accumulator.complete(batch, Err(error)),
     }
+}
+
+/// Fails a batch of a transaction, or holds it back until it is known what its error means.
+fn refuse_epoch(inner: &ProducerInner, batch: Batch, error: Error, code: ErrorCode) {
+    let accumulator = &inner.accumulator;
+    let error = match &accumulator.transaction {
+        Some(transaction) if transaction.epoch_was_refused(&error) => {
+            return accumulator.hold_back(batch, error);
+        }
+        Some(transaction) => with_advice_if_clear(error, code, transaction.protocol()),
+        None => error,
+    };
+    accumulator.complete(batch, Err(error));
 }
 
 /// Queues a batch for another attempt if the error is retriable and `retries` are left.

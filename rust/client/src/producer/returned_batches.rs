@@ -98,6 +98,11 @@ impl Accumulator {
         self.put_back(batch, Some(not_before), error);
     }
 
+    /// Queues a batch that a broker rejected, until its transaction decides what becomes of it.
+    pub(super) fn hold_back(&self, batch: Batch, error: Error) {
+        self.put_back(batch, None, error);
+    }
+
     fn put_back(&self, mut batch: Batch, not_before: Option<Instant>, error: Error) {
         batch.not_before = not_before;
         let queue = self.queue_for(&batch);

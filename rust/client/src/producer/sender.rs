@@ -19,7 +19,7 @@ use super::drain::{DrainResult, ExpiredInFlight};
 use super::inner::ProducerInner;
 use super::produce::{ProduceOutcome, WriteOrder, process_outcome, send_request};
 use super::producer_id::ProducerIdState;
-use super::transaction::Registration;
+use super::transaction::SenderTask;
 use super::unobserved_failures::{REPORT_AFTER, UnobservedFailure};
 use crate::error::Error;
 use crate::metadata::no_leader::no_leader;
@@ -72,7 +72,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
     let mut report_at = Instant::now() + REPORT_INTERVAL;
     let mut leaderless_since: Option<Instant> = None;
     let mut refreshes = inner.client.refresh_outcomes();
-    let mut registration = Registration::default();
+    let mut transaction_task = SenderTask::default();
     loop {
         let now = Instant::now();
         let snapshot = inner.client.snapshot();
@@ -80,7 +80,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
             if let Some(reason) = transaction.abort_reason() {
                 inner.accumulator.fail_queued(&reason);
             }
-            registration.start(&inner, transaction);
+            transaction_task.start(&inner, transaction);
         }
         let PendingWork { leaderless, needs_producer_id, next_wakeup } = match pace.wait_until(now) {
             Some(later) => PendingWork { next_wakeup: Some(later), ..PendingWork::default() },
@@ -109,7 +109,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
             () = inner.wake.notified() => {}
             () = sleep_until(wait) => {}
             Ok(()) = refreshes.changed() => {}
-            Some(()) = registration.finished() => {}
+            Some(()) = transaction_task.finished() => {}
             Some(response) = producer_id.response() => match response {
                 Ok(metadata_is_stale) => {
                     if let Some((error, since)) = producer_id.error.as_ref().zip(producer_id.failing_since) {

@@ -93,6 +93,7 @@ mod support;
 mod task_deaths;
 mod telemetry;
 mod transaction_faults;
+mod transaction_fencing;
 mod transaction_schedules;
 mod transactions;
 mod typed_budget;

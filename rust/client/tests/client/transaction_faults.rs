@@ -1,5 +1,5 @@
 //! Tests transactional producers under faults, with both versions of the protocol: lost and late requests
-//! never touch the next transaction, failures abort, and a fenced producer never goes on.
+//! never touch the next transaction, and failures abort.
 
 use crate::support::transactions::*;
 use crate::support::*;
@@ -168,41 +168,6 @@ async fn a_retried_batch_is_written_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fenced_producer_gets_a_fatal_error_and_none_of_its_records_is_visible() {
-    for level in LEVELS {
-        let cluster = cluster_at(level).await;
-        let zombie = initialized(&cluster, &[]).await;
-        for delivery in begin(&zombie, &["z1", "z2"]).await {
-            offset_of(&delivery).await.expect("written");
-        }
-        let newer = initialized(&cluster, &[]).await;
-        begin(&newer, &["n"]).await;
-        // Sent or not, the record of a zombie is never visible.
-        let late = zombie.send("t", Some(2), &record(b"z3")).await;
-        let error = commit(&zombie).await;
-        if let Err(error) = &error
-            && error.kind() == Kind::TransactionAbortable
-        {
-            // The fenced record was rejected first; the abort reveals the fencing.
-            assert_eq!(abort(&zombie).await.expect_err("fenced").kind(), Kind::Fenced);
-        } else {
-            assert_eq!(error.expect_err("fenced").kind(), Kind::Fenced);
-        }
-        drop(late);
-        for error in [
-            zombie.begin_transaction().expect_err("fatal"),
-            commit(&zombie).await.expect_err("fatal"),
-            abort(&zombie).await.expect_err("fatal"),
-            zombie.send("t", Some(0), &record(b"z4")).await.expect_err("fatal"),
-        ] {
-            assert!(error.is_fatal() && error.kind() == Kind::Fenced, "{error}");
-        }
-        commit(&newer).await.expect("committed");
-        assert_eq!(visible_values(&cluster).await, ["n"], "level {level}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_open_transaction_of_the_producer_before_is_waited_for() {
     for level in LEVELS {
         let completion = ms(500);
@@ -300,22 +265,6 @@ async fn an_unauthorized_transactional_id_is_a_fatal_error() {
     assert_eq!((error.kind(), error.is_fatal()), (Kind::Authorization, true));
     assert!(error.message().contains("transactional id"), "{error}");
     assert!(producer.begin_transaction().expect_err("fatal").is_fatal());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_transaction_that_its_brokers_have_aborted_after_its_timeout_fences_the_producer() {
-    for level in LEVELS {
-        let cluster = cluster_at(level).await;
-        let producer = initialized(&cluster, &[("transaction.timeout.ms", "1000")]).await;
-        for delivery in begin(&producer, &["a"]).await {
-            offset_of(&delivery).await.expect("written");
-        }
-        tokio::time::sleep(ms(1_500)).await;
-        let error = commit(&producer).await.expect_err("expired");
-        assert_eq!((error.kind(), error.is_fatal()), (Kind::Fenced, true));
-        assert!(error.message().contains("transaction.timeout.ms"), "{error}");
-        assert_eq!(visible_values(&cluster).await, Vec::<String>::new(), "level {level}");
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -253,9 +253,10 @@ impl TransactionMetadata {
 
     /// Aborts the transaction with an epoch that fences the producer.
     pub(super) fn fence_and_abort(&mut self, new_producer_id: &mut impl FnMut() -> i64) -> EndedTransaction {
+        // As in Kafka, an abort with the epoch before counts as a repetition until the next producer begins.
+        self.previous = Some(self.producer);
         let marker = fence(self.producer);
         self.bump(new_producer_id);
-        self.previous = None;
         self.close(false, marker)
     }
 

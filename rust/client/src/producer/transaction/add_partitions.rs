@@ -9,7 +9,6 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::add_partitions_to_txn::{
     AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, AddPartitionsToTxnTopic,
 };
-use tokio::task::JoinSet;
 
 use super::TransactionManager;
 use super::coordinator_requests::{Attempts, RequestFailure};
@@ -20,48 +19,17 @@ use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::error::Result;
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
-use crate::tasks::panics::catch;
 use crate::topic_partition::TopicPartition;
 
 /// The newest version for clients; later ones are for brokers (KIP-890).
 const MAX_VERSION: i16 = 3;
 
-/// The sender's task that registers partitions, one request at a time.
-#[derive(Default)]
-pub(in crate::producer) struct Registration {
-    task: JoinSet<()>,
-}
-
-impl Registration {
-    /// Registers the partitions that have records and are not registered, unless a task does so.
-    pub(in crate::producer) fn start(
-        &mut self,
-        inner: &Arc<ProducerInner>,
-        manager: &Arc<TransactionManager>,
-    ) {
-        if !self.task.is_empty() {
-            return;
-        }
-        let partitions = std::mem::take(&mut manager.shared.lock().unregistered);
-        if partitions.is_empty() {
-            return;
-        }
-        let (inner, manager) = (Arc::clone(inner), Arc::clone(manager));
-        self.task.spawn(async move {
-            let registering = register(&inner, &manager, partitions);
-            if let Err(panicked) = catch("a registration of partitions", registering).await {
-                manager.fail_fatally(&panicked);
-            }
-        });
-    }
-
-    /// Waits for the task; returns `None` at once if there is none.
-    pub(in crate::producer) async fn finished(&mut self) -> Option<()> {
-        self.task.join_next().await.map(|_| ())
-    }
-}
-
-async fn register(inner: &ProducerInner, manager: &TransactionManager, partitions: Vec<TopicPartition>) {
+/// Registers partitions, and lets the sender write to them.
+pub(super) async fn register(
+    inner: &ProducerInner,
+    manager: &TransactionManager,
+    partitions: Vec<TopicPartition>,
+) {
     let _request = manager.request_lock.lock().await;
     let (number, producer) = {
         let shared = manager.shared.lock();

@@ -61,6 +61,7 @@ impl Producer {
         let mut shared = manager.shared.lock();
         let number = shared.state.begin(protocol)?;
         shared.unregistered.clear();
+        shared.refused_epoch = None;
         manager.open.store(number, Ordering::Release);
         self.times().begin.record_nanos_since(began);
         Ok(())
@@ -130,7 +131,14 @@ impl Producer {
         let Some(manager) = &self.inner.accumulator.transaction else { return Ok(()) };
         if manager.is_open() {
             tracing::info!(target: "ottla.transaction", "the producer is closed with an open transaction, which is aborted");
-            return self.end_transaction(TransactionResult::Abort, deadline).await;
+            return match self.end_transaction(TransactionResult::Abort, deadline).await {
+                // Whoever has fenced this producer has aborted its transaction: nothing is left open.
+                Err(error) if error.kind() == Kind::Fenced => {
+                    tracing::info!(target: "ottla.transaction", %error, "the open transaction was aborted already");
+                    Ok(())
+                }
+                aborted => aborted,
+            };
         }
         manager.running.wait(deadline).await;
         Ok(())

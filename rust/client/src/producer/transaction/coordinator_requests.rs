@@ -109,7 +109,7 @@ impl<'a> Attempts<'a> {
     fn note_doubt(&self) {
         let mut shared = self.manager.shared.lock();
         match self.request {
-            TransactionRequest::InitProducerId => return,
+            TransactionRequest::InitProducerId | TransactionRequest::Describe => return,
             TransactionRequest::End(_) => shared.state.require_new_epoch(),
             _ if shared.state.protocol() == TransactionProtocol::V1 => shared.state.require_new_epoch(),
             _ => {}
@@ -134,8 +134,8 @@ impl<'a> Attempts<'a> {
         if let Err(closed) = self.client.check_open() {
             return Err(RequestFailure { class: ErrorClass::Fatal, error: closed });
         }
-        // A registration is pointless once its transaction is aborted.
-        if self.request == TransactionRequest::AddPartitions
+        // Both are pointless once the transaction is aborted.
+        if matches!(self.request, TransactionRequest::AddPartitions | TransactionRequest::Describe)
             && let Some(reason) = self.manager.abort_reason()
         {
             return Err(RequestFailure { class: ErrorClass::Abortable, error: reason });

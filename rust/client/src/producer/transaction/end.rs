@@ -12,11 +12,12 @@ use ottla_protocol::messages::end_txn::EndTxnRequest;
 
 use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::{ErrorClass, TransactionRequest};
+use super::fencing::{explain, is_ambiguous, with_advice_if_clear};
 use super::init_producer_id::{init_producer_id, with_advice};
 use super::{TransactionManager, TransactionProtocol, TransactionResult};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::connection::api_versions_request;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
 
@@ -129,9 +130,16 @@ async fn end_if_started(
         committed: result == TransactionResult::Commit,
     };
     let what = format!("{} of {id}", result.call());
-    Attempts::new(client, manager, TransactionRequest::End(result), what)
+    let ended = Attempts::new(client, manager, TransactionRequest::End(result), what)
         .run((CoordinatorKind::Transaction, id), |coordinator| send(coordinator, &request, protocol))
-        .await
+        .await;
+    let ended = match ended {
+        Err(failure) if request.committed && is_ambiguous(&failure.error, protocol) => {
+            Err(explain(client, manager, producer, failure.error, None).await)
+        }
+        ended => ended,
+    };
+    ended
         .or_else(|failure| not_started(manager, result, failure))
         .map_err(|failure| in_doubt(manager, failure))
 }
@@ -154,12 +162,7 @@ async fn send(
             Ok(Some(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch }))
         }
         ErrorCode::None => Ok(None),
-        // Under protocol 2, this epoch may already have been used for an abort: by a newer producer, or after
-        // the timeout. The coordinator takes a commit for a late repetition, and not for a fenced producer's.
-        code @ ErrorCode::InvalidTxnState if is_v2 && request.committed => {
-            let error = coordinator.refusal(code).as_kind(Kind::Fenced);
-            Err(with_advice(error, ErrorCode::ProducerFenced))
-        }
+        code if request.committed => Err(with_advice_if_clear(coordinator.refusal(code), code, protocol)),
         code => Err(with_advice(coordinator.refusal(code), code)),
     }
 }

@@ -5,7 +5,7 @@
 
 use ottla_protocol::ErrorCode;
 
-use super::state::TransactionResult;
+use super::state::{TransactionProtocol, TransactionResult};
 use crate::error::{Error, Kind, Outlook};
 use crate::retry::recovery::{Recovery, recovery};
 
@@ -17,13 +17,15 @@ pub(super) enum TransactionRequest {
     AddOffsets,
     OffsetCommit,
     End(TransactionResult),
+    /// DescribeTransactions, to find out what a refused epoch means.
+    Describe,
 }
 
 impl TransactionRequest {
     /// The class of an error without a rule: an abort can follow, unless it is the abort that failed.
     fn unexpected(self) -> ErrorClass {
         match self {
-            Self::End(_) | Self::InitProducerId => ErrorClass::Fatal,
+            Self::End(_) | Self::InitProducerId | Self::Describe => ErrorClass::Fatal,
             Self::AddPartitions | Self::AddOffsets | Self::OffsetCommit => ErrorClass::Abortable,
         }
     }
@@ -76,7 +78,7 @@ pub(super) fn error_class(request: TransactionRequest, error: &Error) -> ErrorCl
         // Without the outcome of an end, the application could neither go on nor repeat its work.
         E::UnknownServerError | E::Unknown(_) => match request {
             TransactionRequest::End(_) => ErrorClass::Retry,
-            TransactionRequest::InitProducerId => ErrorClass::Fatal,
+            TransactionRequest::InitProducerId | TransactionRequest::Describe => ErrorClass::Fatal,
             _ => ErrorClass::Abortable,
         },
         E::UnknownTopicOrPartition | E::UnknownTopicId if error.outlook() == Outlook::Permanent => {
@@ -122,18 +124,24 @@ pub(super) fn is_in_doubt(error: &Error) -> bool {
 }
 
 /// The class of an error of a record of the transaction: the records fail, so it cannot be committed.
-pub(super) fn record_error_is_fatal(error: &Error) -> bool {
+pub(super) fn record_error_is_fatal(error: &Error, protocol: TransactionProtocol) -> bool {
     use ErrorCode as E;
-    matches!(
-        error.code(),
+    if error.kind() == Kind::TransactionAbortable {
+        // It repeats the reason for which the transaction can only be aborted.
+        return false;
+    }
+    match error.code() {
+        // Under protocol 2, `fencing` finds out what it means.
+        Some(E::InvalidProducerEpoch) => protocol == TransactionProtocol::V1,
         Some(
             E::ProducerFenced
-                | E::InvalidProducerIdMapping
-                | E::TransactionalIdAuthorizationFailed
-                | E::ClusterAuthorizationFailed
-                | E::UnsupportedVersion
-        )
-    )
+            | E::InvalidProducerIdMapping
+            | E::TransactionalIdAuthorizationFailed
+            | E::ClusterAuthorizationFailed
+            | E::UnsupportedVersion,
+        ) => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

@@ -68,10 +68,10 @@ pub(in crate::producer) fn with_advice(error: Error, code: ErrorCode) -> Error {
             "the principal needs Write and Describe on this transactional id"
         }
         ErrorCode::ProducerFenced | ErrorCode::InvalidProducerEpoch => {
-            "a newer producer with this transactional.id has taken over, or the transaction was open for longer than transaction.timeout.ms and the brokers aborted it; close this producer"
+            "a newer producer with this transactional.id has taken over, or the transaction was open for longer than transaction.timeout.ms and the brokers aborted it; close this producer, and create another one"
         }
         ErrorCode::InvalidProducerIdMapping => {
-            "the coordinator has forgotten this transactional id (transactional.id.expiration.ms), or another producer uses it; close this producer"
+            "the coordinator has forgotten this transactional id (transactional.id.expiration.ms), or another producer uses it; close this producer, and create another one"
         }
         _ => return error,
     };

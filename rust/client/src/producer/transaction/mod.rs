@@ -6,6 +6,8 @@
 //!   for the same outcome; `running_call` is that task.
 //! - `coordinator_requests`: repeats a request until its outcome is known. `init_producer_id`,
 //!   `add_partitions`, `offsets` and `end` are the requests.
+//! - `fencing`: what it means that a broker refuses the producer's epoch. `sender_task`: what the sender does
+//!   about transactions in the background.
 //! - `prepare`: leaves the end of a transaction to others.
 //!
 //! Invariants: a record is accepted only while a transaction is open, and belongs to that transaction. One
@@ -17,11 +19,13 @@ mod calls;
 mod coordinator_requests;
 mod end;
 mod error_class;
+mod fencing;
 mod init_producer_id;
 mod offsets;
 mod partition_results;
 mod prepare;
 mod running_call;
+mod sender_task;
 mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,13 +39,13 @@ use super::queue::QueueState;
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
-pub(super) use add_partitions::Registration;
 pub(super) use coordinator_requests::concurrent_transactions_backoff;
 pub(crate) use end::{end_txn_version, lacks_v2};
 use error_class::{ErrorClass, record_error_is_fatal};
-pub(super) use init_producer_id::with_advice;
+pub(super) use fencing::with_advice_if_clear;
 pub use prepare::PreparedTransaction;
 use running_call::RunningCalls;
+pub(super) use sender_task::SenderTask;
 use state::TransactionState;
 pub(super) use state::{TransactionProtocol, TransactionResult};
 
@@ -81,6 +85,9 @@ struct Shared {
     state: TransactionState,
     /// The partitions that the coordinator does not know yet (protocol 1).
     unregistered: Vec<TopicPartition>,
+    /// A broker has refused the producer's epoch with this error, and the coordinator is asked what it means
+    /// (protocol 2).
+    refused_epoch: Option<Error>,
 }
 
 impl TransactionManager {
@@ -88,7 +95,11 @@ impl TransactionManager {
         Self {
             transactional_id: id,
             timeout,
-            shared: Mutex::new(Shared { state: TransactionState::new(), unregistered: Vec::new() }),
+            shared: Mutex::new(Shared {
+                state: TransactionState::new(),
+                unregistered: Vec::new(),
+                refused_epoch: None,
+            }),
             open: AtomicU64::new(NONE),
             request_lock: tokio::sync::Mutex::default(),
             running: RunningCalls::default(),
@@ -147,7 +158,7 @@ impl TransactionManager {
             // The broker may expect other sequence numbers than the next batch has.
             shared.state.require_new_epoch();
         }
-        if record_error_is_fatal(error) {
+        if record_error_is_fatal(error, shared.state.protocol()) {
             self.open.store(NONE, Ordering::Release);
             shared.state.fail_fatally(error);
         } else if error.kind() != Kind::State {

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::{ErrorClass, TransactionRequest};
+use super::fencing::{explain, is_ambiguous, with_advice_if_clear};
 use super::init_producer_id::with_advice;
 use super::partition_results::PartitionResults;
 use super::{TransactionManager, TransactionProtocol};
@@ -74,10 +75,16 @@ pub(super) async fn send_offsets(
         deadline,
         unknown_topics: UnknownTopics::default(),
     };
-    Attempts::new(client, manager, TransactionRequest::OffsetCommit, what)
+    let committed = Attempts::new(client, manager, TransactionRequest::OffsetCommit, what)
         .until(deadline)
         .run((CoordinatorKind::Group, group), |coordinator| commit.send(client, coordinator))
-        .await
+        .await;
+    match committed {
+        Err(failure) if is_ambiguous(&failure.error, protocol) => {
+            Err(explain(client, manager, producer, failure.error, Some(deadline)).await)
+        }
+        committed => committed,
+    }
 }
 
 /// A failure that the state must know: a call that timed out cannot be repeated with other offsets.
@@ -203,7 +210,7 @@ impl OffsetCommit<'_> {
                 results.add(match ErrorCode::from(partition.error_code) {
                     ErrorCode::None => Ok(()),
                     code => {
-                        let error = offset_error(coordinator.refusal(code), code);
+                        let error = offset_error(coordinator.refusal(code), code, self.protocol);
                         let error = error.at(name, partition.partition_index);
                         if is_unknown_topic(code) {
                             let key = (Arc::clone(name), partition.partition_index);
@@ -228,7 +235,7 @@ fn final_error(error: Error) -> Error {
 }
 
 /// The error of one offset, with advice.
-fn offset_error(error: Error, code: ErrorCode) -> Error {
+fn offset_error(error: Error, code: ErrorCode, protocol: TransactionProtocol) -> Error {
     match code {
         ErrorCode::IllegalGeneration
         | ErrorCode::UnknownMemberId
@@ -237,6 +244,6 @@ fn offset_error(error: Error, code: ErrorCode) -> Error {
         | ErrorCode::RebalanceInProgress => error
             .prefixed("the consumer has lost its place in the group, and other members may own its partitions: abort, then continue from the committed offsets")
             .as_kind(Kind::TransactionAbortable),
-        _ => with_advice(error, code),
+        _ => with_advice_if_clear(error, code, protocol),
     }
 }

@@ -305,7 +305,7 @@ pub(super) fn fatal(cause: &Error) -> Error {
     if cause.is_fatal() {
         return cause.clone();
     }
-    cause.clone().prefixed("the producer cannot go on; close it and create another one").fatal()
+    cause.clone().prefixed("the producer cannot go on; close this producer, and create another one").fatal()
 }
 
 /// The error of records that were not written when their transaction was aborted.

@@ -94,7 +94,7 @@ fn a_fatal_error_of_another_kind_keeps_its_kind_and_says_to_close() {
     state.fail_fatally(&cause);
     let error = state.failure().expect("fatal");
     assert_eq!((error.kind(), error.is_fatal()), (Kind::Authorization, true));
-    assert!(error.message().contains("close it"), "{error}");
+    assert!(error.message().contains("close this producer"), "{error}");
 }
 
 #[test]

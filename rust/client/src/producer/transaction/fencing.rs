@@ -1,0 +1,194 @@
+//! What it means that a broker refuses the producer's epoch: a newer producer has fenced this one, or the
+//! brokers have aborted its transaction, because it was open for too long.
+//!
+//! Invariant: under protocol 2, no call returns an error about the producer's epoch before the transaction's
+//! coordinator has described the transaction. So the first error has the advice that holds for every later
+//! call: abort, or close the producer. Under protocol 1, neither producer can go on, so nothing is asked.
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::messages::describe_transactions::{DescribeTransactionsRequest, TransactionState};
+use tokio::time::Instant;
+
+use super::coordinator_requests::{Attempts, RequestFailure};
+use super::error_class::{ErrorClass, TransactionRequest};
+use super::init_producer_id::with_advice;
+use super::{TransactionManager, TransactionProtocol};
+use crate::cluster::{Client, Coordinator, CoordinatorKind};
+use crate::error::{Error, Kind, Result};
+use crate::producer::idempotence::ProducerIdAndEpoch;
+use crate::producer::inner::ProducerInner;
+
+/// The last epoch that a coordinator assigns (`isEpochExhausted` in Kafka's `TransactionMetadata`).
+const LAST_EPOCH: i16 = i16::MAX - 1;
+
+/// What a transaction's coordinator knows about a producer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// The transaction is still open.
+    Open,
+    /// The transaction was aborted, and no other producer has begun anything since: the coordinator takes an
+    /// abort for a repeated one, and returns the next epoch.
+    Aborted,
+    /// Another producer has a later epoch.
+    Fenced,
+}
+
+impl Standing {
+    fn of(producer: ProducerIdAndEpoch, state: &TransactionState) -> Self {
+        let is_aborted = matches!(state.transaction_state.as_str(), "PrepareAbort" | "CompleteAbort");
+        match state.producer_epoch.checked_sub(producer.epoch) {
+            _ if state.producer_id != producer.id => Self::Fenced,
+            Some(0) => Self::Open,
+            Some(1) if is_aborted && state.producer_epoch <= LAST_EPOCH => Self::Aborted,
+            _ => Self::Fenced,
+        }
+    }
+}
+
+impl TransactionManager {
+    /// A broker has refused the epoch of a batch. Returns whether to hold the batch back: either the coordinator
+    /// is asked what it means, or the transaction has failed, and the sender fails the batch for that reason.
+    pub(in crate::producer) fn epoch_was_refused(&self, error: &Error) -> bool {
+        let mut shared = self.shared.lock();
+        if !is_ambiguous(error, shared.state.protocol()) {
+            return false;
+        }
+        if shared.state.abort_reason().is_none() {
+            shared.refused_epoch.get_or_insert_with(|| error.clone());
+        }
+        true
+    }
+
+    /// Whether batches must wait, because nobody knows yet what a refused epoch means.
+    pub(in crate::producer) fn is_epoch_refused(&self) -> bool {
+        self.shared.lock().refused_epoch.is_some()
+    }
+}
+
+/// Whether the error of a record, an offset or a commit leaves open which of the two has happened.
+pub(super) fn is_ambiguous(error: &Error, protocol: TransactionProtocol) -> bool {
+    // Kafka returns INVALID_TXN_STATE for the commit of a transaction that it has aborted itself.
+    let codes = [ErrorCode::InvalidProducerEpoch, ErrorCode::ProducerFenced, ErrorCode::InvalidTxnState];
+    protocol == TransactionProtocol::V2 && error.code().is_some_and(|code| codes.contains(&code))
+}
+
+/// Settles the state after a broker has refused the epoch of a batch.
+pub(super) async fn settle(inner: &ProducerInner, manager: &TransactionManager) {
+    let _request = manager.request_lock.lock().await;
+    let (error, producer) = {
+        let mut shared = manager.shared.lock();
+        let current = shared.state.current().filter(|_| shared.state.abort_reason().is_none());
+        match (shared.refused_epoch.clone(), current) {
+            (Some(error), Some((_, producer))) => (error, producer),
+            _ => {
+                shared.refused_epoch = None;
+                return;
+            }
+        }
+    };
+    let RequestFailure { class, error } = explain(&inner.client, manager, producer, error, None).await;
+    manager.request_failed(class, &error);
+    // Last: batches wait until they fail.
+    manager.shared.lock().refused_epoch = None;
+}
+
+/// Asks the coordinator what an ambiguous error means. The caller holds the request lock.
+pub(super) async fn explain(
+    client: &Client,
+    manager: &TransactionManager,
+    producer: ProducerIdAndEpoch,
+    error: Error,
+    deadline: Option<Instant>,
+) -> RequestFailure {
+    let id = manager.transactional_id();
+    let what = format!("describing the transaction of {id}");
+    let attempts = Attempts::new(client, manager, TransactionRequest::Describe, what);
+    let attempts = deadline.into_iter().fold(attempts, Attempts::until);
+    let described =
+        attempts.run((CoordinatorKind::Transaction, id), |coordinator| describe(coordinator, id)).await;
+    let standing = match described {
+        Ok(state) => Standing::of(producer, &state),
+        // The transaction is aborted meanwhile, which finds out as well.
+        Err(_) if manager.abort_reason().is_some() => {
+            return RequestFailure { class: ErrorClass::Abortable, error };
+        }
+        Err(failure) => {
+            tracing::debug!(target: "ottla.transaction", error = %failure.error, "cannot ask what a refused epoch means");
+            let error = with_advice(error, ErrorCode::ProducerFenced).as_kind(Kind::Fenced);
+            return RequestFailure { class: ErrorClass::Fatal, error };
+        }
+    };
+    tracing::debug!(target: "ottla.transaction", ?standing, %error, "the coordinator has said what a refused epoch means");
+    match standing {
+        Standing::Open => RequestFailure { class: ErrorClass::Abortable, error },
+        Standing::Aborted => {
+            let timeout = manager.timeout.as_millis();
+            let why = format!(
+                "the brokers have aborted the transaction, as they do after transaction.timeout.ms ({timeout} ms)"
+            );
+            RequestFailure { class: ErrorClass::Abortable, error: error.prefixed(why) }
+        }
+        Standing::Fenced => {
+            let why = format!(
+                "a newer producer with transactional.id {id:?} has taken over; close this producer, and create another one"
+            );
+            RequestFailure { class: ErrorClass::Fatal, error: error.prefixed(why).as_kind(Kind::Fenced) }
+        }
+    }
+}
+
+async fn describe(coordinator: Coordinator, id: &str) -> Result<TransactionState> {
+    let version = coordinator.version::<DescribeTransactionsRequest>(i16::MAX)?;
+    let request = DescribeTransactionsRequest { transactional_ids: vec![id.to_owned()] };
+    let response = coordinator.request(&request, version).await?;
+    coordinator.throttle(response.throttle_time_ms);
+    let state = response.transaction_states.into_iter().find(|state| state.transactional_id == id);
+    let state = state.ok_or_else(|| Error::new(Kind::Protocol, "the response lacks the transactional id"))?;
+    match ErrorCode::from(state.error_code) {
+        ErrorCode::None => Ok(state),
+        code => Err(coordinator.refusal(code)),
+    }
+}
+
+/// Adds what to do about a code, unless [`explain`] is to find out.
+pub(in crate::producer) fn with_advice_if_clear(
+    error: Error,
+    code: ErrorCode,
+    protocol: TransactionProtocol,
+) -> Error {
+    if is_ambiguous(&error, protocol) { error } else { with_advice(error, code) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(epoch: i16, id: i64, now: i16, state: &str) -> Standing {
+        let transaction_state = state.to_owned();
+        let described = TransactionState {
+            producer_id: id,
+            producer_epoch: now,
+            transaction_state,
+            ..Default::default()
+        };
+        Standing::of(ProducerIdAndEpoch { id: 7, epoch }, &described)
+    }
+
+    #[test]
+    fn only_an_aborted_transaction_of_the_next_epoch_can_be_aborted_again() {
+        assert_eq!(standing(3, 7, 3, "Ongoing"), Standing::Open);
+        assert_eq!(standing(3, 7, 4, "CompleteAbort"), Standing::Aborted);
+        assert_eq!(standing(3, 7, 4, "PrepareAbort"), Standing::Aborted);
+        for (epoch, id, now, state) in [
+            (3, 7, 4, "Empty"),
+            (3, 7, 4, "Ongoing"),
+            (3, 7, 4, "CompleteCommit"),
+            (3, 7, 5, "CompleteAbort"),
+            (3, 8, 0, "CompleteAbort"),
+            (LAST_EPOCH, 7, i16::MAX, "CompleteAbort"),
+            (i16::MAX, 7, i16::MIN, "Empty"),
+        ] {
+            assert_eq!(standing(epoch, id, now, state), Standing::Fenced, "{epoch} {id} {now} {state}");
+        }
+    }
+}
