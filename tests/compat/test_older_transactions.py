@@ -12,7 +12,9 @@ test_committed_records_are_visible_and_aborted_ones_never = (
     transactions.test_committed_records_are_visible_and_aborted_ones_never
 )
 test_consume_and_produce_exactly_once = transactions.test_consume_and_produce_exactly_once
-test_a_fenced_producer_cannot_go_on = transactions.test_a_fenced_producer_cannot_go_on
+test_every_call_of_a_fenced_producer_gives_the_same_advice = (
+    transactions.test_every_call_of_a_fenced_producer_gives_the_same_advice
+)
 test_a_timeout_above_the_maximum_names_both_keys = (
     transactions.test_a_timeout_above_the_maximum_names_both_keys
 )

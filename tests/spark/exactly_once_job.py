@@ -8,37 +8,8 @@ exactlyOnce, or "kafka", Spark's own.
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from pathlib import Path
-
-import ottla
-from ottla.spark.writing.exactly_once.decision import Decision
-
-DIRECTORY = "OTTLA_TEST_DIRECTORY"
-
-
-def stop_here(point: str, decision: Decision) -> None:
-    """At the fault point: commit as many transactions as the file "armed" says, and wait for death.
-
-    Without the file, do nothing.
-    """
-    directory = Path(os.environ[DIRECTORY])
-    armed = directory / "armed"
-    if not armed.exists():
-        return
-    commits = int(armed.read_text())
-    armed.unlink()
-    first = [each.transaction for each in list(decision.participants.values())[:commits]]
-    # From a client of its own, as if the driver had got this far.
-    with ottla.Admin((directory / "bootstrap").read_text()) as admin:
-        admin.end_prepared_transactions(first, commit=True)
-    (directory / f"reached-{point}").touch()
-    parent = os.getppid()
-    while os.getppid() == parent:
-        time.sleep(0.02)
-    os._exit(1)
 
 
 def main() -> None:

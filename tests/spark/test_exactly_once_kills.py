@@ -22,7 +22,6 @@ from pathlib import Path
 import pytest
 
 import ottla
-from tests.spark.exactly_once_job import DIRECTORY
 from tests.support.committed import committed_rows
 from tests.support.jars import REPOSITORY
 from tests.support.kafka_admin import wait_until
@@ -35,7 +34,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.fault, pytest.
 PARTITIONS = 3
 KILLS = int(os.environ.get("OTTLA_DRIVER_KILLS", "20"))
 SEED = int(os.environ.get("OTTLA_SEED", "0"))
-FAULT_POINT = "tests.spark.exactly_once_job:stop_here"
+FAULT_SITE = Path(__file__).parent / "fault_site"
 
 
 @dataclass
@@ -98,9 +97,8 @@ class Copy:
                 cwd=REPOSITORY,
                 env={
                     **environment,
-                    "OTTLA_FAULT_POINT": FAULT_POINT,
-                    DIRECTORY: str(self.directory),
-                    "PYTHONPATH": str(REPOSITORY),
+                    "OTTLA_TEST_DIRECTORY": str(self.directory),
+                    "PYTHONPATH": f"{FAULT_SITE}{os.pathsep}{REPOSITORY}",
                 },
                 stdout=log,
                 stderr=log,

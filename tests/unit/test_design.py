@@ -1,4 +1,4 @@
-"""DESIGN.md and docs/design name files and tests that exist."""
+"""DESIGN.md, docs/design and CONTRIBUTING.md name files and tests that exist."""
 
 import re
 from functools import cache
@@ -8,8 +8,12 @@ import pytest
 
 from tests.support.jars import REPOSITORY
 
-PAGES = [REPOSITORY / "DESIGN.md", *sorted((REPOSITORY / "docs" / "design").glob("*.md"))]
-FOLDERS = ("rust", "python", "tests", "benches", "tools", "examples")
+PAGES = [
+    REPOSITORY / "DESIGN.md",
+    REPOSITORY / "CONTRIBUTING.md",
+    *sorted((REPOSITORY / "docs" / "design").glob("*.md")),
+]
+FOLDERS = ("rust", "python", "tests", "benches", "tools", "examples", "docs")
 
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+\.(?:rs|pyi?|toml|sh|md)")
@@ -56,6 +60,7 @@ def test_files_and_folders_exist(page: Path) -> None:
     named = [path for text in code(page) for path in braces(text)]
     paths = [path.split(": ")[0] for path in named]
     paths = [path for path in paths if FILE.fullmatch(path) or FOLDER.fullmatch(path)]
+    paths = [path for path in paths if not path.startswith(".ottla-build/")]
     assert [path for path in paths if not exists(path)] == []
 
 

@@ -4,13 +4,14 @@
 //! - [`metadata`]: brokers, topics and leaders, as an immutable snapshot.
 //! - [`connection`]: pipelined connections, and the pool of them, one per broker and role.
 //! - [`requests`]: requests to the leaders of many partitions.
-//! - [`retry`]: the recovery from each error code, backoff and deadlines.
+//! - [`retry`]: backoff, deadlines and failures that persist.
 //! - [`producer`]: accumulates records in batches and sends them to partition leaders.
-//! - [`consumer`]: reads from partition leaders, alone or as a group member.
+//! - [`consumer`]: reads from partition leaders, alone or as a group member; [`group_offsets`]: commits offsets to groups, and fetches them.
 //! - [`admin`]: creates and deletes topics; lists, describes and aborts transactions.
 //! - [`security`]: TLS and SASL.
 //! - [`doctor`]: checks each step of each connection and reports what is wrong.
-//! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type.
+//! - [`config`], [`metrics`], [`error`]: a row per key, the Java client's metrics, one error type with the
+//!   recovery from each error code.
 //! - `typed`: keys and values with a schema, as typed columns.
 //! - `schema_registry`: the client of a schema registry.
 //! - `telemetry`: pushes the metrics that the cluster subscribes to.
@@ -26,8 +27,10 @@ pub mod config;
 pub mod connection;
 pub mod consumer;
 pub mod doctor;
+mod endpoint;
 pub mod environment;
 pub mod error;
+pub mod group_offsets;
 mod http;
 mod ip_zone;
 pub mod metadata;
@@ -49,6 +52,7 @@ pub mod typed;
 
 pub use cluster::{Client, Coordinator, CoordinatorKind, EventSubscription, IfMissing, Route};
 pub use config::Config;
+pub use endpoint::Endpoint;
 pub use error::{Error, Kind, Result};
 pub use requests::{ListedOffset, OffsetSpec};
 pub use topic_partition::TopicPartition;

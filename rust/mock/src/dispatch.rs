@@ -14,10 +14,11 @@ use tokio::time::Instant;
 use crate::api::{
     self, HandlerResult, Pending, RequestContext, RequestHandler, supported_versions, with_request_type,
 };
+use crate::clock::now_ms;
 use crate::fault::{FaultPlan, RequestInfo, When};
 use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
-use crate::shared::{SharedCluster, now_ms};
+use crate::shared::SharedCluster;
 
 /// A request that arrived on a connection.
 pub(crate) struct IncomingRequest<'a> {

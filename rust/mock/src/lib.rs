@@ -15,6 +15,7 @@
 
 mod api;
 mod broker;
+mod clock;
 mod cluster;
 mod config;
 mod connection;

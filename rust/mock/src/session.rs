@@ -9,9 +9,9 @@ use bytes::Bytes;
 use ottla_protocol::{ApiKey, ErrorCode};
 use tokio::time::Instant;
 
+use crate::clock::now_ms;
 use crate::config::{SaslConfig, SaslMechanism};
 use crate::scram::{self, ClientFirst, ScramMechanism};
-use crate::shared::now_ms;
 use crate::state::{ClusterState, Principal};
 
 /// One connection's session.

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use ottla_client::Endpoint;
 use ottla_client::admin::transactions::OpenTransaction;
-use ottla_client::connection::Endpoint;
 use ottla_client::doctor::{
     AddressFacts, BrokerFacts, CoordinatorFacts, EndpointFacts, Facts, LogDirFacts, PartitionFacts, Progress,
     ProgressState, QuorumFacts, Step, Targets, TlsFacts, TopicFacts, View, VoterFacts,
@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyList};
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 
-use crate::client::client_of::engine_of;
+use crate::client_of::engine_of;
 use crate::config;
 use crate::convert::errors;
 use crate::runtime::{runtime, seconds, wait, wait_for};

@@ -7,6 +7,7 @@
 mod admin;
 mod asyncio;
 mod client;
+mod client_of;
 mod config;
 mod consumer;
 mod convert;
@@ -86,8 +87,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<typed::Json>()?;
     module.add_class::<typed::Protobuf>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
-    module.add_function(wrap_pyfunction!(client::client_of::client_of, module)?)?;
-    module.add_function(wrap_pyfunction!(client::client_of::async_client_of, module)?)?;
+    module.add_function(wrap_pyfunction!(client_of::client_of, module)?)?;
+    module.add_function(wrap_pyfunction!(client_of::async_client_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;

@@ -17,6 +17,7 @@ use crate::budget::Budget;
 use crate::column_assembly::ColumnAssembly;
 use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
+use crate::header::Header;
 use crate::json::JsonReader;
 use crate::limits::short_reason;
 use crate::payloads::{ERROR_BYTES, PayloadDecoder, ReaderSchema};
@@ -33,35 +34,6 @@ const MAX_WRITERS: usize = 1_000;
 
 /// The largest budget: Arrow's arrays of texts hold 2 GiB.
 const MAX_BATCH_BYTES: usize = 1 << 30;
-
-/// Which headers hold the id of a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Header {
-    /// `__key_schema_id`.
-    Key,
-    /// `__value_schema_id`.
-    Value,
-}
-
-impl Header {
-    /// The header's name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Key => "__key_schema_id",
-            Self::Value => "__value_schema_id",
-        }
-    }
-
-    /// The column whose schema it names: `key` or `value`.
-    #[must_use]
-    pub const fn column(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Value => "value",
-        }
-    }
-}
 
 /// A decoded column.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 //!
 //! Invariant: the rows of a group are in order, and each row is in one group, null, or an error.
 
-use crate::column_decoder::Header;
 use crate::encoded_rows::EncodedRows;
 use crate::error::RowError;
+use crate::header::Header;
 use crate::payloads::Payload;
 use crate::schema_id::SchemaId;
 use crate::wire_format::{Framed, FramingError, WireFormat};

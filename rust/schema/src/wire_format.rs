@@ -8,7 +8,7 @@
 //! back as the same id. Apicurio's ids are below 2^32, so that those of eight bytes begin with four zeros, and those of
 //! four bytes, which count from 1, do not.
 
-use crate::column_decoder::Header;
+use crate::header::Header;
 use crate::schema_id::SchemaId;
 
 const MAGIC_ID: u8 = 0;

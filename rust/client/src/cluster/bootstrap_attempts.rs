@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::connection::{
-    ConnectionRole, ConnectionState, Endpoint, Owner, SetupProgress, Status, UNKNOWN_BROKER,
-};
+use crate::connection::{ConnectionRole, ConnectionState, Owner, SetupProgress, Status, UNKNOWN_BROKER};
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind};
 
 /// The latest attempts of a client.

@@ -42,7 +42,7 @@ use std::net::IpAddr;
 
 use resolved_keys::{ResolvedKey, ResolvedKeys, unknown};
 
-use crate::connection::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind, Result};
 
 /// Keys that are errors with the group protocol of KIP-848, as in Java.

@@ -9,7 +9,6 @@
 
 mod authenticate;
 mod buffer_pool;
-mod endpoint;
 mod finalized_features;
 mod frames;
 mod handshake;
@@ -43,7 +42,6 @@ use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
 
 pub use authenticate::SaslInfo;
-pub use endpoint::Endpoint;
 pub(crate) use finalized_features::FinalizedFeatures;
 pub use handshake::connect;
 pub(crate) use handshake::establish;
@@ -55,6 +53,7 @@ pub use status::{ConnectionRole, ConnectionState, Owner, Status, UNKNOWN_BROKER}
 pub use versions::ApiRange;
 pub(crate) use versions::{api_versions_request, is_controller};
 
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Phase, Result};
 use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, Outgoing};
 

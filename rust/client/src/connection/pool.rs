@@ -16,9 +16,10 @@ use parking_lot::RwLock;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
-use super::{Connection, ConnectionRole, Endpoint, Owner, Settings, SetupProgress, Status, connect};
+use super::{Connection, ConnectionRole, Owner, Settings, SetupProgress, Status, connect};
 use crate::connection::pool_slot::{ConnectOutcome, PoolKey, PoolSlot, RunningAttempt};
 use crate::connection::unreachable_brokers::UnreachableBroker;
+use crate::endpoint::Endpoint;
 use crate::environment::Environment;
 use crate::error::{Error, Kind, Result};
 use crate::metadata::Event;

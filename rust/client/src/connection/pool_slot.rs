@@ -14,7 +14,8 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
 
-use super::{Connection, ConnectionRole, ConnectionState, Endpoint, Owner, SetupProgress, Status};
+use super::{Connection, ConnectionRole, ConnectionState, Owner, SetupProgress, Status};
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind, Result};
 
 /// The result of an attempt to connect; `None` while it runs.

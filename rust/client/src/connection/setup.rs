@@ -17,10 +17,12 @@ use super::authenticate::{self, SaslChannel, SaslInfo};
 use super::frames::{FrameError, FrameReader};
 use super::io::closed_by_peer;
 use super::transport_error::transport_error;
-use super::{ApiRange, Endpoint, Settings, versions};
+use super::{ApiRange, Settings, versions};
+use crate::endpoint::Endpoint;
 use crate::environment::{Environment, Stream};
+use crate::error::TlsFault;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
-use crate::security::{TlsFault, TlsInfo, client_certificate_missing, tls_error_in};
+use crate::security::{TlsInfo, client_certificate_missing, tls_error_in};
 
 /// The largest frame before the connection is ready.
 const HANDSHAKE_FRAME_MAX: usize = 256 * 1024;

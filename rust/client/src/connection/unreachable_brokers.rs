@@ -7,7 +7,8 @@ use std::pin::pin;
 
 use tokio::time::{Duration, Instant, timeout};
 
-use super::{Endpoint, Settings};
+use super::Settings;
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind};
 use crate::retry::persistent_failures::REPORTED_AFTER;
 

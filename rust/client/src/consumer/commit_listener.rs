@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::consumer::offsets::CommittedOffset;
+use crate::group_offsets::CommittedOffset;
 use crate::topic_partition::TopicPartition;
 
 /// Notified of the commits of a consumer that succeed, whoever requested them; `onCommit` of Java's

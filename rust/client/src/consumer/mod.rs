@@ -15,8 +15,7 @@
 //! - `positions`: initial positions: committed offsets, offsets by time, truncated logs.
 //! - `completed_fetch`, `read`: buffered record batches, and their decoding to records and Arrow batches.
 //! - [`group`]: membership; [`assignor`]: the partition assignors of classic groups.
-//! - [`offsets`], `commit`, `commit_listener`, `group_metadata`: offset commits and the identity under which
-//!   they are sent.
+//! - `commit`, `commit_listener`: when to commit offsets, and who hears of it; `crate::group_offsets` sends them.
 //! - [`share`]: the share consumer, whose members acquire records instead of partitions.
 //! - `metrics`, `telemetry_source`: what is measured, and what is pushed of it.
 //! - `scan`: bounded reads of partition ranges, without a consumer.
@@ -29,9 +28,7 @@ mod commit_listener;
 mod completed_fetch;
 mod fetch;
 pub mod group;
-mod group_metadata;
 mod metrics;
-pub mod offsets;
 mod partition_state;
 mod poll;
 mod positions;
@@ -59,7 +56,6 @@ use tokio::time::Duration;
 pub use call_sequence::{CallSequence, Progress, Step};
 pub use commit_listener::CommitListener;
 pub use completed_fetch::CompletedFetch;
-pub use group_metadata::ConsumerGroupMetadata;
 #[cfg(feature = "arrow")]
 pub use read::arrow_decoding::ArrowLayout;
 pub use read::buffered::PollTarget;
@@ -76,12 +72,13 @@ use crate::consumer::assignor::Assignor;
 use crate::consumer::commit::CommitManager;
 use crate::consumer::fetch::fetcher::Fetcher;
 use crate::consumer::group::Group;
-use crate::consumer::offsets::CommittedOffset;
 use crate::consumer::positions::committed_lookups;
 use crate::consumer::read::buffered::ReadBuffers;
 use crate::consumer::state::ConsumerState;
 use crate::consumer::subscribe::ConsumerSubscription;
 use crate::error::{Error, Kind, Result};
+use crate::group_offsets::CommittedOffset;
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::tasks::panics::try_catch;
 use crate::telemetry::Telemetry;
 use crate::telemetry::source::Source;

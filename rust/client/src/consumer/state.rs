@@ -10,16 +10,16 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::ConsumerGroupMetadata;
 use super::group::Group;
 use crate::cluster::Client;
 use crate::config::IsolationLevel;
 use crate::consumer::commit_listener::CommitListener;
 use crate::consumer::metrics::Metrics;
-use crate::consumer::offsets::CommittedOffset;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::error::{Error, Kind};
+use crate::group_offsets::CommittedOffset;
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::topic_partition::TopicPartition;
 
 #[derive(Debug)]

@@ -18,8 +18,9 @@ use super::release::oldest_release;
 use super::steps::{begin_step, failure, of_error, of_io, step};
 use crate::cluster::bootstrap::request_metadata;
 use crate::connection::setup::ConnectionSetup;
-use crate::connection::{ApiRange, Connection, Endpoint, establish, is_controller};
+use crate::connection::{ApiRange, Connection, establish, is_controller};
 use crate::doctor::recording_network::RecordingNetwork;
+use crate::endpoint::Endpoint;
 use crate::security::TlsInfo;
 
 /// Addresses of one name that are probed at most.

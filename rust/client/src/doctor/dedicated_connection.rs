@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::ProbeContext;
 use crate::connection::setup::ConnectionSetup;
-use crate::connection::{Connection, Endpoint, establish};
+use crate::connection::{Connection, establish};
+use crate::endpoint::Endpoint;
 use crate::error::Result;
 
 /// Connects to an address at which a broker has responded before.

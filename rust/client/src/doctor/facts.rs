@@ -7,7 +7,7 @@ use ottla_protocol::ErrorCode;
 
 use super::check::{Check, Reason};
 use crate::admin::transactions::OpenTransaction;
-use crate::connection::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// How a check failed.
 #[derive(Debug, Clone)]

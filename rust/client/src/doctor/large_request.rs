@@ -17,7 +17,7 @@ use super::facts::{Failure, Step};
 use super::progress::Subject;
 use super::steps::{begin_step, failure, of_error};
 use crate::cluster::bootstrap::request_metadata;
-use crate::connection::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::error::Result;
 
 /// The length of the name in bytes: more than any common packet (1,500) carries, and more than the 249

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::ProbeContext;
 use super::check::{Check, Phase};
 use super::facts::Step;
-use crate::connection::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::printable::printable;
 
 /// Whether a check runs, or how it ended.

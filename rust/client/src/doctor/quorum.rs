@@ -16,7 +16,7 @@ use super::dedicated_connection;
 use super::facts::{AddressFacts, EndpointFacts, Failure, QuorumFacts, VoterFacts};
 use super::progress::Subject;
 use super::steps::{exchange, failure, of_code, of_error, step};
-use crate::connection::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// The topic that holds the cluster's metadata.
 const METADATA_TOPIC: &str = "__cluster_metadata";

@@ -11,8 +11,8 @@ use super::check::{Check, Reason};
 use super::facts::{Failure, Step};
 use super::progress::Subject;
 use crate::connection::Connection;
+use crate::error::TlsFault;
 use crate::error::{Error, Kind, Phase};
-use crate::security::TlsFault;
 
 /// Runs a check; its result is `None` if it failed or timed out.
 pub(super) async fn step<T>(

@@ -7,6 +7,8 @@ mod context;
 mod convert;
 mod kind;
 mod outlook;
+pub mod recovery;
+mod tls_fault;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +18,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 pub use context::{Context, Phase};
 pub use kind::Kind;
 pub(crate) use outlook::Outlook;
-
-use crate::security::TlsFault;
+pub(crate) use tls_fault::TlsFault;
 
 /// The result of the client's operations.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::{Error, Kind};
-use crate::retry::recovery::{PASSES_WITHIN, Recovery, recovery};
+use crate::error::recovery::{PASSES_WITHIN, Recovery, recovery};
 
 /// Whether the cause of an error can go away by itself, in order of increasing certainty that it cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -12,7 +12,7 @@ use ottla_protocol::wire::Uuid;
 
 use super::topic_index::TopicIndex;
 use super::{Partition, Topic};
-use crate::connection::Endpoint;
+use crate::endpoint::Endpoint;
 
 /// A broker.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,10 +23,10 @@ use super::transaction::{TransactionProtocol, concurrent_transactions_backoff, w
 use crate::cluster::Route;
 use crate::config::Acks;
 use crate::connection::{Connection, InFlightPermit, PendingResponse};
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::{NewLeader, brokers};
 use crate::printable::printable;
-use crate::retry::recovery::{Recovery, recovery};
 use crate::tasks::panics::try_catch;
 
 /// The first version that names topics by id.

@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 use tokio::time::Duration;
 
 use crate::cluster::{Client, CoordinatorKind};
-use crate::connection::{Connection, Endpoint};
+use crate::connection::Connection;
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind, Result};
 
 /// The result for each key.

@@ -5,7 +5,6 @@
 
 pub mod backoff;
 pub(crate) mod persistent_failures;
-pub mod recovery;
 
 use std::future::Future;
 use std::sync::Arc;

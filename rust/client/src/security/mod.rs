@@ -27,7 +27,6 @@ pub mod scram;
 mod stores;
 pub mod tls;
 mod tls_error;
-mod tls_fault;
 mod tls_info;
 
 pub(crate) use jaas::Jaas;
@@ -35,7 +34,6 @@ pub use peer::PeerCertificate;
 pub use sasl::Sasl;
 pub use tls::Tls;
 pub(crate) use tls_error::{client_certificate_missing, tls_error_in};
-pub(crate) use tls_fault::TlsFault;
 pub use tls_info::TlsInfo;
 
 pub use crate::environment::{Token, TokenProvider};

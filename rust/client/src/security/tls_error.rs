@@ -5,8 +5,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use rustls::{AlertDescription, CertificateError, PeerIncompatible};
 
+use super::TlsInfo;
 use super::peer::format_time;
-use super::{TlsFault, TlsInfo};
+use crate::error::TlsFault;
 use crate::error::{Error, Kind, Outlook, Phase};
 
 /// Explains the TLS error inside an error of a stream; `None` if it is not a TLS error.

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use crate::support::*;
 use ottla_client::admin::NewTopic;
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::{CommittedOffset, commit};
+use ottla_client::group_offsets::ConsumerGroupMetadata;
+use ottla_client::group_offsets::{CommittedOffset, commit};
 use ottla_mock::{Fault, Match, Reaction, When};
 use ottla_protocol::{ApiKey, ErrorCode};
 

@@ -319,7 +319,7 @@ async fn a_broker_after_hundreds_of_dead_addresses_is_reached_in_time() {
     network.black_holes.lock().extend(&holes);
     let good = cluster.brokers()[0].address;
     network.names.lock().insert("kafka".to_owned(), [&holes[..], &[good]].concat());
-    let endpoint: ottla_client::connection::Endpoint = "kafka:9092".parse().unwrap();
+    let endpoint: ottla_client::Endpoint = "kafka:9092".parse().unwrap();
     let settings = ottla_client::connection::Settings::try_from(&config("kafka:9092", &[])).unwrap();
     let started = Instant::now();
     let environment = environment(&network, 1);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::*;
-use ottla_client::connection::{Connection, Endpoint, Settings, connect};
+use ottla_client::Endpoint;
+use ottla_client::connection::{Connection, Settings, connect};
 use ottla_client::{Error, Kind};
 use ottla_mock::{ApiLimit, MockConfig};
 use ottla_protocol::header::response_frame;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::support::*;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::consumer::{Consumer, PollOutcome};
+use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::{Error, TopicPartition};
 use ottla_mock::{Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::support::*;
 use ottla_client::consumer::group::{RebalanceEvent, Subscription};
-use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::consumer::{Consumer, PollOutcome};
+use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, Reaction};
 use ottla_protocol::{ApiKey, ErrorCode};

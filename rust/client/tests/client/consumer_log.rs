@@ -4,7 +4,7 @@
 
 use crate::support::*;
 use ottla_client::consumer::Consumer;
-use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::{Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec};
 use ottla_protocol::{ApiKey, ErrorCode};

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use crate::support::*;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::consumer::{Consumer, PollOutcome};
+use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_mock::MockCluster;
 use ottla_protocol::{ApiKey, ErrorCode};

@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use crate::support::panics::{capture_log, captured_log};
 use crate::support::transactions::{LEVELS, begin, cluster_at, initialized};
 use crate::support::*;
+use ottla_client::consumer::Consumer;
 use ottla_client::consumer::group::Subscription;
-use ottla_client::consumer::offsets::CommittedOffset;
-use ottla_client::consumer::{Consumer, ConsumerGroupMetadata};
+use ottla_client::group_offsets::CommittedOffset;
+use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::metadata::Pattern;
 use ottla_client::{Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, GroupConfig, Match, MockCluster, MockConfig, Reaction, TopicSpec};
@@ -223,7 +224,7 @@ async fn a_topic_that_is_new_to_the_coordinator_is_committed_a_moment_later() {
         let began = Instant::now();
         let member = ConsumerGroupMetadata::without_member("g");
         let offsets = HashMap::from([(stays(0), at(1)), (gone(0), at(1))]);
-        let commit = ottla_client::consumer::offsets::commit(&client, &member, offsets, CALL_TIMEOUT);
+        let commit = ottla_client::group_offsets::commit(&client, &member, offsets, CALL_TIMEOUT);
         (within_deadline(commit).await.expect("results"), began.elapsed())
     };
     let fault = cluster.inject(unknown(Some(3)));

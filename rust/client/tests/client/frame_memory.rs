@@ -4,8 +4,9 @@
 #![cfg(target_os = "linux")]
 
 use crate::support::*;
+use ottla_client::Endpoint;
 use ottla_client::Kind;
-use ottla_client::connection::{Endpoint, Settings, connect};
+use ottla_client::connection::{Settings, connect};
 use ottla_protocol::messages::metadata::MetadataRequest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

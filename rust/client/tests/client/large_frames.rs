@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use crate::support::*;
-use ottla_client::connection::{Endpoint, Settings, connect};
+use ottla_client::Endpoint;
+use ottla_client::connection::{Settings, connect};
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};
 use ottla_protocol::messages::metadata::MetadataRequest;
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::support::*;
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::{self, CommittedOffset};
+use ottla_client::group_offsets::ConsumerGroupMetadata;
+use ottla_client::group_offsets::{self, CommittedOffset};
 use ottla_client::metadata::TopicSelector;
 use ottla_client::{Client, Error, IfMissing, Kind, TopicPartition};
 use ottla_mock::{ApiLimit, Fault, Match, MockCluster, MockConfig, Reaction, TopicSpec, When};
@@ -37,8 +37,13 @@ async fn commit_of(
     timeout: Duration,
 ) -> Result<CommitResults, Error> {
     let offsets = offsets.iter().map(|(partition, offset)| (tp(*partition), at(*offset))).collect();
-    within_deadline(offsets::commit(client, &ConsumerGroupMetadata::without_member("g"), offsets, timeout))
-        .await
+    within_deadline(group_offsets::commit(
+        client,
+        &ConsumerGroupMetadata::without_member("g"),
+        offsets,
+        timeout,
+    ))
+    .await
 }
 
 async fn commit(client: &Client, offset: i64) -> Result<(), Error> {
@@ -47,7 +52,7 @@ async fn commit(client: &Client, offset: i64) -> Result<(), Error> {
 
 async fn fetch_of(client: &Client, partitions: &[i32], timeout: Duration) -> Result<Found, Error> {
     let partitions = partitions.iter().map(|partition| tp(*partition)).collect();
-    within_deadline(offsets::committed(
+    within_deadline(group_offsets::committed(
         client,
         &ConsumerGroupMetadata::without_member("g"),
         Some(partitions),
@@ -90,7 +95,7 @@ async fn every_version_commits_and_fetches() {
         let found = fetch_of(&client, &[0, 1, 2], CALL_TIMEOUT).await.expect("offsets");
         let expected = [(tp(0), kept(5)), (tp(1), None), (tp(2), kept(0))];
         assert_eq!(found, expected.clone().into(), "version {version}");
-        let all = within_deadline(offsets::committed(
+        let all = within_deadline(group_offsets::committed(
             &client,
             &ConsumerGroupMetadata::without_member("g"),
             None,
@@ -126,7 +131,7 @@ async fn each_partition_has_its_own_result() {
     cluster.inject(Fault::once(denied, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
     let mut offsets: HashMap<_, _> = (0..3).map(|partition| (tp(partition), at(1))).collect();
     offsets.get_mut(&tp(2)).unwrap().metadata = "x".repeat(10_000);
-    let outcomes = within_deadline(offsets::commit(
+    let outcomes = within_deadline(group_offsets::commit(
         &client,
         &ConsumerGroupMetadata::without_member("g"),
         offsets,
@@ -259,7 +264,7 @@ async fn offsets_keep_their_topic_id_while_the_metadata_lacks_the_topic() {
     let again = async || {
         let member = ConsumerGroupMetadata::without_member("g");
         let offsets = HashMap::from([(tp(0), read.clone())]);
-        let commit = within_deadline(offsets::commit(&client, &member, offsets, CALL_TIMEOUT)).await;
+        let commit = within_deadline(group_offsets::commit(&client, &member, offsets, CALL_TIMEOUT)).await;
         let error = commit.expect("an outcome")[&tp(0)].clone().expect_err("a deleted topic");
         assert_eq!((error.code(), stored(&cluster)), (Some(ErrorCode::UnknownTopicId), None), "{error}");
     };
@@ -286,7 +291,7 @@ async fn offsets_of_two_topics_with_one_name_are_distinguished() {
     let new = cluster.topic("t").unwrap().id;
     let of = |topic_id| CommittedOffset { topic_id, ..at(7) };
     let offsets = HashMap::from([(tp(0), of(old)), (tp(1), of(new))]);
-    let outcomes = within_deadline(offsets::commit(
+    let outcomes = within_deadline(group_offsets::commit(
         &client,
         &ConsumerGroupMetadata::without_member("g"),
         offsets,
@@ -325,7 +330,7 @@ async fn a_pending_transactional_offset_is_awaited() {
     commit(&client, 1).await.unwrap();
     cluster.set_offset_pending("g", "t", 0, true);
     let member = ConsumerGroupMetadata::without_member("g");
-    let unstable = offsets::committed(&client, &member, Some(vec![tp(0)]), false, CALL_TIMEOUT);
+    let unstable = group_offsets::committed(&client, &member, Some(vec![tp(0)]), false, CALL_TIMEOUT);
     assert_eq!(within_deadline(unstable).await.unwrap()[&tp(0)], Some(at(1)), "require_stable is off");
     let error = fetch_of(&client, &[0], ms(100)).await.unwrap_err();
     assert_eq!(

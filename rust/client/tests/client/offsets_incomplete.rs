@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::*;
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::committed;
+use ottla_client::group_offsets::ConsumerGroupMetadata;
+use ottla_client::group_offsets::committed;
 use ottla_client::{Client, CoordinatorKind};
 use ottla_protocol::ApiKey;
 use ottla_protocol::messages::find_coordinator::{Coordinator, FindCoordinatorResponse};

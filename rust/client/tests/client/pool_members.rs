@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use crate::support::*;
-use ottla_client::connection::{Connection, ConnectionRole, Endpoint, Owner, Pool, Settings};
+use ottla_client::Endpoint;
+use ottla_client::connection::{Connection, ConnectionRole, Owner, Pool, Settings};
 use ottla_client::environment::Environment;
 use ottla_client::metadata::TopicSelector;
 use ottla_client::retry::backoff::Backoff;

@@ -1,7 +1,7 @@
 //! Proves: the recovery table equals the design's, and each error code that Kafka's producers and
 //! consumers retry is retried here.
 
-use ottla_client::retry::recovery::{Recovery, recovery};
+use ottla_client::error::recovery::{Recovery, recovery};
 use ottla_protocol::ErrorCode as E;
 
 #[test]

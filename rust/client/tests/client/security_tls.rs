@@ -6,9 +6,10 @@ use std::time::SystemTime;
 
 use crate::support::tls::*;
 use crate::support::*;
+use ottla_client::Endpoint;
 use ottla_client::config::Value;
+use ottla_client::connection::Settings;
 use ottla_client::connection::setup::ConnectionSetup;
-use ottla_client::connection::{Endpoint, Settings};
 use ottla_client::error::Phase;
 use ottla_client::{Client, Config, Error, Kind};
 use ottla_mock::SaslConfig;

@@ -4,8 +4,8 @@
 use crate::support::transactions::*;
 use crate::support::*;
 use ottla_client::Kind;
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::group_offsets::CommittedOffset;
+use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::producer::Producer;
 use ottla_mock::{Fault, Match, Reaction};
 use ottla_protocol::{ApiKey, ErrorCode};

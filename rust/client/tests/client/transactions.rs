@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::support::transactions::*;
 use crate::support::*;
 use ottla_client::Kind;
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::group_offsets::CommittedOffset;
+use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_mock::{ApiLimit, MockConfig, TopicSpec};
 use ottla_protocol::ApiKey;
 

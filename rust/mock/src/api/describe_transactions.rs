@@ -8,7 +8,7 @@ use ottla_protocol::messages::describe_transactions::{
 };
 
 use super::{HandlerResult, RequestContext, RequestHandler};
-use crate::shared::to_ms;
+use crate::clock::to_ms;
 
 impl RequestHandler for DescribeTransactionsRequest {
     fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<DescribeTransactionsResponse> {

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 
 use crate::MockCluster;
+use crate::clock::now_ms;
 use crate::info::LogInfo;
-use crate::shared::now_ms;
 use crate::state::{ApiError, Partition};
 
 impl MockCluster {

@@ -8,8 +8,8 @@ use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
 use super::ClusterState;
+use crate::clock::now_ms;
 use crate::log::Marker;
-use crate::shared::now_ms;
 use crate::transaction::{
     EndedTransaction, Initialized, ProducerIdAndEpoch, TransactionMetadata, TransactionalProducer,
 };

@@ -3,13 +3,11 @@
 //! - `client_ops`: each operation once, as a future; `sync` blocks on it, `asynchronous` returns it to
 //!   asyncio.
 //! - `client_arg`: the client that a producer, consumer or admin uses; `interceptor_chain`: their interceptors.
-//! - `client_of`: the client of a producer or a consumer.
 //! - `cluster`, `connection_status`, `connections`, `events`, `metrics`, `request_statistics`: the
 //!   results.
 
 pub(crate) mod asynchronous;
 pub(crate) mod client_arg;
-pub(crate) mod client_of;
 pub(crate) mod client_ops;
 pub(crate) mod cluster;
 pub(crate) mod connection_status;

@@ -58,7 +58,7 @@ pub(crate) struct Client {
 
 impl Client {
     /// A client over an existing engine.
-    pub(super) fn of(core: Core) -> Self {
+    pub(crate) fn of(core: Core) -> Self {
         Self { core: ProcessLocal::new(core) }
     }
 

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::{Error, Kind, Result, TopicPartition};
 use parking_lot::Mutex;
 use pyo3::prelude::*;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use ottla_client::TopicPartition;
 use ottla_client::config::Config;
-use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::consumer::{CommitListener, Consumer};
+use ottla_client::group_offsets::CommittedOffset;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::group_offsets::CommittedOffset;
+use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::{ListedOffset, OffsetSpec, TopicPartition};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;

@@ -3,8 +3,8 @@
 //! Invariant: it owns its key and value, so that keeping a record keeps no fetch buffer alive.
 
 use ottla_client::TopicPartition;
-use ottla_client::consumer::offsets::CommittedOffset;
 use ottla_client::consumer::{RecordEntry, RecordSet};
+use ottla_client::group_offsets::CommittedOffset;
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};

@@ -11,7 +11,6 @@ pub(crate) mod names;
 pub(crate) mod no_object;
 pub(crate) mod notebook;
 pub(crate) mod offsets;
-pub(crate) mod record;
 pub(crate) mod record_batch;
 pub(crate) mod rows;
 pub(crate) mod values;

@@ -13,13 +13,13 @@ use pyo3::prelude::*;
 
 use crate::asyncio::{self, FutureCompleter, LoopCache, start};
 use crate::convert::errors;
-use crate::convert::record::{OwnedRecord, RecordArgs};
 use crate::producer::backlog::{Backlog, CancellationFlag, WaitingRecord, run_on_loop};
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::AsyncBatchDelivery;
 use crate::producer::delivery_groups::DeliveryGroups;
 use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows::{self, AsyncRowSender};
+use crate::producer::record::{OwnedRecord, RecordArgs};
 use crate::producer::send_batch::Rows;
 use crate::runtime::runtime;
 

@@ -17,16 +17,16 @@ use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::convert::errors;
 use crate::convert::integer::Integer;
-use crate::convert::record::RecordArgs;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
 use crate::producer::backlog::Backlog;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::delivery_groups::DeliveryGroups;
-use crate::producer::exit;
 use crate::producer::hooks::Hooks;
 use crate::producer::producer_handle::leave;
+use crate::producer::record::RecordArgs;
 use crate::producer::sync::CLOSE_TIMEOUT;
 use crate::producer::transactional_id;
+use crate::runtime::exit;
 use crate::runtime::{ProcessLocal, runtime, seconds};
 use crate::typed::ColumnFormat;
 

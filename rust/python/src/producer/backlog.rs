@@ -20,11 +20,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::asyncio::{FutureCompleter, LoopQueue, complete, is_done, report_to_loop};
 use crate::convert::errors;
-use crate::convert::record::OwnedRecord;
 use crate::producer::delivery_groups::{DeliveryGroups, report_rejected};
-use crate::producer::exit::CloseAtExit;
 use crate::producer::partitioner::CustomPartitioner;
+use crate::producer::record::OwnedRecord;
 use crate::producer::record_metadata::RecordMetadata;
+use crate::runtime::exit::CloseAtExit;
 use crate::runtime::{runtime, wait_for};
 
 /// A record that waits for its topic or for buffer memory.

@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 
 use crate::asyncio::{LoopQueue, report_to_loop};
 use crate::convert::errors;
-use crate::convert::record::OwnedRecord;
 use crate::producer::delivery_groups::{DeliveryGroups, report_rejected};
 use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::record::OwnedRecord;
 use crate::producer::record_metadata::RecordMetadata;
 use crate::producer::row_results::RowResults;
 use crate::producer::row_results::error_at_row;

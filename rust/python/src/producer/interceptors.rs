@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::client::interceptor_chain;
 use crate::convert::integer::Integer;
-use crate::convert::record::RecordArgs;
+use crate::producer::record::RecordArgs;
 use crate::producer::record_metadata::RecordMetadata;
 
 static RECORD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

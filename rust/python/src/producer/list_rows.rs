@@ -10,10 +10,10 @@ use pyo3::types::{PyBytes, PyIterator, PyString};
 use crate::convert::errors;
 use crate::convert::field_bytes::{field_bytes, is_field_bytes};
 use crate::convert::integer::Integer;
-use crate::convert::record::{self, Headers, OwnedRecord, timestamp};
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::hooks::Hooks;
 use crate::producer::interceptors::Interceptors;
+use crate::producer::record::{self, Headers, OwnedRecord, timestamp};
 use crate::producer::serializers::Serializers;
 
 /// Iterates over the records of checked lists.

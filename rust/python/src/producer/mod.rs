@@ -3,13 +3,12 @@
 //! - `sync` and `asynchronous`: the two classes, over `producer_handle` and `async_producer_handle`;
 //!   `backlog`: asyncio records that wait for their topic or for memory.
 //! - `hooks`: the application's `interceptors`, `serializers` and `partitioner`, in this order.
-//! - `send_batch`: many records in one call, given as `batch_args`, read by `arrow_rows` or
+//! - `record`: the arguments of `send`. `send_batch`: many records in one call, given as `batch_args`, read by `arrow_rows` or
 //!   `list_rows` into `owned_rows`; `intercepted_rows` are sent one by one; `row_results`: their results.
 //! - `delivery`, `batch_delivery`, `record_metadata`: what the application gets for its records;
 //!   `delivery_groups` and `callbacks` complete futures and call callbacks.
 //! - `transactions`: the calls of both classes about transactions; `transactional_id`: of a producer on a
 //!   shared client; `prepared_transaction`: one that another process ends.
-//! - `exit`: closes open producers when the interpreter exits.
 
 pub(crate) mod arrow_array;
 pub(crate) mod arrow_rows;
@@ -21,7 +20,6 @@ pub(crate) mod batch_delivery;
 pub(crate) mod callbacks;
 pub(crate) mod delivery;
 pub(crate) mod delivery_groups;
-pub(crate) mod exit;
 pub(crate) mod hooks;
 pub(crate) mod intercepted_rows;
 pub(crate) mod interceptors;
@@ -31,6 +29,7 @@ pub(crate) mod partitioner;
 mod plain_columns;
 pub(crate) mod prepared_transaction;
 pub(crate) mod producer_handle;
+pub(crate) mod record;
 pub(crate) mod record_metadata;
 pub(crate) mod row_results;
 pub(crate) mod send_batch;

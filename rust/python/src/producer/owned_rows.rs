@@ -3,8 +3,8 @@
 use ottla_arrow::RecordColumns;
 use ottla_client::{Error, Kind, Result};
 
-use crate::convert::record::OwnedRecord;
 use crate::producer::arrow_rows::{Pair, all_columns};
+use crate::producer::record::OwnedRecord;
 use crate::typed::BatchEncoders;
 
 /// Rows that can be sent without the GIL.

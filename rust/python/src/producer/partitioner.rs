@@ -16,10 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString};
 
 use crate::convert::errors;
-use crate::convert::record::OwnedRecord;
 use crate::producer::arrow_array::Array;
 use crate::producer::arrow_rows::{Pair, chunks, columns, speaks_arrow};
 use crate::producer::owned_rows::OwnedRows;
+use crate::producer::record::OwnedRecord;
 
 /// The keyword argument; a string is the configuration key of the same name.
 const KEYWORD: &str = "partitioner";

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::convert::errors;
 use crate::producer::callbacks::{CallbackPermit, Callbacks};
-use crate::producer::exit::CloseAtExit;
+use crate::runtime::exit::CloseAtExit;
 use crate::runtime::wait_for;
 
 /// The minimum time that `close` waits for callbacks.

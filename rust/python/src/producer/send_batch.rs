@@ -16,7 +16,6 @@ use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::convert::errors;
-use crate::convert::record::OwnedRecord;
 use crate::producer::arrow_rows::{all_columns, pairs, speaks_arrow};
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
@@ -25,6 +24,7 @@ use crate::producer::intercepted_rows::{self, AsyncRowSender};
 use crate::producer::list_rows::{ListRows, check_lists};
 use crate::producer::owned_rows::OwnedRows;
 use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::record::OwnedRecord;
 use crate::producer::row_results::{RowResults, error_at_row};
 use crate::producer::serializers::Serializers;
 use crate::runtime::wait;

@@ -17,16 +17,16 @@ use crate::client::sync as sync_client;
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
 use crate::convert::integer::Integer;
-use crate::convert::record::{OwnedRecord, RecordArgs};
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::delivery::Delivery;
-use crate::producer::exit;
 use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows;
 use crate::producer::producer_handle::ProducerHandle;
+use crate::producer::record::{OwnedRecord, RecordArgs};
 use crate::producer::send_batch::Rows;
 use crate::producer::transactional_id;
+use crate::runtime::exit;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
 use crate::typed::ColumnFormat;
 

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_client::consumer::ConsumerGroupMetadata;
-use ottla_client::consumer::offsets::CommittedOffset;
+use ottla_client::group_offsets::CommittedOffset;
+use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::{Error, Kind, TopicPartition};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;

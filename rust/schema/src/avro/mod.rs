@@ -46,6 +46,7 @@ mod logical_type;
 mod names;
 mod output;
 mod parse;
+mod parse_logical_type;
 mod payload_decoder;
 mod project;
 mod resolve;

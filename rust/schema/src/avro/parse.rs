@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::aliases::Aliases;
 use super::definitions::{Definitions, is_named_type, parse_json};
-use super::logical_type::LogicalType;
 use super::names::{alias_names, full_name, qualify};
+use super::parse_logical_type::logical_type;
 use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Schema, primitive};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
@@ -146,7 +146,7 @@ impl<'a> Pass<'a> {
             }
             name => match primitive(name) {
                 Some(kind) => {
-                    let logical = LogicalType::of(&kind, object);
+                    let logical = logical_type(&kind, object);
                     Ok((Schema { kind, logical, is_selected: true }, primitive_shape(name)))
                 }
                 None => self.reference(name, namespace, level),
@@ -197,7 +197,7 @@ impl<'a> Pass<'a> {
                 (Kind::Record(Arc::new(record)), shape)
             }
         };
-        let logical = LogicalType::of(&kind, object);
+        let logical = logical_type(&kind, object);
         let schema = Schema { kind, logical, is_selected: true };
         self.defined.insert(full, (schema.clone(), shape));
         Ok((schema, shape))

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use prost_reflect::prost::Message;
 use prost_reflect::prost_types::{DescriptorProto, FileDescriptorProto, FileDescriptorSet};
 
-use super::compile::{MAX_FILES, is_built_in};
+use super::built_in_files::{MAX_FILES, is_built_in};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::{RegisteredSchema, SchemaReference, SchemaType};

@@ -9,8 +9,8 @@
 //! Invariant: the work is bounded by the depth of the schema's messages.
 
 use super::input::{Input, zigzag};
+use super::message_name::MessageName;
 use super::output::{self, append_varint};
-use super::writer_messages::MessageName;
 
 /// More than the compiler nests messages.
 const MAX_INDEXES: i64 = 64;

@@ -2,7 +2,7 @@
 //!
 //! - `compile` turns the text of a schema into descriptors, by the crates protox and prost-reflect, once `nesting` has
 //!   checked it; `descriptor_files` are schemas that are descriptors already.
-//! - `plan` makes the columns of a message; `column`, `message_column`, `collections`, `storage`, `scalar`,
+//! - `plan` makes the columns of a message; `column`, `storage`, `scalar`,
 //!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
 //! - `writer_messages`, with `message_indexes`, finds the message of a payload; `payload_decoder` decodes the
 //!   payloads of one writer.
@@ -34,7 +34,7 @@
 //! - The bytes of a payload bound its time and memory (`failure`), and a schema's shape bounds every
 //!   recursion.
 
-mod collections;
+mod built_in_files;
 mod column;
 mod compile;
 mod descriptor_files;
@@ -43,8 +43,8 @@ mod enumeration;
 mod failure;
 mod input;
 mod json;
-mod message_column;
 mod message_indexes;
+mod message_name;
 mod nesting;
 mod output;
 mod payload_decoder;

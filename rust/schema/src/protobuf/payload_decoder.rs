@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::ArrowError;
 
+use super::column::message::MessageColumn;
 use super::failure::Limits;
 use super::input::Input;
-use super::message_column::MessageColumn;
 use super::writer_messages::WriterMessages;
 use crate::budget::Budget;
 use crate::payloads::{DecodedPayloads, Payload, PayloadDecoder};

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
-use super::collections::{ListColumn, MapColumn};
 use super::column::Column;
+use super::column::collections::{ListColumn, MapColumn};
+use super::column::message::{FieldColumn, MessageColumn, OneofField};
 use super::enumeration::Names;
 use super::input::{BYTES, FIXED32, FIXED64, START_GROUP, VARINT};
 use super::json::{JsonColumn, JsonKind};
-use super::message_column::{FieldColumn, MessageColumn, OneofField};
 use super::scalar::Encoding;
 use super::storage::{Numbers, Texts};
 use super::time::{TimeColumn, TimeKind};

@@ -8,10 +8,11 @@
 //!
 //! Invariants: a payload of another message than the reader's is an error. The work is bounded by the schema.
 
-use prost_reflect::{FileDescriptor, MessageDescriptor};
+use prost_reflect::FileDescriptor;
 
 use super::input::{BYTES, Input};
 use super::message_indexes;
+use super::message_name::MessageName;
 use super::output::append_varint;
 use crate::wire_format::WireFormat;
 
@@ -51,24 +52,6 @@ pub(super) struct WriterMessages {
     prefix: Vec<u8>,
     /// The full names by their numbers at AWS Glue; otherwise none.
     numbered: Vec<String>,
-}
-
-/// A message with those nested in it.
-#[derive(Debug)]
-pub(super) struct MessageName {
-    pub(super) full_name: String,
-    pub(super) is_map_entry: bool,
-    pub(super) nested: Vec<MessageName>,
-}
-
-impl MessageName {
-    fn new(message: &MessageDescriptor) -> Self {
-        Self {
-            full_name: message.full_name().to_owned(),
-            is_map_entry: message.is_map_entry(),
-            nested: message.child_messages().map(|nested| Self::new(&nested)).collect(),
-        }
-    }
 }
 
 /// A name without its package and the messages around it.

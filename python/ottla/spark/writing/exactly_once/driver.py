@@ -20,7 +20,6 @@ from ottla.spark import clients
 from ottla.spark.options.write_options import ExactlyOnceOptions
 from ottla.spark.writing.exactly_once.decision import Decision, Participant
 from ottla.spark.writing.exactly_once.decision_log import DECISIONS, DecisionLog
-from ottla.spark.writing.exactly_once.fault_point import reach
 from ottla.spark.writing.exactly_once.lost_decisions import known_history
 from ottla.spark.writing.exactly_once.open_participants import (
     DriverTransaction,
@@ -138,7 +137,6 @@ def commit_batch(
                     f"exactlyOnce: another driver runs the query {write.query}: {error}"
                 ) from error
             raise
-        reach("decided", decision)
         _commit_decided(admin, write, new, len(decision.participants))
         _abort_losers(admin, write)
 

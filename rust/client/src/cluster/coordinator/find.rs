@@ -11,7 +11,8 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::CoordinatorKind;
 use crate::cluster::{Client, Route};
-use crate::connection::{Connection, Endpoint};
+use crate::connection::Connection;
+use crate::endpoint::Endpoint;
 use crate::error::{Error, Kind, Result};
 
 /// The first version that looks up several keys at once (KIP-699).

@@ -19,9 +19,10 @@ use parking_lot::Mutex;
 use tokio::time::Duration;
 
 use crate::cluster::Client;
-use crate::connection::{Connection, ConnectionRole, Endpoint};
+use crate::connection::{Connection, ConnectionRole};
+use crate::endpoint::Endpoint;
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Result};
-use crate::retry::recovery::{Recovery, recovery};
 
 /// What the coordinator coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

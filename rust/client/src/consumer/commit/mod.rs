@@ -18,14 +18,14 @@ use parking_lot::Mutex;
 use tokio::time::{Duration, Instant, sleep, timeout, timeout_at};
 
 use super::group::Group;
-use super::offsets::{self, CommitResults, CommittedOffset};
 use crate::consumer::commit::ownership::CommitOwnership;
 use crate::consumer::commit::results::{CommitSource, record_results};
-use crate::consumer::group_metadata::ConsumerGroupMetadata;
 use crate::consumer::metrics::millis;
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Kind, Result};
+use crate::group_offsets::ConsumerGroupMetadata;
+use crate::group_offsets::{self, CommitResults, CommittedOffset};
 use crate::retry;
 use crate::topic_partition::TopicPartition;
 
@@ -263,7 +263,7 @@ async fn send(
         }
         let left = deadline.saturating_duration_since(Instant::now());
         let began = Instant::now();
-        let result = offsets::commit(&shared.client, &member, offsets.clone(), left).await;
+        let result = group_offsets::commit(&shared.client, &member, offsets.clone(), left).await;
         let error = match result {
             Ok(committed) => {
                 shared.metrics.commit_latency.record(millis(began.elapsed()));

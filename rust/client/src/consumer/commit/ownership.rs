@@ -10,11 +10,11 @@ use std::collections::HashMap;
 use ottla_protocol::ErrorCode;
 
 use crate::config::GroupProtocol;
-use crate::consumer::group_metadata::ConsumerGroupMetadata;
-use crate::consumer::offsets::{CommitResults, CommittedOffset};
 use crate::consumer::partition_state::PartitionState;
 use crate::consumer::state::ConsumerState;
 use crate::error::Error;
+use crate::group_offsets::ConsumerGroupMetadata;
+use crate::group_offsets::{CommitResults, CommittedOffset};
 use crate::topic_partition::TopicPartition;
 
 /// The ownership that a commit relies on.

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::ownership::CommitOwnership;
-use crate::consumer::offsets::{self, CommitResults, CommittedOffset};
 use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Result};
+use crate::group_offsets::{self, CommitResults, CommittedOffset};
 use crate::topic_partition::TopicPartition;
 
 /// Who requested a commit.
@@ -35,7 +35,7 @@ pub(super) fn record_results(
             (Ok(()), Some(committed)) => ownership.record_committed(shared, &partition, committed.offset),
             (Ok(()), None) => {}
             (Err(error), Some(committed))
-                if source == CommitSource::Automatic && offsets::is_gone(&error) =>
+                if source == CommitSource::Automatic && group_offsets::is_gone(&error) =>
             {
                 // It is not sent again until the position moves.
                 if ownership.record_dropped(shared, &partition, committed.offset) {

@@ -16,8 +16,8 @@ use super::fetcher::Fetcher;
 use crate::consumer::completed_fetch::{CompletedFetch, MAX_CORRUPT_FETCHES, batch_too_large, check_batches};
 use crate::consumer::fetch::request::{BrokerResponse, PartitionResponse};
 use crate::consumer::partition_state::{FetchState, PartitionState};
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Result};
-use crate::retry::recovery::{Recovery, recovery};
 use crate::topic_partition::TopicPartition;
 
 impl Fetcher {

@@ -23,13 +23,13 @@ use tokio::time::Instant;
 
 use super::settings::GroupSettings;
 use super::timers::{BackoffTimer, PollTimer};
-use crate::consumer::ConsumerGroupMetadata;
 use crate::consumer::assignor::{self, LastAssignment, MemberAssignment, MemberSubscription};
 use crate::consumer::group::rebalance_queue::RebalanceQueue;
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::error::recovery::{Recovery, recovery};
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
-use crate::retry::recovery::{Recovery, recovery};
 
 /// A request to the group's coordinator.
 #[derive(Debug, Clone, PartialEq)]

@@ -50,8 +50,8 @@ use self::share_protocol::ShareMember;
 pub(crate) use self::topic_names::TopicIdPartition;
 use crate::cluster::Client;
 use crate::config::GroupProtocol;
-use crate::consumer::ConsumerGroupMetadata;
 use crate::error::{Error, Kind, Result};
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::tasks::panics::catch;
 
 /// A consumer's membership in its group. Dropping it does not leave the group; call [`Group::leave`] first.

@@ -4,8 +4,8 @@ use ottla_protocol::ErrorCode;
 use tokio::time::{Duration, Instant};
 
 use crate::environment::Environment;
+use crate::error::recovery::{PASSES_WITHIN, Recovery, recovery};
 use crate::retry::backoff::Backoff;
-use crate::retry::recovery::{PASSES_WITHIN, Recovery, recovery};
 
 /// The bounds of the heartbeat interval that a coordinator sets.
 const HEARTBEAT_INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(3_600));

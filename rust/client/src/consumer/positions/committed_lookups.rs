@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use tokio::time::{Duration, Instant};
 
 use crate::consumer::commit::no_group;
-use crate::consumer::offsets::{self, CommittedOffset};
 use crate::consumer::state::ConsumerState;
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Result};
-use crate::retry::recovery::{Recovery, recovery};
+use crate::group_offsets::{self, CommittedOffset};
 use crate::topic_partition::TopicPartition;
 
 /// The committed offset of each partition.
@@ -25,7 +25,7 @@ pub(crate) async fn fetch_once(
 ) -> Result<CommittedOffsets> {
     let member = shared.group_metadata().ok_or_else(no_group)?;
     let stable = shared.read_committed();
-    let found = offsets::committed(&shared.client, &member, Some(partitions), stable, timeout).await;
+    let found = group_offsets::committed(&shared.client, &member, Some(partitions), stable, timeout).await;
     if let Err(error) = &found
         && let (Some(group), Some(code)) = (shared.membership(), error.code())
     {

@@ -19,10 +19,10 @@ use crate::consumer::fetch::request::{
 };
 use crate::consumer::scan::deleted_topics::DeletedTopics;
 use crate::consumer::scan::{Chunk, FOLLOW, Range, ScanEvent, ScanOptions, ScanOutput};
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
 use crate::retry::Retry;
-use crate::retry::recovery::{Recovery, recovery};
 use crate::tasks::panics::try_catch;
 use crate::topic_partition::TopicPartition;
 

@@ -21,9 +21,9 @@ use super::state::{PartitionFailures, ShareState};
 use crate::consumer::completed_fetch::{batch_too_large, check_batches};
 use crate::consumer::fetch::request::min_interval;
 use crate::consumer::group::TopicIdPartition;
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Result};
 use crate::printable::printable;
-use crate::retry::recovery::{Recovery, recovery};
 use crate::topic_partition::TopicPartition;
 
 /// The lock's duration if a broker does not state it; brokers' default.

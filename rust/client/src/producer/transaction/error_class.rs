@@ -6,8 +6,8 @@
 use ottla_protocol::ErrorCode;
 
 use super::state::{TransactionProtocol, TransactionResult};
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Outlook};
-use crate::retry::recovery::{Recovery, recovery};
 
 /// A transactional request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

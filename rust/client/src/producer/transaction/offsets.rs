@@ -25,11 +25,11 @@ use super::init_producer_id::with_advice;
 use super::partition_results::PartitionResults;
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
-use crate::consumer::ConsumerGroupMetadata;
-use crate::consumer::offsets::{
+use crate::error::{Error, Kind, Outlook, Result};
+use crate::group_offsets::ConsumerGroupMetadata;
+use crate::group_offsets::{
     CommittedOffset, Refusals, RequestTopics, UnknownTopics, add_topic_id, is_unknown_topic,
 };
-use crate::error::{Error, Kind, Outlook, Result};
 use crate::metadata::Snapshot;
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::topic_partition::TopicPartition;

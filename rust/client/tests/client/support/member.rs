@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ottla_client::consumer::ConsumerGroupMetadata;
 use ottla_client::consumer::group::{
     Action, GroupRequest, GroupResponse, GroupSettings, MembershipManager, RebalanceEvent, SubscribedTopics,
 };
 use ottla_client::environment::{Environment, SystemNetwork};
+use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::metadata::Snapshot;
 use ottla_client::{Error, Kind, TopicPartition};
 use ottla_protocol::ErrorCode;

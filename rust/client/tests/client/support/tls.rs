@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use ottla_client::Endpoint;
 use ottla_client::Error;
-use ottla_client::connection::{Endpoint, Settings, connect};
+use ottla_client::connection::{Settings, connect};
 use ottla_mock::{MockCluster, MockConfig, SaslConfig};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tokio::net::TcpStream;

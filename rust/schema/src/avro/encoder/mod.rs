@@ -19,8 +19,8 @@ use arrow_schema::DataType;
 
 use self::step::WriteStep;
 use super::{AvroReader, FORMAT};
-use crate::column_encoder::PayloadEncoder;
 use crate::error::SchemaError;
+use crate::payload_encoder::PayloadEncoder;
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
 use crate::row_failure::RowFailure;

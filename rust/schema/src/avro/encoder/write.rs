@@ -6,7 +6,7 @@ use arrow_buffer::{IntervalMonthDayNano, i256};
 
 use super::step::{FieldStep, Member, WriteKind, WriteStep};
 use crate::avro::output::{append_bytes, append_length, append_long};
-use crate::column_encoder::MAX_BYTES;
+use crate::payload_encoder::MAX_BYTES;
 use crate::row_failure::{RowFailure, shown};
 use crate::source::{Number, Source, Values};
 

@@ -26,8 +26,8 @@ use arrow_schema::{DataType, Field};
 
 use self::step::WriteStep;
 use super::{FORMAT, JsonReader, json_schema};
-use crate::column_encoder::PayloadEncoder;
 use crate::error::SchemaError;
+use crate::payload_encoder::PayloadEncoder;
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
 use crate::row_failure::RowFailure;

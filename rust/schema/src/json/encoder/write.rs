@@ -8,10 +8,10 @@ use std::io::Write;
 use serde_core::Serialize;
 
 use super::step::{MemberStep, WriteKind, WriteStep};
-use crate::column_encoder::MAX_BYTES;
 use crate::json::keys::Keys;
 use crate::json::scanner::Scanner;
 use crate::json::timestamp::{append_date, append_timestamp};
+use crate::payload_encoder::MAX_BYTES;
 use crate::row_failure::RowFailure;
 use crate::source::{Bytes, Number, Offsets, Source, Values};
 

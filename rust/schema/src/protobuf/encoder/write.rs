@@ -4,7 +4,7 @@
 
 use super::json::append_json;
 use super::step::{FieldKind, FieldStep, MessageStep, Presence, ValueStep};
-use crate::column_encoder::MAX_BYTES;
+use crate::payload_encoder::MAX_BYTES;
 use crate::protobuf::input::{BYTES, END_GROUP, FIXED32, FIXED64, START_GROUP, VARINT};
 use crate::protobuf::output::{append_bytes, append_sized, append_varint, tag, zigzag};
 use crate::protobuf::scalar::Encoding;

@@ -6,14 +6,14 @@ use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
 use super::{ClassicMember, MemberState};
-use crate::consumer::ConsumerGroupMetadata;
 use crate::consumer::assignor;
 use crate::consumer::group::membership_manager::{
     Action, Core, GroupResponse, MembershipManager, RequestFailure, SubscribedTopics,
 };
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
+use crate::error::recovery::{Recovery, recovery};
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
-use crate::retry::recovery::{Recovery, recovery};
 
 impl MembershipManager for ClassicMember {
     fn subscribe(&mut self, now: Instant, topics: SubscribedTopics) {

@@ -13,7 +13,7 @@ use crate::consumer::group::membership_error::membership_error;
 use crate::consumer::group::membership_manager::{GroupRequest, GroupResponse, RequestFailure};
 use crate::consumer::group::settings::GroupSettings;
 use crate::consumer::group::timers::BackoffTimer;
-use crate::retry::recovery::Recovery;
+use crate::error::recovery::Recovery;
 
 /// The heartbeats of one generation.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ use crate::consumer::assignor::{self, LastAssignment};
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::retry::recovery::Recovery;
+use crate::error::recovery::Recovery;
 use crate::topic_partition::TopicPartition;
 
 /// The protocol type of consumers in JoinGroup.

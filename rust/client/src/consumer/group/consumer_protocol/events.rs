@@ -7,13 +7,13 @@ use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
 use super::{ConsumerMember, MemberState, ReconcileStep};
-use crate::consumer::ConsumerGroupMetadata;
 use crate::consumer::group::membership_manager::{
     Action, Core, GroupResponse, MembershipManager, SubscribedTopics,
 };
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
+use crate::error::recovery::{Recovery, recovery};
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
-use crate::retry::recovery::{Recovery, recovery};
 
 impl MembershipManager for ConsumerMember {
     fn subscribe(&mut self, now: Instant, topics: SubscribedTopics) {

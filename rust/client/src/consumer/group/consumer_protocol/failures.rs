@@ -7,7 +7,7 @@ use super::{ConsumerMember, MemberState};
 use crate::consumer::group::membership_error::{MembershipError, membership_error};
 use crate::consumer::group::membership_manager::{GroupResponse, MembershipManager, RequestFailure};
 use crate::error::Error;
-use crate::retry::recovery::Recovery;
+use crate::error::recovery::Recovery;
 
 impl ConsumerMember {
     pub(super) fn handle_failure(&mut self, now: Instant, failure: RequestFailure) {

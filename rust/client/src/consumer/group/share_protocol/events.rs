@@ -6,11 +6,11 @@ use ottla_protocol::ErrorCode;
 use tokio::time::Instant;
 
 use super::{MemberState, ShareMember};
-use crate::consumer::ConsumerGroupMetadata;
 use crate::consumer::group::membership_manager::{
     Action, Core, GroupResponse, MembershipManager, SubscribedTopics,
 };
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
 
 impl MembershipManager for ShareMember {

@@ -11,7 +11,7 @@ use crate::consumer::group::membership_manager::{
 };
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
 use crate::error::Error;
-use crate::retry::recovery::Recovery;
+use crate::error::recovery::Recovery;
 
 impl ShareMember {
     pub(super) fn handle_failure(&mut self, now: Instant, failure: RequestFailure) {

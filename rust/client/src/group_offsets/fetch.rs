@@ -14,8 +14,8 @@ use tokio::time::Duration;
 use super::{CommittedOffset, RequestTopics, is_about_member, recover};
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
-use crate::consumer::ConsumerGroupMetadata;
 use crate::error::{Error, Kind, Result};
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::topic_partition::TopicPartition;
 
 /// The first versions that support KIP-447, several groups with member epochs, and topic ids.

@@ -11,30 +11,30 @@ use arrow_array::{ArrayRef, BooleanArray, StructArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 
-use super::column::{Column, Tag};
-use super::failure::{Failure, Limits};
-use super::input::{END_GROUP, Input};
-use super::storage::Bits;
+use super::{Column, Tag};
+use crate::protobuf::failure::{Failure, Limits};
+use crate::protobuf::input::{END_GROUP, Input};
+use crate::protobuf::storage::Bits;
 
 /// A field of a message.
 #[derive(Debug)]
-pub(super) struct FieldColumn {
-    pub(super) name: String,
-    pub(super) number: u32,
-    pub(super) column: Column,
+pub(in crate::protobuf) struct FieldColumn {
+    pub(in crate::protobuf) name: String,
+    pub(in crate::protobuf) number: u32,
+    pub(in crate::protobuf) column: Column,
     /// The oneof that contains it.
-    pub(super) oneof: Option<usize>,
-    pub(super) is_required: bool,
+    pub(in crate::protobuf) oneof: Option<usize>,
+    pub(in crate::protobuf) is_required: bool,
     /// The columns below it.
-    pub(super) width: usize,
+    pub(in crate::protobuf) width: usize,
 }
 
 /// A field of a oneof that has no column: it replaces the one that has.
 #[derive(Debug)]
-pub(super) struct OneofField {
-    pub(super) number: u32,
-    pub(super) wire: u8,
-    pub(super) oneof: usize,
+pub(in crate::protobuf) struct OneofField {
+    pub(in crate::protobuf) number: u32,
+    pub(in crate::protobuf) wire: u8,
+    pub(in crate::protobuf) oneof: usize,
 }
 
 /// A field's column, as it is looked up.
@@ -50,7 +50,7 @@ const NO_COLUMN: usize = usize::MAX;
 
 /// A column of messages.
 #[derive(Debug)]
-pub(super) struct MessageColumn {
+pub(in crate::protobuf) struct MessageColumn {
     table: Table,
     slots: Vec<Slot>,
     /// Fields without a column that are in a oneof.
@@ -67,7 +67,11 @@ pub(super) struct MessageColumn {
 }
 
 impl MessageColumn {
-    pub(super) fn new(fields: Vec<FieldColumn>, others: Vec<OneofField>, is_nullable: bool) -> Self {
+    pub(in crate::protobuf) fn new(
+        fields: Vec<FieldColumn>,
+        others: Vec<OneofField>,
+        is_nullable: bool,
+    ) -> Self {
         let arrow_fields = fields
             .iter()
             .map(|field| Field::new(&field.name, field.column.data_type(), field.column.is_nullable()));
@@ -93,32 +97,32 @@ impl MessageColumn {
         }
     }
 
-    pub(super) fn data_type(&self) -> DataType {
+    pub(in crate::protobuf) fn data_type(&self) -> DataType {
         match self.fields.is_empty() {
             true => DataType::Boolean,
             false => DataType::Struct(self.fields.clone()),
         }
     }
 
-    pub(super) fn is_nullable(&self) -> bool {
+    pub(in crate::protobuf) fn is_nullable(&self) -> bool {
         self.valid.is_some()
     }
 
     /// The bytes that each message takes, set or not.
-    pub(super) fn width(&self) -> usize {
+    pub(in crate::protobuf) fn width(&self) -> usize {
         self.width
     }
 
-    pub(super) fn needs_end(&self) -> bool {
+    pub(in crate::protobuf) fn needs_end(&self) -> bool {
         self.needs_end
     }
 
-    pub(super) fn has(&self, row: usize) -> bool {
+    pub(in crate::protobuf) fn has(&self, row: usize) -> bool {
         self.rows > row
     }
 
     /// Reads a message up to the end of the input, or of the group with this number, if it is not 0.
-    pub(super) fn read(
+    pub(in crate::protobuf) fn read(
         &mut self,
         row: usize,
         group: u32,
@@ -172,7 +176,7 @@ impl MessageColumn {
     }
 
     /// Completes a row: all of its required fields are there.
-    pub(super) fn end_row(&mut self, row: usize) -> Result<(), Failure> {
+    pub(in crate::protobuf) fn end_row(&mut self, row: usize) -> Result<(), Failure> {
         if !self.needs_end || (self.valid.is_some() && !self.has(row)) {
             return Ok(());
         }
@@ -186,7 +190,7 @@ impl MessageColumn {
         Ok(())
     }
 
-    pub(super) fn truncate(&mut self, rows: usize) {
+    pub(in crate::protobuf) fn truncate(&mut self, rows: usize) {
         if self.rows <= rows {
             return;
         }
@@ -199,7 +203,7 @@ impl MessageColumn {
         }
     }
 
-    pub(super) fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
+    pub(in crate::protobuf) fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
         let columns = self.slots.iter_mut().map(|slot| slot.field.column.finish(rows));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let nulls = self.valid.as_mut().and_then(|valid| valid.finish(rows));

@@ -9,11 +9,11 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, FieldRef};
 use arrow_select::take::take;
 
-use super::column::{Column, Tag};
-use super::failure::{Failure, Limits};
-use super::input::{BYTES, Input};
-use super::message_column::MessageColumn;
-use super::storage::offset;
+use super::message::MessageColumn;
+use super::{Column, Tag};
+use crate::protobuf::failure::{Failure, Limits};
+use crate::protobuf::input::{BYTES, Input};
+use crate::protobuf::storage::offset;
 
 /// The starts of the rows, and the end of the last one; empty at first.
 #[derive(Debug, Default)]
@@ -58,9 +58,9 @@ impl Offsets {
 
 /// A repeated field.
 #[derive(Debug)]
-pub(super) struct ListColumn {
+pub(in crate::protobuf) struct ListColumn {
     offsets: Offsets,
-    pub(super) items: Column,
+    pub(in crate::protobuf) items: Column,
     item_field: FieldRef,
     /// The columns of an item.
     width: usize,
@@ -71,22 +71,22 @@ pub(super) struct ListColumn {
 }
 
 impl ListColumn {
-    pub(super) fn new(items: Column, item_field: FieldRef, width: usize) -> Self {
+    pub(in crate::protobuf) fn new(items: Column, item_field: FieldRef, width: usize) -> Self {
         let (is_packable, items_end) = (items.is_packable(), items.needs_end());
         let bytes = items.width();
         Self { offsets: Offsets::default(), items, item_field, width, bytes, is_packable, items_end }
     }
 
     /// Whether several values may be in one field without tags.
-    pub(super) fn is_packable(&self) -> bool {
+    pub(in crate::protobuf) fn is_packable(&self) -> bool {
         self.is_packable
     }
 
-    pub(super) fn data_type(&self) -> DataType {
+    pub(in crate::protobuf) fn data_type(&self) -> DataType {
         DataType::List(self.item_field.clone())
     }
 
-    pub(super) fn read(
+    pub(in crate::protobuf) fn read(
         &mut self,
         row: usize,
         tag: Tag,
@@ -108,12 +108,12 @@ impl ListColumn {
         self.offsets.add(1)
     }
 
-    pub(super) fn truncate(&mut self, rows: usize) {
+    pub(in crate::protobuf) fn truncate(&mut self, rows: usize) {
         let items = self.offsets.truncate(rows);
         self.items.truncate(items);
     }
 
-    pub(super) fn finish(&mut self, rows: usize) -> Result<ListArray, ArrowError> {
+    pub(in crate::protobuf) fn finish(&mut self, rows: usize) -> Result<ListArray, ArrowError> {
         let items = self.items.finish(self.offsets.items())?;
         let offsets = OffsetBuffer::new(self.offsets.take(rows).into());
         ListArray::try_new(self.item_field.clone(), offsets, items, None)
@@ -122,7 +122,7 @@ impl ListColumn {
 
 /// A map.
 #[derive(Debug)]
-pub(super) struct MapColumn {
+pub(in crate::protobuf) struct MapColumn {
     offsets: Offsets,
     entries: MessageColumn,
     entry_field: FieldRef,
@@ -131,15 +131,15 @@ pub(super) struct MapColumn {
 
 impl MapColumn {
     /// The message of an entry has two fields, which always have values.
-    pub(super) fn new(entries: MessageColumn, entry_field: FieldRef, width: usize) -> Self {
+    pub(in crate::protobuf) fn new(entries: MessageColumn, entry_field: FieldRef, width: usize) -> Self {
         Self { offsets: Offsets::default(), entries, entry_field, width }
     }
 
-    pub(super) fn data_type(&self) -> DataType {
+    pub(in crate::protobuf) fn data_type(&self) -> DataType {
         DataType::Map(self.entry_field.clone(), false)
     }
 
-    pub(super) fn read(
+    pub(in crate::protobuf) fn read(
         &mut self,
         row: usize,
         mut entry: Input<'_>,
@@ -155,12 +155,12 @@ impl MapColumn {
         self.offsets.add(1)
     }
 
-    pub(super) fn truncate(&mut self, rows: usize) {
+    pub(in crate::protobuf) fn truncate(&mut self, rows: usize) {
         let items = self.offsets.truncate(rows);
         self.entries.truncate(items);
     }
 
-    pub(super) fn finish(&mut self, rows: usize) -> Result<MapArray, ArrowError> {
+    pub(in crate::protobuf) fn finish(&mut self, rows: usize) -> Result<MapArray, ArrowError> {
         let mut entries = self.entries.finish(self.offsets.items())?;
         let mut offsets = self.offsets.take(rows);
         if let Some(kept) = last_entries(entries.as_struct().column(0), &mut offsets) {

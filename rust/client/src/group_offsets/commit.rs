@@ -21,8 +21,8 @@ use super::{
 };
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
-use crate::consumer::ConsumerGroupMetadata;
 use crate::error::{Error, Kind, Result};
+use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
 use crate::topic_partition::TopicPartition;
 

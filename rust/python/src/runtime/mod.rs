@@ -6,6 +6,10 @@
 //! where Python runs signal handlers, it runs them, so that Ctrl-C ends it within 100 ms; what it waits for
 //! goes on meanwhile. A thread that still waits when the interpreter exits never returns to it: up to 3.13, Python ends such
 //! a thread by unwinding its frames, which is undefined behaviour for Rust's frames.
+//!
+//! `exit` closes producers that are still open when the interpreter exits.
+
+pub(crate) mod exit;
 
 use std::cell::Cell;
 use std::future::Future;
@@ -24,7 +28,6 @@ use tokio::sync::Notify;
 
 use crate::convert::errors;
 use crate::logging;
-use crate::producer::exit;
 
 /// How often a wait checks for signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);

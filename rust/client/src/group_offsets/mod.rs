@@ -1,4 +1,5 @@
-//! Commits offsets to a group (OffsetCommit) and fetches them (OffsetFetch).
+//! Commits offsets to a group (OffsetCommit) and fetches them (OffsetFetch), for consumers and for producers with
+//! transactions. `group_metadata` is the identity under which offsets are committed.
 //!
 //! Transient failures are retried until the timeout, at the coordinator of the moment. Errors about the
 //! member (another generation or epoch, fenced) are returned at once under the broker's error code; the
@@ -9,6 +10,7 @@
 
 mod commit;
 mod fetch;
+mod group_metadata;
 mod unknown_topics;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,15 +20,16 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::wire::Uuid;
 
 use crate::cluster::Client;
+use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Outlook, Result};
 use crate::metadata::{Snapshot, TopicSelector};
 use crate::retry::Retry;
-use crate::retry::recovery::{Recovery, recovery};
 use crate::topic_partition::TopicPartition;
 
-pub(super) use commit::CommitResults;
+pub(crate) use commit::CommitResults;
 pub use commit::commit;
 pub use fetch::committed;
+pub use group_metadata::ConsumerGroupMetadata;
 pub(crate) use unknown_topics::{Refusals, UnknownTopics, is_unknown_topic};
 
 /// A committed offset.

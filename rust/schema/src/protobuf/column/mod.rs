@@ -3,6 +3,9 @@
 //! Invariants: a value is read for the last row only, and the last one wins, but messages are merged. After
 //! [`Column::truncate`] nothing is left of the later rows. The array has exactly the column's type.
 
+pub(super) mod collections;
+pub(super) mod message;
+
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -11,15 +14,16 @@ use arrow_array::types::{
 };
 use arrow_schema::{ArrowError, DataType};
 
-use super::collections::{ListColumn, MapColumn};
-use super::enumeration::Names;
-use super::failure::{Failure, Limits};
-use super::input::{BYTES, FIXED32, FIXED64, Input, START_GROUP, VARINT};
-use super::json::JsonColumn;
-use super::message_column::MessageColumn;
-use super::scalar::Encoding;
-use super::storage::{Numbers, Texts};
-use super::time::TimeColumn;
+use collections::{ListColumn, MapColumn};
+use message::MessageColumn;
+
+use crate::protobuf::enumeration::Names;
+use crate::protobuf::failure::{Failure, Limits};
+use crate::protobuf::input::{BYTES, FIXED32, FIXED64, Input, START_GROUP, VARINT};
+use crate::protobuf::json::JsonColumn;
+use crate::protobuf::scalar::Encoding;
+use crate::protobuf::storage::{Numbers, Texts};
+use crate::protobuf::time::TimeColumn;
 
 /// The decimal digits of 64 unsigned bits.
 pub(super) const U64_DIGITS: u8 = 20;

@@ -1,0 +1,23 @@
+//! The names of the messages of a writer's schema.
+//!
+//! Invariant: messages are in the order of their declaration, which indexes count.
+
+use prost_reflect::MessageDescriptor;
+
+/// A message with those nested in it.
+#[derive(Debug)]
+pub(super) struct MessageName {
+    pub(super) full_name: String,
+    pub(super) is_map_entry: bool,
+    pub(super) nested: Vec<MessageName>,
+}
+
+impl MessageName {
+    pub(super) fn new(message: &MessageDescriptor) -> Self {
+        Self {
+            full_name: message.full_name().to_owned(),
+            is_map_entry: message.is_map_entry(),
+            nested: message.child_messages().map(|nested| Self::new(&nested)).collect(),
+        }
+    }
+}
