@@ -8,9 +8,6 @@ use super::change::{TopicOperation, TopicResult, change};
 use crate::cluster::Client;
 use crate::error::Result;
 
-/// The first version with a list of topics by name or id.
-const BY_STATE: i16 = 6;
-
 impl Client {
     /// Deletes topics. Returns the first error, such as that a topic does not exist, but deletes the
     /// others all the same. An error says `maybe_done` if this call may have deleted the topic, because
@@ -32,7 +29,7 @@ fn build_request(names: &[&String], version: i16, timeout: Duration) -> DeleteTo
         timeout_ms: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
         ..Default::default()
     };
-    if version >= BY_STATE {
+    if version >= DeleteTopicsRequest::FIRST_BY_ID {
         let state = |name| DeleteTopicState { name: Some(name), ..Default::default() };
         request.topics = names.map(state).collect();
     } else {

@@ -18,9 +18,6 @@ use crate::connection::Connection;
 
 const EARLIEST: i64 = -2;
 const LATEST: i64 = -1;
-/// The last version of Fetch with topic names; later versions have ids, which may be unknown.
-const FETCH_BY_NAME: i16 = 12;
-
 /// Checks partitions one after the other, on the connection to their leader.
 pub(super) async fn check(
     probe: &ProbeContext,
@@ -93,7 +90,7 @@ async fn fetch(connection: &Connection, led: &LedPartition, offset: i64) -> Resu
     let topic =
         FetchTopic { topic: led.topic.to_string(), topic_id: led.topic_id, partitions: vec![partition] };
     let request = FetchRequest { max_wait_ms: 0, max_bytes: 1, topics: vec![topic], ..Default::default() };
-    let max = if led.topic_id.is_zero() { FETCH_BY_NAME } else { i16::MAX };
+    let max = if led.topic_id.is_zero() { FetchRequest::FIRST_BY_ID - 1 } else { i16::MAX };
     let response = exchange(connection, &request, max).await?;
     ErrorCode::from(response.error_code).ok().map_err(of_code)?;
     let fetched = response.responses.iter().flat_map(|topic| &topic.partitions).next();

@@ -26,9 +26,6 @@ use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
 use crate::topic_partition::TopicPartition;
 
-/// The first version that names topics by id.
-const FIRST_BY_ID: i16 = 10;
-
 /// The result for each partition.
 pub(crate) type CommitResults = HashMap<TopicPartition, Result<()>>;
 
@@ -149,7 +146,11 @@ async fn send(
     topics: &RequestTopics<'_>,
     partitions: &mut Partitions,
 ) -> Result<Option<Error>> {
-    let max = if topics.have_ids() { FIRST_BY_ID } else { FIRST_BY_ID - 1 };
+    let max = if topics.have_ids() {
+        OffsetCommitRequest::FIRST_BY_ID
+    } else {
+        OffsetCommitRequest::FIRST_BY_ID - 1
+    };
     let version = coordinator.version::<OffsetCommitRequest>(max)?;
     let request = build_request(member, topics, &partitions.pending);
     let response = coordinator.request(&request, version).await?;

@@ -21,8 +21,6 @@ use crate::topic_partition::TopicPartition;
 /// The first versions that support KIP-447, several groups with member epochs, and topic ids.
 const FIRST_REQUIRE_STABLE: i16 = 7;
 const FIRST_WITH_GROUPS: i16 = 8;
-const FIRST_BY_ID: i16 = 10;
-
 /// Returns the committed offset of each partition, `None` without one; or all committed offsets of the
 /// group.
 ///
@@ -69,9 +67,9 @@ impl OffsetFetch<'_> {
             keys.as_ref().map(|keys| RequestTopics::new(&client.snapshot(), keys, &HashMap::new()));
         // A response by id would not reveal the names of topics that were not requested.
         let max = if requested.as_ref().is_some_and(RequestTopics::have_ids) {
-            FIRST_BY_ID
+            OffsetFetchRequest::FIRST_BY_ID
         } else {
-            FIRST_BY_ID - 1
+            OffsetFetchRequest::FIRST_BY_ID - 1
         };
         let version = coordinator.version::<OffsetFetchRequest>(max)?;
         let request = self.build_request(requested.as_ref(), version);

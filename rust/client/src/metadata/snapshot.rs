@@ -34,7 +34,7 @@ impl Broker {
 }
 
 /// The brokers in a response, by id.
-pub(crate) fn brokers(
+pub(super) fn brokers(
     named: impl IntoIterator<Item = (i32, String, i32, Option<String>)>,
 ) -> BTreeMap<i32, Broker> {
     let named = named.into_iter();

@@ -25,14 +25,9 @@ use crate::config::Acks;
 use crate::connection::{Connection, InFlightPermit, PendingResponse};
 use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Result};
-use crate::metadata::{NewLeader, brokers};
+use crate::metadata::LeaderHints;
 use crate::printable::printable;
 use crate::tasks::panics::try_catch;
-
-/// The first version that names topics by id.
-const FIRST_BY_ID: i16 = 13;
-/// The first version of version 2 of the transaction protocol.
-const FIRST_TRANSACTION_V2: i16 = 12;
 
 /// The outcome of one request.
 pub(super) struct ProduceOutcome {
@@ -112,7 +107,7 @@ async fn send_batches(
     let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
     inner.accumulator.metrics.response_received(began.elapsed(), throttle);
     // Map the ids that were sent to names: the metadata may have changed since.
-    if version >= FIRST_BY_ID {
+    if version >= ProduceRequest::FIRST_BY_ID {
         let names: HashMap<Uuid, &String> =
             request.topic_data.iter().map(|topic| (topic.topic_id, &topic.name)).collect();
         for topic in &mut response.responses {
@@ -142,7 +137,7 @@ async fn start(
         .collect();
     let version = connection.version::<ProduceRequest>(max_version(inner, ids.is_some()))?;
     check_transaction_version(inner, version)?;
-    if version >= FIRST_BY_ID {
+    if version >= ProduceRequest::FIRST_BY_ID {
         for (topic, id) in request.topic_data.iter_mut().zip(ids.unwrap_or_default()) {
             topic.topic_id = id;
         }
@@ -158,9 +153,11 @@ async fn start(
 /// leader add the partition to the transaction (KIP-890).
 fn max_version(inner: &ProducerInner, have_ids: bool) -> i16 {
     match &inner.accumulator.transaction {
-        Some(transaction) if transaction.protocol() == TransactionProtocol::V1 => FIRST_TRANSACTION_V2 - 1,
+        Some(transaction) if transaction.protocol() == TransactionProtocol::V1 => {
+            ProduceRequest::FIRST_OF_PROTOCOL_2 - 1
+        }
         _ if have_ids => i16::MAX,
-        _ => FIRST_BY_ID - 1,
+        _ => ProduceRequest::FIRST_BY_ID - 1,
     }
 }
 
@@ -168,7 +165,8 @@ fn max_version(inner: &ProducerInner, have_ids: bool) -> i16 {
 fn check_transaction_version(inner: &ProducerInner, version: i16) -> Result<()> {
     match &inner.accumulator.transaction {
         Some(transaction)
-            if transaction.protocol() == TransactionProtocol::V2 && version < FIRST_TRANSACTION_V2 =>
+            if transaction.protocol() == TransactionProtocol::V2
+                && version < ProduceRequest::FIRST_OF_PROTOCOL_2 =>
         {
             transaction.leader_lacks_v2();
             let message = "this broker does not support version 2 of the transaction protocol, which the cluster has finalized; later transactions use version 1";
@@ -279,19 +277,13 @@ fn process_response(
                 .map(|response| ((Arc::clone(&name), response.index), response)),
         );
     }
-    let nodes = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
-    let endpoints = brokers(nodes);
-    let leaders: Vec<NewLeader> = responses
-        .iter()
-        .filter(|(_, response)| recovery(ErrorCode::from(response.error_code)) == Recovery::Refresh)
-        .map(|((topic, partition), response)| NewLeader {
-            topic: Arc::clone(topic),
-            partition: *partition,
-            leader: response.current_leader.leader_id,
-            leader_epoch: response.current_leader.leader_epoch,
-        })
-        .collect();
-    let stale = inner.client.inner.metadata.process_leaders(&leaders, &endpoints) < leaders.len();
+    let mut hints = LeaderHints::default();
+    for ((topic, partition), response) in &responses {
+        let leader = (response.current_leader.leader_id, response.current_leader.leader_epoch);
+        hints.add(topic, *partition, ErrorCode::from(response.error_code), leader);
+    }
+    let endpoints = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
+    let stale = hints.apply(&inner.client.inner.metadata, endpoints);
     for batch in batches {
         let Some(partition_response) = responses.remove(batch.part.partition()) else {
             let error =

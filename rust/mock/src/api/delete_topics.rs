@@ -10,8 +10,6 @@ use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::fault::FaultTarget;
 use crate::state::ClusterState;
 
-const BY_STATE: i16 = 6;
-
 impl RequestHandler for DeleteTopicsRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
         let named = requested_topics(self, version);
@@ -29,7 +27,8 @@ impl RequestHandler for DeleteTopicsRequest {
             let (name, id) = outcome.unwrap_or((topic.name.unwrap_or_default(), topic.topic_id));
             response.responses.push(DeletableTopicResult {
                 // Null: the request named an unknown id only. Older versions have no null.
-                name: (!name.is_empty() || context.version < BY_STATE).then_some(name),
+                name: (!name.is_empty() || context.version < DeleteTopicsRequest::FIRST_BY_ID)
+                    .then_some(name),
                 topic_id: id,
                 error_code: code.code(),
                 error_message: (code != ErrorCode::None).then(|| code.meaning().to_owned()),
@@ -44,7 +43,7 @@ impl RequestHandler for DeleteTopicsRequest {
 }
 
 fn requested_topics(request: &DeleteTopicsRequest, version: i16) -> Vec<DeleteTopicState> {
-    if version >= BY_STATE {
+    if version >= DeleteTopicsRequest::FIRST_BY_ID {
         return request.topics.clone();
     }
     let named = |name: &String| DeleteTopicState { name: Some(name.clone()), topic_id: Uuid::ZERO };

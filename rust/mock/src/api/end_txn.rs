@@ -8,14 +8,11 @@ use ottla_protocol::messages::end_txn::{EndTxnRequest, EndTxnResponse};
 use super::{HandlerResult, RequestContext, RequestHandler};
 use crate::transaction::{ProducerIdAndEpoch, TransactionalProducer};
 
-/// The first version of protocol 2.
-const V2: i16 = 5;
-
 impl RequestHandler for EndTxnRequest {
     fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<EndTxnResponse> {
         let mut response = EndTxnResponse { producer_id: -1, producer_epoch: -1, ..Default::default() };
         match end(self, context) {
-            Ok(next) if context.version >= V2 => {
+            Ok(next) if context.version >= EndTxnRequest::FIRST_OF_PROTOCOL_2 => {
                 (response.producer_id, response.producer_epoch) = (next.id, next.epoch);
             }
             Ok(_) => {}
@@ -37,7 +34,12 @@ fn end(request: &EndTxnRequest, context: &mut RequestContext<'_>) -> Result<Prod
         transactional_id: id,
         producer: ProducerIdAndEpoch { id: request.producer_id, epoch: request.producer_epoch },
     };
-    let ended = context.state.end_transaction(producer, request.committed, version >= V2, clock);
+    let ended = context.state.end_transaction(
+        producer,
+        request.committed,
+        version >= EndTxnRequest::FIRST_OF_PROTOCOL_2,
+        clock,
+    );
     let next = ended.map_err(|code| super::fenced_code(code, version, 2))?;
     context.changed = true;
     context.check_any_fault_after_handling()?;

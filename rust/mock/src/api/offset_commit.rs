@@ -14,7 +14,6 @@ use crate::fault::FaultTarget;
 use crate::group::{CommittedOffset, MemberIdentity};
 use crate::state::ClusterState;
 
-const BY_ID: i16 = 10;
 /// The first version that reports an unknown group as GROUP_ID_NOT_FOUND.
 const GROUP_NOT_FOUND: i16 = 9;
 
@@ -22,7 +21,10 @@ impl RequestHandler for OffsetCommitRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
         let topics = self.topics.iter().flat_map(|topic| {
             let partitions = topic.partitions.iter().map(|partition| partition.partition_index);
-            state.fault_targets((&topic.name, topic.topic_id, version >= BY_ID), partitions)
+            state.fault_targets(
+                (&topic.name, topic.topic_id, version >= OffsetCommitRequest::FIRST_BY_ID),
+                partitions,
+            )
         });
         topics.collect()
     }
@@ -31,7 +33,11 @@ impl RequestHandler for OffsetCommitRequest {
         let checked = check(self, context);
         let mut response = OffsetCommitResponse::default();
         for topic in &self.topics {
-            let name = context.state.topic_name(&topic.name, topic.topic_id, context.version >= BY_ID);
+            let name = context.state.topic_name(
+                &topic.name,
+                topic.topic_id,
+                context.version >= OffsetCommitRequest::FIRST_BY_ID,
+            );
             let partitions = topic.partitions.iter().map(|requested| {
                 let stored = name.as_deref().map_err(|code| *code).and_then(|name| {
                     context.check_fault(name, Some(requested.partition_index))?;

@@ -20,7 +20,6 @@ use crate::group::{CommittedOffset, Group, MemberIdentity};
 use crate::state::ClusterState;
 
 const BATCHED: i16 = 8;
-const BY_ID: i16 = 10;
 /// The first version with an error code for the whole request.
 const WHOLE_ERROR: i16 = 2;
 
@@ -28,7 +27,10 @@ impl RequestHandler for OffsetFetchRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
         let topics = groups(self, version).into_iter().filter_map(|group| group.topics).flatten();
         let targets = topics.flat_map(|topic| {
-            state.fault_targets((&topic.name, topic.topic_id, version >= BY_ID), topic.partition_indexes)
+            state.fault_targets(
+                (&topic.name, topic.topic_id, version >= OffsetFetchRequest::FIRST_BY_ID),
+                topic.partition_indexes,
+            )
         });
         targets.collect()
     }
@@ -83,7 +85,11 @@ fn fetch(
         None => committed(group, context.state),
     };
     let topics = topics.into_iter().map(|topic| {
-        let name = context.state.topic_name(&topic.name, topic.topic_id, context.version >= BY_ID);
+        let name = context.state.topic_name(
+            &topic.name,
+            topic.topic_id,
+            context.version >= OffsetFetchRequest::FIRST_BY_ID,
+        );
         let partitions = topic.partition_indexes.iter().map(|index| {
             let found = name.as_deref().map_err(|code| *code).and_then(|name| {
                 context.check_fault(name, Some(*index))?;

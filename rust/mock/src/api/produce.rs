@@ -16,7 +16,6 @@ use crate::log::{self, AppendError, AppendInfo, AppendRules, ValidatedBatch};
 use crate::state::ClusterState;
 use crate::transaction::{ProducerIdAndEpoch, TransactionalProducer};
 
-const BY_ID: i16 = 13;
 /// The first version of version 2 of the transaction protocol.
 const TRANSACTION_V2: i16 = 12;
 const CURRENT_LEADER: i16 = 10;
@@ -25,7 +24,11 @@ impl RequestHandler for ProduceRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
         let mut targets = Vec::new();
         for topic in &self.topic_data {
-            let Ok(name) = state.topic_name(&topic.name, topic.topic_id, version >= BY_ID) else { continue };
+            let Ok(name) =
+                state.topic_name(&topic.name, topic.topic_id, version >= ProduceRequest::FIRST_BY_ID)
+            else {
+                continue;
+            };
             let partitions = topic.partition_data.iter().map(|p| Some(p.index));
             targets.extend(partitions.map(|partition| FaultTarget { topic: name.clone(), partition }));
         }
@@ -43,7 +46,11 @@ impl RequestHandler for ProduceRequest {
         let mut response = ProduceResponse::default();
         let mut checked = context.validated.iter();
         for topic in &self.topic_data {
-            let name = context.state.topic_name(&topic.name, topic.topic_id, context.version >= BY_ID);
+            let name = context.state.topic_name(
+                &topic.name,
+                topic.topic_id,
+                context.version >= ProduceRequest::FIRST_BY_ID,
+            );
             let mut responses = Vec::with_capacity(topic.partition_data.len());
             for data in &topic.partition_data {
                 let outcome = match (&name, checked.next()) {

@@ -15,15 +15,14 @@ use crate::group::{CommittedOffset, MemberIdentity};
 use crate::state::ClusterState;
 use crate::transaction::{ProducerIdAndEpoch, TransactionalProducer};
 
-const BY_ID: i16 = 6;
-/// The first version of protocol 2.
-const V2: i16 = 5;
-
 impl RequestHandler for TxnOffsetCommitRequest {
     fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
         let topics = self.topics.iter().flat_map(|topic| {
             let partitions = topic.partitions.iter().map(|partition| partition.partition_index);
-            state.fault_targets((&topic.name, topic.topic_id, version >= BY_ID), partitions)
+            state.fault_targets(
+                (&topic.name, topic.topic_id, version >= TxnOffsetCommitRequest::FIRST_BY_ID),
+                partitions,
+            )
         });
         topics.collect()
     }
@@ -32,7 +31,11 @@ impl RequestHandler for TxnOffsetCommitRequest {
         let checked = check(self, context);
         let mut response = TxnOffsetCommitResponse::default();
         for topic in &self.topics {
-            let name = context.state.topic_name(&topic.name, topic.topic_id, context.version >= BY_ID);
+            let name = context.state.topic_name(
+                &topic.name,
+                topic.topic_id,
+                context.version >= TxnOffsetCommitRequest::FIRST_BY_ID,
+            );
             let partitions = topic.partitions.iter().map(|requested| {
                 let stored = name.as_deref().map_err(|code| *code).and_then(|name| {
                     context.check_fault(name, Some(requested.partition_index))?;
@@ -86,8 +89,9 @@ fn check(request: &TxnOffsetCommitRequest, context: &mut RequestContext<'_>) -> 
     };
     let version = context.version;
     let current = context.state.current_transaction(producer, clock);
-    let transaction = current.map_err(|code| super::fenced_code(code, version, V2))?;
-    if version >= V2 {
+    let transaction = current
+        .map_err(|code| super::fenced_code(code, version, TxnOffsetCommitRequest::FIRST_OF_PROTOCOL_2))?;
+    if version >= TxnOffsetCommitRequest::FIRST_OF_PROTOCOL_2 {
         transaction.add_group(&request.group_id, clock);
     } else if !transaction.groups().contains(&request.group_id) {
         return Err(ErrorCode::InvalidTxnState);

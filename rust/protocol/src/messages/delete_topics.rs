@@ -2,6 +2,11 @@
 
 use crate::wire::Uuid;
 
+impl DeleteTopicsRequest {
+    /// The first version with a list of topics by name or by id (`topics`).
+    pub const FIRST_BY_ID: i16 = 6;
+}
+
 message! {
     DeleteTopicsRequest: versions 1-6, flexible 4+;
 

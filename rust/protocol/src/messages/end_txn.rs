@@ -1,6 +1,11 @@
 //! EndTxn (API key 26): commit or abort a transaction. Version 5 requires transaction.version 2
 //! (KIP-890).
 
+impl EndTxnRequest {
+    /// The first version of protocol 2 (KIP-890).
+    pub const FIRST_OF_PROTOCOL_2: i16 = 5;
+}
+
 message! {
     EndTxnRequest: versions 0-5, flexible 3+;
 

@@ -4,6 +4,11 @@
 
 use crate::wire::{Records, Uuid};
 
+impl FetchRequest {
+    /// The first version that names topics by id.
+    pub const FIRST_BY_ID: i16 = 13;
+}
+
 message! {
     FetchRequest: versions 4-18, flexible 12+;
 

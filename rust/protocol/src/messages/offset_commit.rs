@@ -2,6 +2,11 @@
 
 use crate::wire::Uuid;
 
+impl OffsetCommitRequest {
+    /// The first version that names topics by id.
+    pub const FIRST_BY_ID: i16 = 10;
+}
+
 message! {
     OffsetCommitRequest: versions 2-10, flexible 8+;
 

@@ -2,6 +2,11 @@
 
 use crate::wire::Uuid;
 
+impl OffsetFetchRequest {
+    /// The first version that names topics by id.
+    pub const FIRST_BY_ID: i16 = 10;
+}
+
 message! {
     OffsetFetchRequest: versions 1-10, flexible 6+;
 

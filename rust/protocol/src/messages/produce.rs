@@ -2,6 +2,14 @@
 
 use crate::wire::{Records, Uuid};
 
+impl ProduceRequest {
+    /// The first version that names topics by id.
+    pub const FIRST_BY_ID: i16 = 13;
+
+    /// The first version of protocol 2 of transactions (KIP-890).
+    pub const FIRST_OF_PROTOCOL_2: i16 = 12;
+}
+
 message! {
     ProduceRequest: versions 3-13, flexible 9+;
 

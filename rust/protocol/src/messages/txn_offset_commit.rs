@@ -3,6 +3,14 @@
 
 use crate::wire::Uuid;
 
+impl TxnOffsetCommitRequest {
+    /// The first version that names topics by id.
+    pub const FIRST_BY_ID: i16 = 6;
+
+    /// The first version of protocol 2 (KIP-890).
+    pub const FIRST_OF_PROTOCOL_2: i16 = 5;
+}
+
 message! {
     TxnOffsetCommitRequest: versions 0-6, flexible 3+;
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail")]
 
 mod decompressor_memory;
+mod first_versions;
 mod fuzz_corpus;
 mod hostile_cases;
 mod hostile_messages;

@@ -17,11 +17,8 @@ use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
-use crate::metadata::{NewLeader, Snapshot, brokers};
+use crate::metadata::{LeaderHints, Snapshot};
 use crate::topic_partition::TopicPartition;
-
-/// The last version that names topics by name.
-const LAST_BY_NAME: i16 = 12;
 
 /// A partition of a Fetch request and the offset to read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +119,11 @@ pub(crate) async fn fetch(
     limits: Limits,
 ) -> Result<BrokerResponse> {
     let connection = client.connection(Route::Broker(broker)).await?;
-    let version = connection.version::<FetchRequest>(if data.by_id { i16::MAX } else { LAST_BY_NAME })?;
+    let version = connection.version::<FetchRequest>(if data.by_id {
+        i16::MAX
+    } else {
+        FetchRequest::FIRST_BY_ID - 1
+    })?;
     let request = build_request(data, limits, &client.config().client_rack);
     let timeout = client.config().request_timeout + limits.max_wait;
     let response =
@@ -184,28 +185,20 @@ fn build_request(data: &FetchRequestData, limits: Limits, rack: &str) -> FetchRe
 fn process_response(client: &Client, response: FetchResponse) -> BrokerResponse {
     let snapshot = client.snapshot();
     let endpoints = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
-    let endpoints = brokers(endpoints);
     let mut partitions = HashMap::new();
-    let mut moved = Vec::new();
+    let mut hints = LeaderHints::default();
     for topic in response.responses {
         let name = match snapshot.topic_name(topic.topic_id) {
             Some(name) => Arc::clone(name),
             None => topic.topic.into(),
         };
         for data in topic.partitions {
-            let leader = &data.current_leader;
-            if leader.leader_id >= 0 {
-                moved.push(NewLeader {
-                    topic: Arc::clone(&name),
-                    partition: data.partition_index,
-                    leader: leader.leader_id,
-                    leader_epoch: leader.leader_epoch,
-                });
-            }
+            let leader = (data.current_leader.leader_id, data.current_leader.leader_epoch);
+            hints.add(&name, data.partition_index, ErrorCode::from(data.error_code), leader);
             partitions.insert((Arc::clone(&name), data.partition_index), PartitionResponse::from(data));
         }
     }
-    client.inner.metadata.process_leaders(&moved, &endpoints);
+    hints.apply(&client.inner.metadata, endpoints);
     let error = ErrorCode::from(response.error_code);
     BrokerResponse { error, session_id: response.session_id, partitions }
 }

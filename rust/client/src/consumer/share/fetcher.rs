@@ -15,7 +15,7 @@ use super::schedule::{LeaderRequest, Schedule};
 use super::shared::Shared;
 use crate::cluster::{Client, Route};
 use crate::error::{Error, Result};
-use crate::metadata::{NewLeader, RefreshNeed, TopicSelector, brokers};
+use crate::metadata::{LeaderHints, RefreshNeed, TopicSelector};
 use crate::tasks::panics::catch;
 
 /// The first version that can renew locks and limit the records exactly.
@@ -140,25 +140,17 @@ async fn fetch(client: &Client, leader: i32, request: ShareFetchRequest) -> Resu
     };
     let response = exchange(client, leader, &request, wait, check).await?;
     let endpoints = response.node_endpoints.iter();
-    let endpoints = brokers(endpoints.map(|n| (n.node_id, n.host.clone(), n.port, n.rack.clone())));
+    let endpoints = endpoints.map(|n| (n.node_id, n.host.clone(), n.port, n.rack.clone()));
     let snapshot = client.snapshot();
-    let mut moved = Vec::new();
+    let mut hints = LeaderHints::default();
     for topic in &response.responses {
         let Some(name) = snapshot.topic_name(topic.topic_id) else { continue };
         for data in &topic.partitions {
-            let leader = &data.current_leader;
-            // Of a partition without an error the leader is not stated.
-            if data.error_code != 0 && leader.leader_id >= 0 && leader.leader_epoch > 0 {
-                moved.push(NewLeader {
-                    topic: Arc::clone(name),
-                    partition: data.partition_index,
-                    leader: leader.leader_id,
-                    leader_epoch: leader.leader_epoch,
-                });
-            }
+            let leader = (data.current_leader.leader_id, data.current_leader.leader_epoch);
+            hints.add(name, data.partition_index, ErrorCode::from(data.error_code), leader);
         }
     }
-    client.inner.metadata.process_leaders(&moved, &endpoints);
+    hints.apply(&client.inner.metadata, endpoints);
     Ok(response)
 }
 

@@ -21,9 +21,6 @@ use crate::error::{Error, Result};
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::producer::inner::ProducerInner;
 
-/// The first version of protocol 2.
-const FIRST_V2: i16 = 5;
-
 /// Ends the transaction: waits for its records, and for the coordinator.
 pub(super) async fn end(
     inner: Arc<ProducerInner>,
@@ -158,7 +155,7 @@ async fn send(
     let response = coordinator.request(request, version).await?;
     coordinator.throttle(response.throttle_time_ms);
     match ErrorCode::from(response.error_code) {
-        ErrorCode::None if version >= FIRST_V2 && response.producer_id >= 0 => {
+        ErrorCode::None if version >= EndTxnRequest::FIRST_OF_PROTOCOL_2 && response.producer_id >= 0 => {
             Ok(Some(ProducerIdAndEpoch { id: response.producer_id, epoch: response.producer_epoch }))
         }
         ErrorCode::None => Ok(None),
@@ -173,8 +170,12 @@ pub(crate) fn end_txn_version(
     is_v2: bool,
     negotiate: impl FnOnce(i16) -> Result<i16>,
 ) -> Result<Option<i16>> {
-    let version = negotiate(if is_v2 { FIRST_V2 } else { FIRST_V2 - 1 })?;
-    Ok((!is_v2 || version >= FIRST_V2).then_some(version))
+    let version = negotiate(if is_v2 {
+        EndTxnRequest::FIRST_OF_PROTOCOL_2
+    } else {
+        EndTxnRequest::FIRST_OF_PROTOCOL_2 - 1
+    })?;
+    Ok((!is_v2 || version >= EndTxnRequest::FIRST_OF_PROTOCOL_2).then_some(version))
 }
 
 /// The error of a coordinator that cannot end a transaction of protocol 2; another one may.

@@ -34,10 +34,6 @@ use crate::metadata::Snapshot;
 use crate::producer::idempotence::ProducerIdAndEpoch;
 use crate::topic_partition::TopicPartition;
 
-/// The first version of protocol 2.
-const FIRST_V2: i16 = 5;
-/// The first version that names topics by id.
-const FIRST_BY_ID: i16 = 6;
 /// The first version with the member's identity (KIP-447, Kafka 2.5).
 const FIRST_WITH_MEMBER: i16 = 3;
 
@@ -132,12 +128,12 @@ impl OffsetCommit<'_> {
         let ids = self.topic_ids(&snapshot)?;
         let topics = RequestTopics::new(&snapshot, self.offsets.keys(), &ids);
         let max = match self.protocol {
-            TransactionProtocol::V1 => FIRST_V2 - 1,
-            TransactionProtocol::V2 if topics.have_ids() => FIRST_BY_ID,
-            TransactionProtocol::V2 => FIRST_BY_ID - 1,
+            TransactionProtocol::V1 => TxnOffsetCommitRequest::FIRST_OF_PROTOCOL_2 - 1,
+            TransactionProtocol::V2 if topics.have_ids() => TxnOffsetCommitRequest::FIRST_BY_ID,
+            TransactionProtocol::V2 => TxnOffsetCommitRequest::FIRST_BY_ID - 1,
         };
         let version = coordinator.version::<TxnOffsetCommitRequest>(max)?;
-        if self.protocol == TransactionProtocol::V2 && version < FIRST_V2 {
+        if self.protocol == TransactionProtocol::V2 && version < TxnOffsetCommitRequest::FIRST_OF_PROTOCOL_2 {
             let message = "the group's coordinator does not support version 2 of the transaction protocol, which the cluster has finalized";
             return Err(Error::new(Kind::Broker, message).broker(coordinator.broker()));
         }

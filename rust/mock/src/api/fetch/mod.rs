@@ -24,7 +24,6 @@ use crate::fault::FaultTarget;
 use crate::state::{ClusterState, RequestedPartition};
 pub(crate) use session::FetchContext;
 
-const BY_ID: i16 = 13;
 const CURRENT_LEADER: i16 = 16;
 const READ_COMMITTED: i8 = 1;
 
@@ -33,7 +32,9 @@ impl RequestHandler for FetchRequest {
         let own = session::in_request(self).into_iter();
         let all = own.chain(state.fetch_sessions.requested(self.session_id).cloned());
         let target = |requested: RequestedPartition| {
-            let topic = state.topic_name(&requested.topic, requested.topic_id, version >= BY_ID).ok()?;
+            let topic = state
+                .topic_name(&requested.topic, requested.topic_id, version >= FetchRequest::FIRST_BY_ID)
+                .ok()?;
             Some(FaultTarget { topic, partition: Some(requested.partition.partition) })
         };
         all.filter_map(target).collect()
@@ -88,7 +89,11 @@ fn read_all(
     let mut left = usize::try_from(request.max_bytes).unwrap_or(0);
     context.corrupted = false;
     for requested in all {
-        let name = context.state.topic_name(&requested.topic, requested.topic_id, context.version >= BY_ID);
+        let name = context.state.topic_name(
+            &requested.topic,
+            requested.topic_id,
+            context.version >= FetchRequest::FIRST_BY_ID,
+        );
         let outcome = name.as_deref().map_err(|code| *code).and_then(|name| {
             context.check_fault(name, Some(requested.partition.partition))?;
             let partition = context.state.partition(name, requested.partition.partition)?;

@@ -5,7 +5,7 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::fetch::{FetchRequest, ForgottenTopic, PartitionData};
 
-use super::{BY_ID, RequestContext};
+use super::RequestContext;
 use crate::state::{RequestedPartition, SessionLimits};
 
 /// The first version with fetch sessions.
@@ -65,7 +65,7 @@ pub(super) fn new_context(
         };
         request.forgotten_topics_data.iter().any(of)
     };
-    let owner = (context.broker, context.version >= BY_ID);
+    let owner = (context.broker, context.version >= FetchRequest::FIRST_BY_ID);
     let partitions =
         context.state.fetch_sessions.update(owner, (id, epoch), partitions, forgotten, context.clock)?;
     let kind = if partitions.is_empty() { Kind::Sessionless } else { Kind::Incremental(id) };
@@ -94,7 +94,7 @@ pub(super) fn finish(
     match fetch.kind {
         Kind::Sessionless => INVALID_SESSION_ID,
         Kind::Full => {
-            let owner = (context.broker, context.version >= BY_ID);
+            let owner = (context.broker, context.version >= FetchRequest::FIRST_BY_ID);
             context.state.fetch_sessions.open(owner, responses, limits, context.clock)
         }
         Kind::Incremental(id) => {
