@@ -26,8 +26,8 @@ const MAX_LOCKED_BYTES: usize = 16 * 1024;
 pub enum AppendResult<'a> {
     /// The record is in a batch: its result, and the record's index there.
     Accepted(&'a Arc<ProduceResult>, usize),
-    /// `buffer.memory` has no space for this many bytes: drop the appender and wait with
-    /// [`Producer::reserve_buffer`].
+    /// `buffer.memory` has no space for this many bytes: drop the appender and wait, as
+    /// [`Producer::append_when_free`] does.
     BufferFull(usize),
 }
 

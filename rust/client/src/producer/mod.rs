@@ -18,6 +18,7 @@ mod append;
 mod batch;
 mod buffer_memory;
 mod buffer_pool;
+mod buffer_wait;
 mod compression_ratio;
 mod drain;
 mod errors;
@@ -52,6 +53,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Duration, Instant, timeout_at};
 
 pub use append::{AppendResult, Appender};
+pub use buffer_wait::SendResult;
 pub use partitioner::{murmur2, partition_for_key};
 pub use produce_result::{AppendInfo, Delivery, ProduceResult};
 pub use record::Record;
@@ -72,15 +74,6 @@ use crate::telemetry::source::Source;
 use accumulator::Accumulator;
 use errors::closed;
 use inner::{ProducerInner, compressor};
-
-/// The result of an attempt to send without waiting.
-#[derive(Debug)]
-pub enum SendResult {
-    /// The record was accepted.
-    Accepted(Delivery),
-    /// `buffer.memory` has no space for this many bytes: wait with [`Producer::reserve_buffer`].
-    BufferFull(usize),
-}
 
 /// How long `close` waits for requests that it aborted.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -227,55 +220,12 @@ impl Producer {
         Appender::many(self, writer, reservation)
     }
 
-    /// Waits in line for `bytes` of buffer memory until a deadline: [`Producer::max_block_deadline`]
-    /// at the start of the call that needs them.
-    pub async fn reserve_buffer(&self, bytes: usize, deadline: Instant) -> Result<BufferReservation> {
-        let config = self.client().config();
-        let memory = &self.inner.accumulator.memory;
-        // While a sender waits for memory, no batch may linger.
-        let _waiting = memory.register_waiter();
-        self.inner.wake.notify_one();
-        let began = Instant::now();
-        let reserved = timeout_at(deadline, memory.reserve(bytes)).await;
-        let metrics = &self.accumulator().metrics;
-        metrics.buffer_wait.record(began.elapsed().as_nanos() as f64);
-        if reserved.is_err() {
-            metrics.buffer_exhausted.count();
-        }
-        match reserved {
-            Ok(()) => Ok(BufferReservation::new(Arc::clone(&self.inner), bytes)),
-            Err(_) => {
-                let message = format!(
-                    "buffer.memory ({} bytes) stayed full for max.block.ms ({} ms)",
-                    config.buffer_memory,
-                    config.max_block.as_millis()
-                );
-                let error = match self.inner.failure_since(began) {
-                    Some(error) => error.prefixed(message).as_kind(Kind::Timeout),
-                    None => {
-                        let why = "records come faster than the brokers accept them";
-                        Error::new(Kind::Timeout, format!("{message}: {why}"))
-                    }
-                };
-                self.accumulator().record_refused(&error);
-                Err(error)
-            }
-        }
-    }
-
     /// Sends a record, and waits for metadata and memory for at most `max.block.ms` in total.
     pub async fn send(&self, topic: &str, partition: Option<i32>, record: &Record<'_>) -> Result<Delivery> {
         let deadline = self.max_block_deadline();
         let writer = self.topic_writer_for(topic, partition, deadline).await?;
-        let mut reservation = None;
-        loop {
-            match self.try_send(&writer, partition, record, reservation.take())? {
-                SendResult::Accepted(delivery) => return Ok(delivery),
-                SendResult::BufferFull(bytes) => {
-                    reservation = Some(self.reserve_buffer(bytes, deadline).await?);
-                }
-            }
-        }
+        let attempt = |reservation| self.try_send(&writer, partition, record, reservation);
+        self.append_when_free(Some(deadline), attempt).await
     }
 
     /// Sends all buffered records without lingering, and waits until they are acknowledged or failed.

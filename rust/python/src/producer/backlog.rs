@@ -237,18 +237,17 @@ impl Backlog {
             };
             record = run_on_loop(loop_queue, deadline, assign).await?;
         }
-        let mut reservation = None;
-        loop {
+        let attempt = |reservation| {
             if cancelled.load(Ordering::Acquire) {
-                return Ok(None);
+                return Ok(SendResult::Accepted(None));
             }
-            match record.try_send(&self.core, &writer, reservation.take())? {
-                SendResult::Accepted(delivery) => return Ok(Some((delivery, record.timestamp))),
-                SendResult::BufferFull(bytes) => {
-                    reservation = Some(self.core.reserve_buffer(bytes, deadline).await?);
-                }
-            }
-        }
+            Ok(match record.try_send(&self.core, &writer, reservation)? {
+                SendResult::Accepted(delivery) => SendResult::Accepted(Some(delivery)),
+                SendResult::BufferFull(bytes) => SendResult::BufferFull(bytes),
+            })
+        };
+        let delivery = self.core.append_when_free(Some(deadline), attempt).await?;
+        Ok(delivery.map(|delivery| (delivery, record.timestamp)))
     }
 
     /// Waits until all waiting and buffered records are acknowledged or failed. It waits for both at

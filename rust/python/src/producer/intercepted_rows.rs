@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ottla_client::Error;
-use ottla_client::producer::{Delivery, Producer, SendResult, TopicWriter};
+use ottla_client::producer::{BufferReservation, Delivery, Producer, SendResult, TopicWriter};
 use pyo3::prelude::*;
 
 use crate::asyncio::{LoopQueue, report_to_loop};
@@ -50,35 +50,47 @@ fn send_row(
     let core = &handle.core;
     let index = results.count();
     let mut deadline = None;
-    let mut until = || *deadline.get_or_insert_with(|| core.max_block_deadline());
-    let permit = handle.callback_permit(py, &mut until)?;
-    let mut reservation = None;
-    loop {
-        match row.try_send(core, writer, reservation.take()) {
-            Ok(SendResult::Accepted(delivery)) => {
-                results.push_accepted(&delivery.produce_result, delivery.index);
-                if let Some(on_delivery) = row.on_delivery.take() {
-                    permit.register(delivery, row.timestamp, on_delivery);
-                }
-                return Ok(());
-            }
-            Ok(SendResult::BufferFull(bytes)) => {
-                let wait = async {
-                    core.reserve_buffer(bytes, until()).await.map_err(|error| error_at_row(index, error))
-                };
-                reservation = Some(wait_for(py, wait)?);
-            }
-            Err(error) => {
-                let alone = errors::raise(py, &error);
-                results
-                    .push_rejected(core, writer, error)
-                    .map_err(|error| errors::raise(py, &error_at_row(index, error)))?;
-                let on_delivery = row.on_delivery.take();
-                let metadata = RecordMetadata::unsent(&topic.into(), row.partition, row.timestamp);
-                return on_delivery
-                    .map_or(Ok(()), |on_delivery| report_rejected(py, &on_delivery, metadata, &alone));
-            }
+    let permit =
+        handle.callback_permit(py, &mut || *deadline.get_or_insert_with(|| core.max_block_deadline()))?;
+    let attempt = |reservation| attempt_row(core, writer, row, reservation);
+    let sent = match attempt(None) {
+        SendResult::Accepted(sent) => sent,
+        SendResult::BufferFull(bytes) => {
+            let sent = core.append_after(bytes, deadline, |reservation| Ok(attempt(reservation)));
+            wait_for(py, async { sent.await.map_err(|error| error_at_row(index, error)) })?
         }
+    };
+    match sent {
+        Ok(delivery) => {
+            results.push_accepted(&delivery.produce_result, delivery.index);
+            if let Some(on_delivery) = row.on_delivery.take() {
+                permit.register(delivery, row.timestamp, on_delivery);
+            }
+            Ok(())
+        }
+        Err(error) => {
+            let alone = errors::raise(py, &error);
+            results
+                .push_rejected(core, writer, error)
+                .map_err(|error| errors::raise(py, &error_at_row(index, error)))?;
+            let on_delivery = row.on_delivery.take();
+            let metadata = RecordMetadata::unsent(&topic.into(), row.partition, row.timestamp);
+            on_delivery.map_or(Ok(()), |on_delivery| report_rejected(py, &on_delivery, metadata, &alone))
+        }
+    }
+}
+
+/// Tries to send one row, whose own error is a result.
+fn attempt_row(
+    core: &Producer,
+    writer: &TopicWriter,
+    row: &OwnedRecord,
+    reservation: Option<BufferReservation>,
+) -> SendResult<ottla_client::Result<Delivery>> {
+    match row.try_send(core, writer, reservation) {
+        Ok(SendResult::Accepted(delivery)) => SendResult::Accepted(Ok(delivery)),
+        Ok(SendResult::BufferFull(bytes)) => SendResult::BufferFull(bytes),
+        Err(error) => SendResult::Accepted(Err(error)),
     }
 }
 
@@ -151,26 +163,13 @@ async fn append(
     results: &mut RowResults,
 ) -> ottla_client::Result<ottla_client::Result<Delivery>> {
     let index = results.count();
-    let mut deadline = None;
-    let mut reservation = None;
-    loop {
-        match row.try_send(core, writer, reservation.take()) {
-            Ok(SendResult::Accepted(delivery)) => {
-                results.push_accepted(&delivery.produce_result, delivery.index);
-                return Ok(Ok(delivery));
-            }
-            Ok(SendResult::BufferFull(bytes)) => {
-                let deadline = *deadline.get_or_insert_with(|| core.max_block_deadline());
-                reservation = Some(
-                    core.reserve_buffer(bytes, deadline).await.map_err(|error| error_at_row(index, error))?,
-                );
-            }
-            Err(error) => {
-                results
-                    .push_rejected(core, writer, error.clone())
-                    .map_err(|error| error_at_row(index, error))?;
-                return Ok(Err(error));
-            }
+    let attempt = |reservation| Ok(attempt_row(core, writer, row, reservation));
+    let sent = core.append_when_free(None, attempt).await.map_err(|error| error_at_row(index, error))?;
+    match &sent {
+        Ok(delivery) => results.push_accepted(&delivery.produce_result, delivery.index),
+        Err(error) => {
+            results.push_rejected(core, writer, error.clone()).map_err(|error| error_at_row(index, error))?
         }
     }
+    Ok(sent)
 }

@@ -9,11 +9,12 @@
 use std::ops::Range;
 
 use ottla_arrow::RecordColumns;
-use ottla_client::producer::{AppendResult, BufferReservation, Producer, Record, TopicWriter, now_millis};
+use ottla_client::producer::{
+    AppendResult, BufferReservation, Producer, Record, SendResult, TopicWriter, now_millis,
+};
 use ottla_client::{Error, Kind};
 use ottla_protocol::records::Header;
 use pyo3::prelude::*;
-use tokio::time::Instant;
 
 use crate::convert::errors;
 use crate::producer::arrow_rows::{all_columns, pairs, speaks_arrow};
@@ -27,7 +28,7 @@ use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::record::OwnedRecord;
 use crate::producer::row_results::{RowResults, error_at_row};
 use crate::producer::serializers::Serializers;
-use crate::runtime::wait;
+use crate::runtime::wait_for;
 use crate::typed::batch_encoders;
 
 /// All rows, checked and ready to be sent.
@@ -203,82 +204,64 @@ impl OwnedRows {
 }
 
 /// The rows of a batch that were not appended yet, in order.
-struct RemainingRows {
+struct RemainingRows<'a, F> {
+    results: &'a mut RowResults,
     /// The number of results before the first row.
     first: usize,
     count: usize,
-    /// The row that waits for buffer memory, and its deadline over all its waits.
-    waits: Option<(usize, Instant)>,
-    reservation: Option<BufferReservation>,
+    /// Appends rows until the buffer is full, and returns the bytes that the next row needs.
+    append: F,
 }
 
-/// Buffer memory that the next row needs, and until when it may wait for it.
-struct MemoryNeeded {
-    row: usize,
-    bytes: usize,
-    deadline: Instant,
-}
-
-impl RemainingRows {
-    fn new(results: &RowResults, count: usize) -> Self {
-        Self { first: results.count(), count, waits: None, reservation: None }
+impl<F> RemainingRows<'_, F>
+where
+    F: FnMut(Range<usize>, &mut RowResults, Option<BufferReservation>) -> ottla_client::Result<Option<usize>>,
+{
+    fn next(&self) -> usize {
+        self.results.count() - self.first
     }
 
-    fn is_empty(&self, results: &RowResults) -> bool {
-        results.count() >= self.first + self.count
-    }
-
-    /// Appends at most `at_once` rows; returns what the next one needs if the buffer is full.
-    fn append(
+    /// Appends at most `at_once` rows. It is accepted unless the first of them lacks memory: each row may wait
+    /// for `max.block.ms`.
+    fn attempt(
         &mut self,
-        core: &Producer,
-        results: &mut RowResults,
         at_once: usize,
-        append: &impl Fn(
-            Range<usize>,
-            &mut RowResults,
-            Option<BufferReservation>,
-        ) -> ottla_client::Result<Option<usize>>,
-    ) -> ottla_client::Result<Option<MemoryNeeded>> {
-        let from = results.count() - self.first;
+        reservation: Option<BufferReservation>,
+    ) -> ottla_client::Result<SendResult<()>> {
+        let from = self.next();
         let part = from..self.count.min(from.saturating_add(at_once));
-        let stopped = append(part, results, self.reservation.take());
-        let row = results.count();
-        let Some(bytes) = stopped.map_err(|error| error_at_row(row, error))? else { return Ok(None) };
-        let deadline = match self.waits {
-            Some((waiting, deadline)) if waiting == row => deadline,
-            _ => self.waits.insert((row, core.max_block_deadline())).1,
-        };
-        Ok(Some(MemoryNeeded { row, bytes, deadline }))
+        let lacking = (self.append)(part, self.results, reservation)?;
+        Ok(match lacking {
+            Some(bytes) if self.next() == from => SendResult::BufferFull(bytes),
+            _ => SendResult::Accepted(()),
+        })
+    }
+
+    /// Appends all rows, some at a time, and waits for buffer memory when necessary.
+    async fn send(&mut self, core: &Producer) -> ottla_client::Result<()> {
+        while self.next() < self.count {
+            let attempt = |reservation| self.attempt(ROWS_AT_ONCE, reservation);
+            let sent = core.append_when_free(None, attempt).await;
+            sent.map_err(|error| error_at_row(self.results.count(), error))?;
+            tokio::task::yield_now().await;
+        }
+        Ok(())
     }
 }
 
-impl MemoryNeeded {
-    async fn reserve(self, core: &Producer) -> ottla_client::Result<BufferReservation> {
-        let reserved = core.reserve_buffer(self.bytes, self.deadline).await;
-        reserved.map_err(|error| error_at_row(self.row, error))
-    }
-}
-
-/// Sends `count` rows, some at a time, and waits for buffer memory when necessary.
+/// Sends `count` rows, and waits for buffer memory when necessary.
 async fn send_parts(
     core: &Producer,
     results: &mut RowResults,
     count: usize,
-    append: impl Fn(
+    append: impl FnMut(
         Range<usize>,
         &mut RowResults,
         Option<BufferReservation>,
     ) -> ottla_client::Result<Option<usize>>,
 ) -> ottla_client::Result<()> {
-    let mut remaining = RemainingRows::new(results, count);
-    while !remaining.is_empty(results) {
-        match remaining.append(core, results, ROWS_AT_ONCE, &append)? {
-            None => tokio::task::yield_now().await,
-            Some(needed) => remaining.reservation = Some(needed.reserve(core).await?),
-        }
-    }
-    Ok(())
+    let first = results.count();
+    RemainingRows { results, first, count, append }.send(core).await
 }
 
 /// Appends rows until the buffer is full, and returns the bytes that the next row needs. Must not
@@ -336,33 +319,31 @@ fn send_columns(
     results: &mut RowResults,
 ) -> PyResult<()> {
     let now = now_millis();
-    let append = |part, results: &mut RowResults, reservation| {
-        // Without the GIL until the buffer is full; then wait and continue.
-        py.detach(|| append_columns(core, writer, columns, now, part, results, reservation))
+    let append = |part: Range<usize>, results: &mut RowResults, reservation| {
+        append_columns(core, writer, columns, now, part, results, reservation)
     };
     send_all(py, core, results, columns.len(), append)
 }
 
-/// Sends `count` rows, and waits for buffer memory when necessary.
+/// Sends `count` rows without the GIL, and waits for buffer memory when necessary.
 fn send_all(
     py: Python<'_>,
     core: &Producer,
     results: &mut RowResults,
     count: usize,
-    append: impl Fn(
+    append: impl FnMut(
         Range<usize>,
         &mut RowResults,
         Option<BufferReservation>,
-    ) -> ottla_client::Result<Option<usize>>,
+    ) -> ottla_client::Result<Option<usize>>
+    + Send,
 ) -> PyResult<()> {
-    let raise = |error| errors::raise(py, &error);
-    let mut remaining = RemainingRows::new(results, count);
-    while !remaining.is_empty(results) {
-        if let Some(needed) = remaining.append(core, results, usize::MAX, &append).map_err(raise)? {
-            remaining.reservation = Some(wait(py, needed.reserve(core))?.map_err(raise)?);
-        }
-    }
-    Ok(())
+    let first = results.count();
+    let mut rows = RemainingRows { results, first, count, append };
+    let appended = py.detach(|| rows.attempt(usize::MAX, None));
+    appended.map_err(|error| errors::raise(py, &error_at_row(rows.results.count(), error)))?;
+    // Mostly the buffer has space for all.
+    if rows.next() == count { Ok(()) } else { wait_for(py, rows.send(core)) }
 }
 
 fn send_lists(

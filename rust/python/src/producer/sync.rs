@@ -407,17 +407,10 @@ impl Producer {
         if let Some(custom) = &self.hooks.partitioner {
             custom.assign_partition(py, args.topic, &mut record, writer.partition_count())?;
         }
-        let mut reservation = None;
-        let delivery = loop {
-            match record
-                .try_send(core, &writer, reservation.take())
-                .map_err(|error| errors::raise(py, &error))?
-            {
-                SendResult::Accepted(delivery) => break delivery,
-                SendResult::BufferFull(bytes) => {
-                    reservation = Some(wait_for(py, core.reserve_buffer(bytes, until()))?)
-                }
-            }
+        let attempt = |reservation| record.try_send(core, &writer, reservation);
+        let delivery = match attempt(None).map_err(|error| errors::raise(py, &error))? {
+            SendResult::Accepted(delivery) => delivery,
+            SendResult::BufferFull(bytes) => wait_for(py, core.append_after(bytes, Some(until()), attempt))?,
         };
         if let Some((permit, callback)) = callback {
             permit.register(delivery.clone(), record.timestamp, callback);
