@@ -328,6 +328,12 @@ MUTATIONS = [
         "code == ErrorCode::UnreleasedInstanceId && false",
     ),
     Mutation(
+        "limits-of-schemas-are-not-settings",
+        f"{_SCHEMA}/column_decoder.rs",
+        "let limits = options.limits.bounded();",
+        "let limits = SchemaLimits::default().bounded();",
+    ),
+    Mutation(
         "a-missing-schema-is-never-asked-for-again",
         f"{_CONSUMER}/read/record_buffer.rs",
         "set.typed.take_if(",

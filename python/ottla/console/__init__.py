@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ottla import extras
+from ottla._core import check_schema_limits
 from ottla.arguments import names
 from ottla.errors import ConfigError
 
@@ -91,6 +92,7 @@ def serve(
     allow_hosts: Sequence[str] = (),
     token: bool = True,
     schema_registry: Registry | str | None = None,
+    schema_limits: Mapping[str, Any] | None = None,
     cluster_arguments: Sequence[str] | None = None,
     simulation: Simulation | None = None,
 ) -> Console:
@@ -110,6 +112,8 @@ def serve(
             must be loopback.
         schema_registry: the registry with which the Messages page decodes keys and values, or its
             URL.
+        schema_limits: what schemas may multiply there, as the argument ``limits`` of a format.
+            Default: the defaults of the keys.
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
         simulation: the simulation whose producer is ``client``; its page is the first.
@@ -140,6 +144,8 @@ def serve(
     from ottla.console.source import Source
     from ottla.console.workers import Workers
 
+    if schema_limits is not None:
+        check_schema_limits(schema_limits)
     registry = _registry(schema_registry)
     source = Source(client)
     context = Context(
@@ -148,6 +154,7 @@ def serve(
         Workers(),
         allow_changes,
         registry=registry,
+        limits=schema_limits,
         arguments=cluster_arguments,
         simulation=simulation,
     )

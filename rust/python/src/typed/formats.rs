@@ -37,6 +37,8 @@ use crate::convert::names::Names;
 ///         they may be missing. Default: all.
 ///     register: when values are encoded, whether to register ``schema`` in the subject.
 ///         Otherwise it must be registered.
+///     limits: what schemas may multiply, by configuration key, such as
+///         ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -47,7 +49,7 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -58,6 +60,7 @@ impl Avro {
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
+        limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Avro, None);
         let args = FormatArgs {
@@ -71,6 +74,7 @@ impl Avro {
             mode,
             fields,
             register,
+            limits,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -111,6 +115,8 @@ impl Avro {
 ///         they may be missing, or recursive. Default: all.
 ///     register: when values are encoded, whether to register ``schema`` in the subject.
 ///         Otherwise it must be registered.
+///     limits: what schemas may multiply, by configuration key, such as
+///         ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -122,7 +128,7 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
+    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -134,6 +140,7 @@ impl Protobuf {
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
+        limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let schema_type = SchemaType::Protobuf;
         let args = FormatArgs {
@@ -147,6 +154,7 @@ impl Protobuf {
             mode,
             fields,
             register,
+            limits,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -184,6 +192,8 @@ impl Protobuf {
 ///         all.
 ///     register: when values are encoded, whether to register ``schema`` in the subject.
 ///         Otherwise it must be registered.
+///     limits: what schemas may multiply, by configuration key, such as
+///         ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -194,7 +204,7 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
@@ -205,6 +215,7 @@ impl Json {
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
+        limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Json, None);
         let args = FormatArgs {
@@ -218,6 +229,7 @@ impl Json {
             mode,
             fields,
             register,
+            limits,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
