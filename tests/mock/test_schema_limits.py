@@ -116,7 +116,9 @@ def test_wrong_limits_name_the_key(limits: dict[str, Any], fragments: list[str])
 
 
 def test_limits_are_a_mapping() -> None:
-    with pytest.raises(ArgumentTypeError, match=r"limits is the str.*expected a mapping, such as"):
+    with pytest.raises(
+        ArgumentTypeError, match=r"limits is of type str: expected a mapping, such as"
+    ):
         large(limits="abc")
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla import extras
 from ottla._core import check_schema_limits
-from ottla.arguments import names
+from ottla.arguments import integer, names, number
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Console:
         Raises:
             InternalError: it has failed.
         """
+        if timeout is not None:
+            timeout = number("timeout", timeout, "seconds, such as 1.5")
         return self._server.wait(timeout)
 
     def close(self) -> None:
@@ -132,6 +134,7 @@ def serve(
         raise ConfigError(
             f"token: without a token the console listens on loopback only, not at {host}"
         )
+    port = integer("port", port)
     if not 0 <= port <= 65_535:
         raise ConfigError(f"port: expected a number from 0 to 65535, got {port}")
     allow_hosts = names("allow_hosts", allow_hosts)

@@ -22,7 +22,7 @@ use super::encoding::{BatchEncoders, encode_object, topic_encoder};
 use super::limits_arg::schema_limits;
 use super::registry_arg::lookup;
 use super::schema_arg;
-use crate::convert::names::Names;
+use crate::convert::names::{Names, items};
 use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
 
@@ -182,6 +182,18 @@ impl ColumnFormat {
     }
 }
 
+/// Converts the argument `headers`.
+fn header_pairs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<Vec<u8>>)>> {
+    let pairs = items(argument, "headers", |name| format!("[({name}, b\"value\")]"))?;
+    let pair = |pair: Bound<'_, PyAny>| {
+        pair.extract().map_err(|_: PyErr| {
+            let message = "headers has an item that is no pair of a name and bytes or None".to_owned();
+            errors::argument_type(pair.py(), message)
+        })
+    };
+    pairs.map(|item| pair(item?)).collect()
+}
+
 /// A value with its headers.
 struct OneRow {
     bytes: Vec<u8>,
@@ -295,7 +307,7 @@ impl ColumnFormat {
         py: Python<'py>,
         topic: &str,
         data: Vec<u8>,
-        headers: Vec<(String, Option<Vec<u8>>)>,
+        #[pyo3(from_py_with = header_pairs)] headers: Vec<(String, Option<Vec<u8>>)>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (column, row, topic) =
             (self.column(py, Header::Value)?, OneRow { bytes: data, headers }, Arc::from(topic));

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use super::column_format::{ColumnFormat, FormatArgs};
 
 use crate::convert::names::Names;
+use crate::convert::number;
 
 /// Keys or values in Avro.
 ///
@@ -54,7 +55,7 @@ impl Avro {
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
-        version: Option<i32>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
@@ -134,7 +135,7 @@ impl Protobuf {
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         message: Option<String>,
-        version: Option<i32>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
@@ -209,7 +210,7 @@ impl Json {
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
-        version: Option<i32>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
