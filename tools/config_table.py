@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ottla._core import config_rows, other_client_config_rows, registry_config_rows
+from ottla._core import (
+    config_rows,
+    other_client_config_rows,
+    registry_config_rows,
+    schema_limit_rows,
+)
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "configuration.md"
 
@@ -26,8 +31,8 @@ There are three ways to set them:
 
 Every value can be text. An unknown key or an invalid value is an error that names the key, what was
 expected, and the closest known key. Type checkers and editors know the keyword arguments and their
-values (`ottla.config_types`). Below are the keys of [schema registries](#schema-registries) and
-[those of other clients](#keys-of-other-clients).
+values (`ottla.config_types`). Below are the keys of [schema registries](#schema-registries), the
+[limits of schemas](#limits-of-schemas), and [keys of other clients](#keys-of-other-clients).
 
 """
 
@@ -40,6 +45,16 @@ REGISTRIES = """
 
 `ottla.schema.Registry` takes these keys, with or without `schema.registry.`, and those about TLS
 (`schema.registry.ssl.…`), which mean the same as a client's.
+
+"""
+
+LIMITS = """
+## Limits of schemas
+
+What a schema may [multiply](../guides/schemas.md#schemas-that-multiply). They are set where keys or
+values get their format: `ottla.schema.Avro(…, limits={"schema.fixed.max.bytes": 33554432})`, with
+or without `schema.`; as options of the same names in Spark; with `-X`, in a file or a profile of
+the command line. Errors about a limit name its key.
 
 """
 
@@ -71,7 +86,8 @@ def _table(rows: Iterable[tuple[str, str, str, tuple[int, int] | None, str]]) ->
 def page() -> str:
     """Return the page's text."""
     text = HEAD + _table(config_rows())
-    text += REGISTRIES + _table(registry_config_rows()) + OTHER_CLIENTS
+    text += REGISTRIES + _table(registry_config_rows()) + LIMITS + _table(schema_limit_rows())
+    text += OTHER_CLIENTS
     for name, client, _, meaning in other_client_config_rows():
         text += f"| `{name}` | {client} | {meaning} |\n"
     return text

@@ -17,7 +17,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use ottla_benches::random_array;
 use ottla_schema::{
     ColumnDecoder, ColumnEncoder, Header, Projection, ReaderOptions, ReaderSource, RegisteredSchema,
-    SchemaId, SchemaType, WireFormat, column_type,
+    SchemaId, SchemaLimits, SchemaType, WireFormat, column_type,
 };
 
 const SHAPES: [(&str, &str); 2] = [
@@ -34,7 +34,7 @@ fn avro(text: &str) -> RegisteredSchema {
 /// Random values in Avro, in Confluent's format.
 fn values(text: &str) -> BinaryArray {
     let schema = avro(text);
-    let data_type = column_type(ReaderSource::Schema(&schema), None).unwrap();
+    let data_type = column_type(ReaderSource::Schema(&schema), None, &SchemaLimits::default()).unwrap();
     let prefix = WireFormat::Confluent.prefix(Some(SchemaId::Id(ID)), &[]).unwrap();
     let rows = random_array(&data_type, ROWS, false, &mut fastrand::Rng::with_seed(1));
     let encoded = ColumnEncoder::new(&schema, &data_type).unwrap().encode(&rows, &prefix).unwrap();
@@ -97,10 +97,15 @@ fn decode_json(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode_json");
     group.throughput(Throughput::Elements(ROWS as u64));
     for (shape, text) in SHAPES {
-        let field = Field::new("value", column_type(ReaderSource::Schema(&avro(text)), None).unwrap(), true);
+        let field = Field::new(
+            "value",
+            column_type(ReaderSource::Schema(&avro(text)), None, &SchemaLimits::default()).unwrap(),
+            true,
+        );
         let rows = random_array(field.data_type(), ROWS, false, &mut fastrand::Rng::with_seed(1));
         let source = ReaderSource::JsonType(&field);
-        let encoder = ColumnEncoder::with_message(source, None, field.data_type()).unwrap();
+        let encoder =
+            ColumnEncoder::with_message(source, None, &SchemaLimits::default(), field.data_type()).unwrap();
         let encoded = encoder.encode(&rows, &[]).unwrap();
         assert!(encoded.errors.is_empty(), "{:?}", encoded.errors[0]);
         let values = encoded.payloads;

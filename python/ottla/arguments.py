@@ -1,17 +1,20 @@
-"""Arguments that are collections: topics, groups, partitions.
+"""Arguments that are collections, mappings or numbers: topics, partitions, offsets.
 
-Invariant: a single str or bytes is never taken for a collection. Its letters would be names, and
-``delete_topics("abc")`` would delete the topics a, b and c.
+Invariants: a single str or bytes is never taken for a collection. Its letters would be names, and
+``delete_topics("abc")`` would delete the topics a, b and c. A bool is never taken for a number: it
+is mostly the value of another argument. ``convert/`` in rust/python has the same rules.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any, TypeVar, overload
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsIndex, TypeVar, overload
 
 from ottla.errors import ArgumentTypeError
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -120,8 +123,108 @@ def is_partition(item: Any) -> bool:
         isinstance(item, (tuple, list))
         and len(item) == 2
         and isinstance(item[0], str)
-        and not isinstance(item[1], (str, bytes))
+        and hasattr(item[1], "__index__")
+        and not _is_bool(item[1])
     )
+
+
+def mapping(name: str, value: Mapping[K, T], example: str) -> dict[K, T]:
+    """Return the items of an argument that is a mapping.
+
+    Args:
+        name: the argument's name.
+        value: the argument.
+        example: the expected form, for the message of the error.
+
+    Raises:
+        ArgumentTypeError: it is no mapping.
+    """
+    given: object = value
+    if isinstance(given, Mapping):
+        return dict(given)
+    # It is not shown: a text in place of a configuration may have a password.
+    kind = type(value).__name__
+    raise ArgumentTypeError(f"{name} is of type {kind}: expected a mapping, such as {example}")
+
+
+def integer(name: str, value: SupportsIndex, expected: str = "an int, such as 1") -> int:
+    """Return an argument that is an integer, also one of numpy.
+
+    Args:
+        name: the argument's name.
+        value: the argument.
+        expected: its description, for the message of the error.
+
+    Raises:
+        ArgumentTypeError: it is a bool, or no integer.
+    """
+    if not _is_bool(value) and hasattr(value, "__index__"):
+        return operator.index(value)
+    raise ArgumentTypeError(f"{name} is {_described(value)}: expected {expected}")
+
+
+def number(name: str, value: float, expected: str = "a number, such as 1.5") -> float:
+    """Return an argument that is a number, as ``integer``.
+
+    Raises:
+        ArgumentTypeError: it is a bool, a text, or no number.
+    """
+    if not _is_bool(value) and (hasattr(value, "__index__") or hasattr(value, "__float__")):
+        return float(value)
+    raise ArgumentTypeError(f"{name} is {_described(value)}: expected {expected}")
+
+
+def integers(name: str, value: Iterable[SupportsIndex]) -> list[int]:
+    """Return the integers that an argument lists, such as the ids of brokers.
+
+    Raises:
+        ArgumentTypeError: it is a str, bytes, or not iterable; or an item is no integer.
+    """
+    found = collection(name, value, "[1, 2]")
+    return [integer(f"{name}[{index}]", item) for index, item in enumerate(found)]
+
+
+def counts(name: str, value: Mapping[str, SupportsIndex], example: str) -> dict[str, int]:
+    """Return integers by name.
+
+    Raises:
+        ArgumentTypeError: it is no mapping, or a value is no integer.
+    """
+    found = mapping(name, value, example)
+    return {key: integer(f"{name}[{key!r}]", number) for key, number in found.items()}
+
+
+def by_partition(name: str, value: Mapping[K, T], example: str) -> dict[K, T]:
+    """Return the items of a mapping whose keys are partitions.
+
+    Raises:
+        ArgumentTypeError: it is no mapping, or a key is no pair of a topic and a number.
+    """
+    found = mapping(name, value, f'{{("topic", 0): {example}}}')
+    partitions(name, found)
+    return found
+
+
+def offsets(name: str, value: Mapping[K, SupportsIndex]) -> dict[K, int]:
+    """Return offsets by partition.
+
+    Raises:
+        ArgumentTypeError: it is no mapping, a key is no partition, or an offset is no integer.
+    """
+    found = by_partition(name, value, "42")
+    return {
+        place: integer(f"{name}[{place!r}]", offset, "an offset, such as 42")
+        for place, offset in found.items()
+    }
+
+
+def _is_bool(value: object) -> bool:
+    # numpy's, whose older one has an underscore, is no subclass.
+    return isinstance(value, bool) or type(value).__name__ in {"bool", "bool_"}
+
+
+def _described(value: object) -> str:
+    return f"the {type(value).__name__} {_shown(value)}"
 
 
 def _quoted(value: object) -> str:

@@ -85,6 +85,8 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             WakeupError: ``wakeup()`` was called.
             ClosedError: the consumer was closed before or during the poll.
         """
+        if max_records is not None:
+            max_records = arguments.integer("max_records", max_records)
         return await self._poll(timeout, lambda: self._pop_records(max_records) or None) or []
 
     async def poll_arrow(
@@ -112,6 +114,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
         """
         names = arguments.names("columns", columns)
+        max_rows = arguments.integer("max_rows", max_rows)
         return await self._poll(
             timeout, lambda: self._pop_batch(max_rows, names, include_headers), is_batch=True
         )

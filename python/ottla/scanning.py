@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import Client, Scan
-from ottla.arguments import collection, names
+from ottla.arguments import collection, integer, integers, names
 from ottla.errors import ConfigError, UnknownTopicError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _partitions(
     known = client.cluster(topics, timeout=timeout).topics
     if wanted is None:
         return [(topic, index) for topic in topics for index in known[topic].partitions]
-    indexes = list(dict.fromkeys(wanted))
+    indexes = list(dict.fromkeys(integers("partitions", wanted)))
     for topic in topics:
         count = len(known[topic].partitions)
         for index in indexes:
@@ -140,20 +140,20 @@ def _offsets(
     timeout: float | None,
 ) -> dict[tuple[str, int], int]:
     """Return a bound as an offset for each partition; ``name`` is the argument's."""
-    if isinstance(bound, bool) or not isinstance(bound, (str, int, datetime, Mapping)):
-        raise ConfigError(
-            f"{name}={bound!r}: expected 'earliest', 'latest', a datetime, an offset, "
-            "or offsets by partition"
-        )
-    if isinstance(bound, int):
-        if bound < 0:
-            raise ConfigError(f"{name}={bound}: an offset is 0 or more")
-        return dict.fromkeys(partitions, bound)
+    if not isinstance(bound, (str, datetime, Mapping)):
+        expected = "'earliest', 'latest', a datetime, an offset, or offsets by partition"
+        offset = integer(name, bound, expected)
+        if offset < 0:
+            raise ConfigError(f"{name}={offset}: an offset is 0 or more")
+        return dict.fromkeys(partitions, offset)
     if isinstance(bound, Mapping):
         missing = [index for _, index in partitions if index not in bound]
         if missing:
             raise ConfigError(f"{name}: no offset is given for partition {missing[0]}")
-        return {(topic, index): bound[index] for topic, index in partitions}
+        return {
+            (topic, index): integer(f"{name}[{index}]", bound[index], "an offset")
+            for topic, index in partitions
+        }
     if isinstance(bound, str) and bound not in {"earliest", "latest"}:
         raise ConfigError(f"{name}={bound!r}: expected 'earliest' or 'latest'")
     if isinstance(bound, datetime) and bound.utcoffset() is None:

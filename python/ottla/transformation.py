@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from ottla import errors
+from ottla.arguments import integer
 
 __all__ = ["StopFlag", "TransformSummary", "Transformation", "await_all", "call_all"]
 
@@ -75,7 +76,10 @@ class Transformation:
         self._consumer, self._producer = consumer, producer
         self._function, self._output, self._stop = function, output, stop
         self._sleep = sleep
-        limit = {} if max_records is None else {"max_rows" if arrow else "max_records": max_records}
+        limit = {}
+        if max_records is not None:
+            name = "max_rows" if arrow else "max_records"
+            limit[name] = integer("max_records", max_records)
         poll = consumer.poll_arrow if arrow else consumer.poll
         self._poll = partial(poll, _POLL_TIMEOUT, **limit)
         self._process = self._batch if arrow else self._records

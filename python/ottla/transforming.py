@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import AsyncProducer, Consumer, Producer
-from ottla.arguments import names
+from ottla.arguments import mapping, names
 from ottla.async_consumer import AsyncConsumer
 from ottla.errors import ConfigError
 from ottla.transformation import StopFlag, Transformation, TransformSummary, await_all, call_all
@@ -32,7 +32,8 @@ def _configs(
     config: Mapping[str, Any] | None, keywords: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the configurations of the consumer and of the producer."""
-    settings = {name.replace("_", "."): value for name, value in (config or {}).items()}
+    given = {} if config is None else mapping("config", config, '{"linger.ms": 5}')
+    settings = {name.replace("_", "."): value for name, value in given.items()}
     settings |= {name.replace("_", "."): value for name, value in keywords.items()}
     if not settings.get("group.id"):
         raise ConfigError("group.id is missing: the group's members share the partitions")

@@ -340,6 +340,30 @@ MUTATIONS = [
         "code == ErrorCode::UnreleasedInstanceId && false",
     ),
     Mutation(
+        "true-is-the-number-one",
+        "rust/python/src/convert/number.rs",
+        "if value.is_instance_of::<PyBool>() {",
+        "if value.is_instance_of::<PyBool>() && value.is_none() {",
+    ),
+    Mutation(
+        "true-is-the-number-one-in-admin-calls",
+        "python/ottla/arguments.py",
+        'return isinstance(value, bool) or type(value).__name__ in {"bool", "bool_"}',
+        'return type(value).__name__ == "bool_"',
+    ),
+    Mutation(
+        "a-text-in-place-of-a-mapping-is-asked-for-its-items",
+        "rust/python/src/convert/mapping.rs",
+        'if !argument.hasattr("items")? || !argument.hasattr("keys")? {',
+        "if argument.is_none() {",
+    ),
+    Mutation(
+        "limits-of-schemas-are-not-settings",
+        f"{_SCHEMA}/column_decoder.rs",
+        "let limits = options.limits.bounded();",
+        "let limits = SchemaLimits::default().bounded();",
+    ),
+    Mutation(
         "a-missing-schema-is-never-asked-for-again",
         f"{_CONSUMER}/read/record_buffer.rs",
         "set.typed.take_if(",

@@ -308,9 +308,9 @@ def test_beyond_the_end(mock_cluster: MockCluster, client: ottla.Client, filled:
 WRONG: list[tuple[dict[str, Any], type, str]] = [
     ({"start": "first"}, errors.ConfigError, "start='first': expected 'earliest' or 'latest'"),
     ({"end": -1}, errors.ConfigError, "end=-1: an offset is 0 or more"),
-    ({"start": True}, errors.ConfigError, "start=True"),
-    ({"start": 1.5}, errors.ConfigError, "start=1.5"),
-    ({"end": None}, errors.ConfigError, "end=None"),
+    ({"start": True}, errors.ArgumentTypeError, "start is the bool True: expected 'earliest'"),
+    ({"start": 1.5}, errors.ArgumentTypeError, "start is the float 1.5"),
+    ({"end": None}, errors.ArgumentTypeError, "end is the NoneType None"),
     ({"start": {0: 1}}, errors.ConfigError, "no offset is given for partition 1"),
     ({"start": {0: -2, 1: 0, 2: 0}}, errors.ConfigError, "offset"),
     (

@@ -359,3 +359,18 @@ def test_glues_wire_format_needs_the_text_of_a_schema_and_no_registry() -> None:
     assert keys.key is not None
     assert keys.value == value
     assert keys.key.registry == (("schema.registry.url", "http://registry:8081"),)
+
+
+def test_limits_of_schemas_are_checked_and_reach_each_format() -> None:
+    typed = {
+        **BASE,
+        "value.format": "avro",
+        "value.schema": '"long"',
+        "value.wireFormat": "none",
+        "schema.fixed.max.bytes": "33554432",
+    }
+    value = parse_batch_options(typed).common.typed.value
+    assert value is not None
+    assert value.limits == (("schema.fixed.max.bytes", "33554432"),)
+    assert "between 1 and 1073741824" in error_of({**typed, "schema.fixed.max.bytes": "0"})
+    assert "needs value.format" in error_of({**BASE, "schema.fixed.max.bytes": "1"})

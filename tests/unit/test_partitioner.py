@@ -35,5 +35,5 @@ def test_invalid_arguments_raise() -> None:
         ottla.partition_for_key(None, 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="key is of type int"):
         ottla.partition_for_key(5, 3)  # type: ignore[arg-type]
-    with pytest.raises(OverflowError):
+    with pytest.raises(errors.ConfigError, match="partitions is -1, which is out of range"):
         ottla.partition_for_key("k", -1)

@@ -22,7 +22,13 @@ from ottla._core.column_format import (
     encode_printed,
     infer_json,
 )
-from ottla._core.config import config_row_of, config_rows, other_client_config_rows
+from ottla._core.config import (
+    check_schema_limits,
+    config_row_of,
+    config_rows,
+    other_client_config_rows,
+    schema_limit_rows,
+)
 from ottla._core.connection_status import ConnectionStatus
 from ottla._core.consumer import Consumer
 from ottla._core.consumer_base import ConsumerBase
@@ -124,6 +130,7 @@ __all__ = [
     "TransactionListing",
     "__version__",
     "async_client_of",
+    "check_schema_limits",
     "client_of",
     "config_row_of",
     "config_rows",
@@ -135,6 +142,7 @@ __all__ = [
     "partition_for_key",
     "partitions_for_keys",
     "registry_config_rows",
+    "schema_limit_rows",
 ]
 
 __version__: str

@@ -145,6 +145,8 @@ class Avro(ColumnFormat):
             they may be missing. Default: all.
         register: when values are encoded, whether to register ``schema`` in the subject.
             Otherwise it must be registered.
+        limits: what schemas may multiply, by configuration key, such as
+            ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -161,6 +163,7 @@ class Avro(ColumnFormat):
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
     ) -> Avro: ...
 
 @final
@@ -200,6 +203,8 @@ class Protobuf(ColumnFormat):
             they may be missing, or recursive. Default: all.
         register: when values are encoded, whether to register ``schema`` in the subject.
             Otherwise it must be registered.
+        limits: what schemas may multiply, by configuration key, such as
+            ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -217,6 +222,7 @@ class Protobuf(ColumnFormat):
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
     ) -> Protobuf: ...
 
 @final
@@ -253,6 +259,8 @@ class Json(ColumnFormat):
             all.
         register: when values are encoded, whether to register ``schema`` in the subject.
             Otherwise it must be registered.
+        limits: what schemas may multiply, by configuration key, such as
+            ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 
     Raises:
         ConfigError: an argument is invalid, or the registry is missing.
@@ -268,6 +276,7 @@ class Json(ColumnFormat):
         mode: _Mode | DeadLetters | None = None,
         fields: Sequence[str] | None = None,
         register: bool = False,
+        limits: Mapping[str, str | int] | None = None,
     ) -> Json: ...
 
 @final

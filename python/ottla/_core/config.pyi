@@ -1,10 +1,19 @@
 """The tables of configuration keys."""
 
+from collections.abc import Mapping
+from typing import Any
+
 def config_row_of(name: str) -> str | None:
     """Return the configuration key that a name of any client sets, or None."""
 
 def config_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
     """Return all configuration keys: name, type, default, bounds and meaning of each."""
+
+def check_schema_limits(limits: Mapping[str, Any]) -> None:
+    """Raise a ConfigError for limits that a format would refuse."""
+
+def schema_limit_rows() -> list[tuple[str, str, str, tuple[int, int] | None, str]]:
+    """Return the limits of schemas, as ``config_rows`` does."""
 
 def other_client_config_rows() -> list[tuple[str, str, str | None, str]]:
     """Return the known keys of other clients: name, client, the key that each sets, and its

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ottla import arguments
 from ottla.admin.call import Body, Call, Destination, Request, Response
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.destinations import by_destination
@@ -187,6 +188,22 @@ def _alteration(name: str, value: Alteration) -> Body:
             return {"name": name, "config_operation": _SUBTRACT, "value": element}
         case _:
             return {"name": name, "config_operation": _SET, "value": value}
+
+
+def checked(
+    alterations: Mapping[ConfigResource, Mapping[str, Alteration]],
+) -> dict[ConfigResource, dict[str, Alteration]]:
+    """Return the alterations of resources.
+
+    Raises:
+        ArgumentTypeError: they are no mapping of mappings.
+    """
+    example = '{"retention.ms": "3600000"}'
+    resource = f'{{ConfigResource("topic", "name"): {example}}}'
+    found: dict[ConfigResource, dict[str, Alteration]] = {}
+    for each, values in arguments.mapping("alterations", alterations, resource).items():
+        found[each] = arguments.mapping(f"alterations[{each}]", values, example)
+    return found
 
 
 async def alter_configs(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
+from ottla import arguments
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, to_coordinators
@@ -47,6 +48,22 @@ class CommittedOffset:
         epoch = [] if self.leader_epoch is None else [f"leader epoch {self.leader_epoch}"]
         extra = [*epoch, *([f"metadata {self.metadata!r}"] if self.metadata else [])]
         return f"{self.offset} ({', '.join(extra)})" if extra else str(self.offset)
+
+
+def committed_offsets(
+    offsets: Mapping[TopicPartition, SupportsIndex | CommittedOffset],
+) -> dict[TopicPartition, CommittedOffset]:
+    """Return offsets to commit.
+
+    Raises:
+        ArgumentTypeError: they are no mapping of partitions to offsets.
+    """
+    found = {}
+    for place, each in arguments.by_partition("offsets", offsets, "42").items():
+        number = each.offset if isinstance(each, CommittedOffset) else each
+        offset = arguments.integer(f"offsets[{place!r}]", number, "an offset, such as 42")
+        found[place] = each if isinstance(each, CommittedOffset) else CommittedOffset(offset)
+    return found
 
 
 async def list_group_offsets(

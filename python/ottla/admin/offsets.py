@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Literal, TypeAlias
 
+from ottla import arguments
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, by_destination, leaders
@@ -70,10 +71,12 @@ def _timestamp_of(spec: OffsetSpec) -> tuple[int, int]:
             raise ConfigError(f"{spec} has no time zone: give it one, such as timezone.utc")
         # Negative numbers are names: a time before 1970 must not become one.
         return max(0, (spec - _EPOCH) // timedelta(milliseconds=1)), 0
-    if isinstance(spec, int):
-        if spec < 0 or isinstance(spec, bool):
-            raise ConfigError(f"{spec} is not a time: expected ms since 1970, or a name")
-        return spec, 0
+    if not isinstance(spec, str):
+        names = ", ".join(_SPECS)
+        time = arguments.integer("an offset's time", spec, f"ms since 1970, or one of {names}")
+        if time < 0:
+            raise ConfigError(f"{time} is not a time: expected ms since 1970, or a name")
+        return time, 0
     if spec not in _SPECS:
         raise ConfigError(f"{spec!r} names no offset: expected one of {', '.join(_SPECS)}")
     return _SPECS[spec]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ottla import arguments
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, settle
@@ -55,6 +56,26 @@ class QuotaEntity:
         return [
             {"entity_type": name, "entity_name": value or None} for name, value in named.items()
         ]
+
+
+def checked(
+    alterations: Mapping[QuotaEntity, Mapping[str, float | None]],
+) -> dict[QuotaEntity, dict[str, float | None]]:
+    """Return alterations whose limits are numbers.
+
+    Raises:
+        ArgumentTypeError: they are no mapping of mappings, or a limit is no number.
+    """
+    example = '{"producer_byte_rate": 1e6}'
+    given = arguments.mapping("alterations", alterations, f"{{QuotaEntity(user='a'): {example}}}")
+    found: dict[QuotaEntity, dict[str, float | None]] = {}
+    for entity, values in given.items():
+        name = f"alterations[{entity}]"
+        found[entity] = {
+            key: None if value is None else arguments.number(f"{name}[{key!r}]", value)
+            for key, value in arguments.mapping(name, values, example).items()
+        }
+    return found
 
 
 def plain_number(value: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ottla import arguments
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.cluster import describe_cluster
@@ -120,13 +121,25 @@ async def _sizes(
     )
 
 
-def _checked(targets: Mapping[TopicPartition, Sequence[int] | None]) -> None:
-    for (topic, partition), brokers in targets.items():
+def checked(
+    targets: Mapping[TopicPartition, Sequence[int] | None],
+) -> dict[TopicPartition, list[int] | None]:
+    """Return the replicas that partitions will have.
+
+    Raises:
+        ArgumentTypeError: they are no mapping of partitions to lists of brokers.
+        ConfigError: a partition has no replica, or a broker twice.
+    """
+    found: dict[TopicPartition, list[int] | None] = {}
+    for place, given in arguments.by_partition("targets", targets, "[1, 2, 3]").items():
+        brokers = None if given is None else arguments.integers(f"targets[{place!r}]", given)
         if brokers is not None and (not brokers or len(set(brokers)) < len(brokers)):
             raise ConfigError(
-                f"{topic}-{partition}: the replicas are {list(brokers)}: expected one or more "
+                f"{place[0]}-{place[1]}: the replicas are {brokers}: expected one or more "
                 "brokers, each once; None cancels a reassignment"
             )
+        found[place] = brokers
+    return found
 
 
 async def alter_partition_reassignments(
@@ -136,7 +149,6 @@ async def alter_partition_reassignments(
     allow_replication_factor_change: bool = True,
 ) -> Results[TopicPartition, None]:
     """Start reassignments, or cancel them."""
-    _checked(targets)
 
     def build(pending: list[TopicPartition]) -> Request:
         topics: dict[str, list[Body]] = {}
@@ -176,7 +188,6 @@ async def plan_reassignments(
     allow_replication_factor_change: bool,
 ) -> Plan:
     """Return the replicas before and after, and how many bytes have to be copied."""
-    _checked(targets)
     body = {"allow_replication_factor_change": allow_replication_factor_change, "topics": []}
     await call.check(Request(_ALTER, body, "controller"))
     partitions = await describe_partitions(call, targets)

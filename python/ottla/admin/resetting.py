@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Literal, TypeAlias
 
+from ottla import arguments
 from ottla.admin.call import Call
 from ottla.admin.destinations import TopicPartition, metadata
 from ottla.admin.group_offsets import (
@@ -39,6 +40,21 @@ ResetTarget: TypeAlias = (
     Literal["earliest", "latest", "current"] | int | datetime | timedelta | Shift
 )
 """Where to: a name, an offset, a time, how long ago, or how far from the committed offset."""
+
+
+def checked(target: ResetTarget) -> ResetTarget:
+    """Return a target whose number, if it has one, is an integer and no bool.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+    """
+    if isinstance(target, Shift):
+        return Shift(arguments.integer("target.by", target.by))
+    if isinstance(target, (str, datetime, timedelta)):
+        return target
+    return arguments.integer(
+        "target", target, "earliest, latest, current, an offset, a time, a duration or a Shift"
+    )
 
 
 async def planned_offsets(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ottla import arguments
 from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.call import Body, Call, Request, Response
@@ -191,17 +192,23 @@ def _creatable(topic: NewTopic) -> Body:
     if topic.assignments is not None and (topic.partitions or topic.replication):
         raise ConfigError(f"topic {topic.name}: assignments replace partitions and replication")
     for what, number in (("partitions", topic.partitions), ("replication", topic.replication)):
-        if number is not None and number < 1:
+        if number is not None and arguments.integer(what, number) < 1:
             raise ConfigError(f"topic {topic.name}: {what} is {number}: expected 1 or more")
+    configs = arguments.mapping("configs", topic.configs, '{"retention.ms": "3600000"}')
     return {
         "name": topic.name,
         "num_partitions": topic.partitions or -1,
         "replication_factor": topic.replication or -1,
         "assignments": [
-            {"partition_index": index, "broker_ids": list(brokers)}
-            for index, brokers in enumerate(topic.assignments or ())
+            {
+                "partition_index": index,
+                "broker_ids": arguments.integers(f"assignments[{index}]", brokers),
+            }
+            for index, brokers in enumerate(
+                arguments.collection("assignments", topic.assignments) or ()
+            )
         ],
-        "configs": [{"name": name, "value": value} for name, value in topic.configs.items()],
+        "configs": [{"name": name, "value": value} for name, value in configs.items()],
     }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ottla import arguments
 from ottla._core import error_of_code
 from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import to_controller
@@ -116,7 +117,8 @@ async def describe_users(
 
 
 def _check(user: str, change: SetPassword) -> None:
-    if not _MIN_ITERATIONS <= change.iterations <= _MAX_ITERATIONS:
+    iterations = arguments.integer("iterations", change.iterations)
+    if not _MIN_ITERATIONS <= iterations <= _MAX_ITERATIONS:
         limits = f"{_MIN_ITERATIONS} to {_MAX_ITERATIONS}"
         raise ConfigError(f"user {user}: iterations is {change.iterations}: expected {limits}")
     if not change.password:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla import Client, extras
 from ottla.cli.options import add_cluster, configuration, registry_configuration
-from ottla.cli.registry_keys import REGISTRY_URL
+from ottla.cli.registry_keys import REGISTRY_URL, without_limits
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
             simulation = stack.enter_context(_simulation(arguments))
             client = simulation.producer
             cluster_arguments = ["-b", simulation.mock.bootstrap]
+        registry, limits = _registry(arguments)
         console = stack.enter_context(
             serve(
                 client,
@@ -114,7 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
                 allow_changes=arguments.allow_changes or simulation is not None,
                 allow_hosts=arguments.allow_host,
                 token=not arguments.no_token,
-                schema_registry=_registry(arguments),
+                schema_registry=registry,
+                schema_limits=limits,
                 cluster_arguments=cluster_arguments,
                 simulation=simulation,
             )
@@ -143,13 +145,14 @@ def _simulation(arguments: argparse.Namespace) -> Simulation:
     return Simulation(arguments.simulate)
 
 
-def _registry(arguments: argparse.Namespace) -> Registry | None:
-    config = registry_configuration(arguments)
+def _registry(arguments: argparse.Namespace) -> tuple[Registry | None, dict[str, Any]]:
+    """Return the schema registry, and the limits of schemas."""
+    config, limits = without_limits(registry_configuration(arguments))
     if REGISTRY_URL not in config:
-        return None
+        return None, limits
     from ottla.schema import Registry
 
-    return Registry(config)
+    return Registry(config), limits
 
 
 def _cluster_arguments(arguments: argparse.Namespace) -> list[str]:

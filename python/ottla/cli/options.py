@@ -71,7 +71,7 @@ def record_count(text: str) -> int:
 
 
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the configuration of a command, without keys of schema registries.
+    """Return the configuration of a command, without keys of schemas and their registries.
 
     Raises:
         ConfigError: a file cannot be read, a profile is missing, a -X has no ``=``, or there is no
@@ -100,7 +100,7 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def registry_configuration(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the configuration of the schema registry of a command that has ``--schema-registry``.
+    """Return the keys of schemas and their registry of a command that has ``--schema-registry``.
 
     The keys have their full names. A profile that the command line does not name is not used if it
     names a cluster or a registry.

@@ -1,23 +1,36 @@
-"""Configuration keys of schema registries, which stand beside the cluster's in files and profiles.
+"""Configuration keys of schemas, which stand beside the cluster's in files and profiles.
+
+They are those of schema registries, and the limits of what a schema may multiply.
 
 Invariant: a key has one name here, with the prefix, whether it was written with it or not.
 """
 
 from __future__ import annotations
 
-from ottla._core import config_row_of, config_rows, registry_config_rows
+from collections.abc import Mapping
+from typing import Any
+
+from ottla._core import config_row_of, config_rows, registry_config_rows, schema_limit_rows
 
 REGISTRY_URL = "schema.registry.url"
 _PREFIX = "schema.registry."
+_SCHEMAS = "schema."
 # The names that Confluent's clients have without the prefix.
 _BARE = ("basic.auth.", "bearer.auth.")
 
 
 def registry_key(key: str) -> str | None:
-    """Return the full name of a key of schema registries; None if it is another key."""
-    if key.startswith(_PREFIX):
+    """Return the full name of a key of schemas or their registries; None if it is another key."""
+    if key.startswith(_SCHEMAS):
         return key
     return _PREFIX + key if key.startswith(_BARE) else None
+
+
+def without_limits(config: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the configuration of a registry, and the limits of schemas, of a command's keys."""
+    names = {row[0] for row in schema_limit_rows()}
+    registry = {name: value for name, value in config.items() if name not in names}
+    return registry, {name: value for name, value in config.items() if name in names}
 
 
 def is_registry_secret(key: str, value: str) -> bool:

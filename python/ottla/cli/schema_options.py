@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ottla.cli.options import registry_configuration, settings_of
-from ottla.cli.registry_keys import REGISTRY_URL, registry_key
+from ottla.cli.registry_keys import REGISTRY_URL, registry_key, without_limits
 from ottla.errors import ConfigError
 from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry
 
@@ -80,9 +80,9 @@ def formats_of(arguments: argparse.Namespace, mode: str = "failfast") -> dict[st
     _check(arguments, wanted)
     if not wanted:
         return {}
-    config = registry_configuration(arguments)
+    config, limits = without_limits(registry_configuration(arguments))
     registry = Registry(config) if REGISTRY_URL in config else None
-    return {part: _format(arguments, part, registry, mode) for part in wanted}
+    return {part: _format(arguments, part, registry, mode, limits) for part in wanted}
 
 
 def _check(arguments: argparse.Namespace, wanted: list[str]) -> None:
@@ -126,7 +126,11 @@ def _uses_subject(arguments: argparse.Namespace, part: str) -> bool:
 
 
 def _format(
-    arguments: argparse.Namespace, part: str, registry: Registry | None, mode: str
+    arguments: argparse.Namespace,
+    part: str,
+    registry: Registry | None,
+    mode: str,
+    limits: dict[str, Any],
 ) -> ColumnFormat:
     kind, message, subject, wire_format = (
         getattr(arguments, f"{part}_{name}")
@@ -144,7 +148,7 @@ def _format(
     options: dict[str, Any] = {"schema": schema, "subject": subject, "wire_format": wire_format}
     if arguments.writes_schemas:
         options["register"] = getattr(arguments, f"{part}_register")
-    options["mode"] = mode
+    options |= {"mode": mode, "limits": limits}
     if kind == "protobuf":
         return Protobuf(used, message=message, **options)
     return (Avro if kind == "avro" else Json)(used, **options)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ottla import extras
-from ottla.arguments import names
+from ottla._core import check_schema_limits
+from ottla.arguments import integer, names, number
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class Console:
         Raises:
             InternalError: it has failed.
         """
+        if timeout is not None:
+            timeout = number("timeout", timeout, "seconds, such as 1.5")
         return self._server.wait(timeout)
 
     def close(self) -> None:
@@ -91,6 +94,7 @@ def serve(
     allow_hosts: Sequence[str] = (),
     token: bool = True,
     schema_registry: Registry | str | None = None,
+    schema_limits: Mapping[str, Any] | None = None,
     cluster_arguments: Sequence[str] | None = None,
     simulation: Simulation | None = None,
 ) -> Console:
@@ -110,6 +114,8 @@ def serve(
             must be loopback.
         schema_registry: the registry with which the Messages page decodes keys and values, or its
             URL.
+        schema_limits: what schemas may multiply there, as the argument ``limits`` of a format.
+            Default: the defaults of the keys.
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
         simulation: the simulation whose producer is ``client``; its page is the first.
@@ -128,6 +134,7 @@ def serve(
         raise ConfigError(
             f"token: without a token the console listens on loopback only, not at {host}"
         )
+    port = integer("port", port)
     if not 0 <= port <= 65_535:
         raise ConfigError(f"port: expected a number from 0 to 65535, got {port}")
     allow_hosts = names("allow_hosts", allow_hosts)
@@ -140,6 +147,8 @@ def serve(
     from ottla.console.source import Source
     from ottla.console.workers import Workers
 
+    if schema_limits is not None:
+        check_schema_limits(schema_limits)
     registry = _registry(schema_registry)
     source = Source(client)
     context = Context(
@@ -148,6 +157,7 @@ def serve(
         Workers(),
         allow_changes,
         registry=registry,
+        limits=schema_limits,
         arguments=cluster_arguments,
         simulation=simulation,
     )

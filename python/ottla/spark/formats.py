@@ -112,6 +112,7 @@ def _make_format(typed: TypedColumn) -> ColumnFormat:
         "mode": _mode(typed),
         "fields": None if typed.fields is None else list(typed.fields),
         "register": typed.registers,
+        "limits": dict(typed.limits),
     }
     match typed.format:
         case "avro":

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from ottla import _core
-from ottla.arguments import collection, names
+from ottla.arguments import collection, mapping, names
 from ottla.testing.fault import Fault
 from ottla.testing.group import GroupOperations
 from ottla.testing.reassignments import ReassignmentOperations
@@ -77,7 +77,7 @@ class MockCluster(
             auto_create_topics=auto_create_topics,
             default_partitions=default_partitions,
             max_message_bytes=max_message_bytes,
-            users=None if users is None else dict(users),
+            users=None if users is None else mapping("users", users, '{"name": "password"}'),
             session_lifetime=session_lifetime,
             without=names("without", without),
             group_heartbeat_interval=group_heartbeat_interval,
@@ -117,7 +117,8 @@ class MockCluster(
         Raises:
             ConfigError: the topic exists, or an argument is wrong.
         """
-        self._core.create_topic(name, partitions, replication, dict(configs or {}))
+        given = mapping("configs", configs or {}, '{"retention.ms": "3600000"}')
+        self._core.create_topic(name, partitions, replication, given)
 
     def set_user(self, user: str, password: str | None) -> None:
         """Set a user's password for every mechanism, or remove the user.

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 
 use crate::convert::errors;
+use crate::convert::mapping;
+use crate::convert::number::is_index;
 use crate::token_callback;
 
 /// The key of the token callback, by its dotted name.
@@ -35,29 +37,29 @@ pub(crate) fn config(
     };
     let mut pairs: Vec<(String, Value)> = Vec::new();
     let mut environment = Environment::default();
-    let mut push = |item: &Bound<'_, PyAny>| -> PyResult<()> {
-        let (name, item): (String, Bound<'_, PyAny>) = item.extract()?;
+    let mut push = |name: &Bound<'_, PyAny>, item: &Bound<'_, PyAny>| -> PyResult<()> {
+        let name: String = name.extract()?;
         if item.is_none() {
             return Ok(());
         }
         if name.replace('_', ".") == TOKEN_CALLBACK {
-            environment.token_provider = Some(token_callback::provider(&item)?);
+            environment.token_provider = Some(token_callback::provider(item)?);
             return Ok(());
         }
         // Before the value, which may be of a type that no key has, such as another client's callback.
         Config::check_key(&name).map_err(|error| errors::raise(py, &error))?;
-        let value = value(&name, &item)?;
+        let value = value(&name, item)?;
         pairs.push((name, value));
         Ok(())
     };
     if let Some(mapping) = mapping.filter(|mapping| !mapping.is_none()) {
-        for item in mapping.call_method0("items")?.try_iter()? {
-            push(&item?)?;
+        for (name, value) in mapping::items(mapping, "config", "{\"linger.ms\": 5}")? {
+            push(&name, &value)?;
         }
     }
     if let Some(kwargs) = kwargs {
-        for item in kwargs.items() {
-            push(&item)?;
+        for (name, value) in kwargs {
+            push(&name, &value)?;
         }
     }
     if let Some(bootstrap) = bootstrap.filter(|bootstrap| !bootstrap.is_none()) {
@@ -81,7 +83,7 @@ pub(crate) fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     // First, because a bool is an int in Python.
     if value.is_instance_of::<PyBool>() {
         Ok(Value::Bool(value.extract()?))
-    } else if value.is_instance_of::<PyInt>() {
+    } else if value.is_instance_of::<PyInt>() || is_index(value)? {
         let number = value
             .extract()
             .map_err(|_| errors::config(value.py(), format!("{name}: the number is too large")))?;

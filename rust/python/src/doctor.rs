@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use crate::client_of::engine_of;
 use crate::config;
 use crate::convert::errors;
+use crate::convert::number;
 use crate::runtime::{runtime, seconds, wait, wait_for};
 
 /// The default timeout of all checks together.
@@ -36,7 +37,7 @@ pub(crate) fn examine<'py>(
     config: Option<&Bound<'_, PyAny>>,
     topic: Option<String>,
     group: Option<String>,
-    timeout: Option<f64>,
+    #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     on_step: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {

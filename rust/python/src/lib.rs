@@ -94,6 +94,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;
     module.add_function(wrap_pyfunction!(schema_registry::registry_config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(config::other_client_config_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(typed::schema_limit_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(typed::check_schema_limits, module)?)?;
     module.add_function(wrap_pyfunction!(typed::infer_json, module)?)?;
     module.add_function(wrap_pyfunction!(typed::encode_printed, module)?)?;
     module.add_function(wrap_pyfunction!(producer::partitioner::partitions_for_keys, module)?)?;

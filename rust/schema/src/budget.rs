@@ -6,7 +6,7 @@
 //! Invariants: a batch ends at the row that spends its budget, so that at most one row exceeds it. A row that exceeds
 //! the budget beyond what its own size explains is an error.
 
-/// The bytes that the columns of a batch take, unless [`ReaderOptions`](crate::ReaderOptions) say otherwise.
+/// The bytes that the columns of a batch take, unless [`SchemaLimits`](crate::SchemaLimits) say otherwise.
 pub const DEFAULT_BATCH_BYTES: usize = 128 << 20;
 
 /// The bytes of columns that each byte of a payload may become, beyond the budget. Most values need less: a number of
@@ -63,7 +63,7 @@ pub(crate) struct RowBudget {
 pub(crate) struct Exceeded;
 
 /// The reason of such a row's error.
-pub(crate) const ROW_EXCEEDED: &str = "its columns take more bytes than the limit of a batch and 16 for each of its own bytes: the schema multiplies them";
+pub(crate) const ROW_EXCEEDED: &str = "its columns take more bytes than the limit of a batch (schema.batch.max.bytes) and 16 for each of its own bytes: the schema multiplies them";
 
 impl RowBudget {
     #[inline]

@@ -19,7 +19,7 @@ use crate::encoded_rows::{ArrowRows, EncodedRows};
 use crate::error::{RowError, SchemaError};
 use crate::header::Header;
 use crate::json::JsonReader;
-use crate::limits::short_reason;
+use crate::limits::{SchemaLimits, short_reason};
 use crate::payloads::{ERROR_BYTES, PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
 use crate::protobuf::ProtobufReader;
@@ -32,13 +32,10 @@ use crate::wire_format::WireFormat;
 /// The most writers' schemas that a column keeps.
 const MAX_WRITERS: usize = 1_000;
 
-/// The largest budget: Arrow's arrays of texts hold 2 GiB.
-const MAX_BATCH_BYTES: usize = 1 << 30;
-
 /// A decoded column.
 #[derive(Debug)]
 pub struct DecodedColumn {
-    /// The rows: all, or those before the end of the [budget](ReaderOptions::batch_bytes), at least one. Decode the
+    /// The rows: all, or those before the end of the [budget](SchemaLimits::batch_bytes), at least one. Decode the
     /// others by another call.
     pub array: ArrayRef,
     /// The rows of the array that could not be decoded, in order; they are null.
@@ -82,14 +79,17 @@ pub(crate) fn compile_reader(
     message: Option<&str>,
     selection: &Selection,
     wire_format: WireFormat,
+    limits: &SchemaLimits,
 ) -> Result<Box<dyn ReaderSchema>, SchemaError> {
     if message.is_some() {
         check_protobuf(schema.schema_type)?;
     }
     Ok(match schema.schema_type {
-        SchemaType::Avro => Box::new(AvroReader::compile(schema, selection)?),
-        SchemaType::Protobuf => Box::new(ProtobufReader::compile(schema, message, selection, wire_format)?),
-        SchemaType::Json => Box::new(JsonReader::compile(schema, selection)?),
+        SchemaType::Avro => Box::new(AvroReader::compile(schema, selection, limits)?),
+        SchemaType::Protobuf => {
+            Box::new(ProtobufReader::compile(schema, message, selection, wire_format, limits)?)
+        }
+        SchemaType::Json => Box::new(JsonReader::compile(schema, selection, limits)?),
     })
 }
 
@@ -130,10 +130,11 @@ impl ColumnDecoder {
         header: Header,
     ) -> Result<Self, SchemaError> {
         let selection = options.projection.as_ref().map_or(&Selection::All, |fields| fields.selection());
+        let limits = options.limits.bounded();
         let mut writers = HashMap::new();
         let (schema_type, reader): (_, Box<dyn ReaderSchema>) = match source {
             ReaderSource::JsonType(field) => {
-                let reader = JsonReader::of_field(field, selection)?;
+                let reader = JsonReader::of_field(field, selection, &limits)?;
                 if wire_format == WireFormat::None {
                     writers.insert(None, Writer::Ready(reader.decoder()));
                 }
@@ -141,7 +142,7 @@ impl ColumnDecoder {
             }
             ReaderSource::Schema(schema) => {
                 let message = options.message.as_deref();
-                let reader = compile_reader(schema, message, selection, wire_format)?;
+                let reader = compile_reader(schema, message, selection, wire_format, &limits)?;
                 if wire_format == WireFormat::None {
                     writers.insert(None, Writer::Ready(reader.writer(schema)?));
                 }
@@ -151,7 +152,7 @@ impl ColumnDecoder {
         if options.message.is_some() {
             check_protobuf(schema_type)?;
         }
-        let batch_bytes = options.batch_bytes.clamp(1, MAX_BATCH_BYTES);
+        let batch_bytes = limits.batch_bytes;
         Ok(Self { schema_type, reader, wire_format, header, writers, batch_bytes, mixed_rows: usize::MAX })
     }
 

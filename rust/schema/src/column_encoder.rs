@@ -19,6 +19,7 @@ use crate::column_decoder::{ColumnDecoder, check_protobuf};
 use crate::error::{RowError, SchemaError};
 use crate::header::Header;
 use crate::json::JsonEncoder;
+use crate::limits::SchemaLimits;
 use crate::payload_encoder::PayloadEncoder;
 use crate::protobuf::ProtobufEncoder;
 use crate::reader_options::{ReaderOptions, ReaderSource};
@@ -53,7 +54,7 @@ impl ColumnEncoder {
     /// # Errors
     /// The schema is invalid, has no column type, or another one than the column.
     pub fn new(schema: &RegisteredSchema, data_type: &DataType) -> Result<Self, SchemaError> {
-        Self::with_message(ReaderSource::Schema(schema), None, data_type)
+        Self::with_message(ReaderSource::Schema(schema), None, &SchemaLimits::default(), data_type)
     }
 
     /// Creates an encoder of a message of a schema, by its full name; or of JSON of a type, without a schema:
@@ -64,17 +65,21 @@ impl ColumnEncoder {
     pub fn with_message(
         source: ReaderSource<'_>,
         message: Option<&str>,
+        limits: &SchemaLimits,
         data_type: &DataType,
     ) -> Result<Self, SchemaError> {
+        let limits = &limits.bounded();
         if message.is_some() {
             check_protobuf(schema_type(source))?;
         }
         let encoder: Box<dyn PayloadEncoder> = match source {
-            ReaderSource::JsonType(field) => Box::new(JsonEncoder::of_field(field, data_type)?),
+            ReaderSource::JsonType(field) => Box::new(JsonEncoder::of_field(field, limits, data_type)?),
             ReaderSource::Schema(schema) => match schema.schema_type {
-                SchemaType::Avro => Box::new(AvroEncoder::compile(schema, data_type)?),
-                SchemaType::Protobuf => Box::new(ProtobufEncoder::compile(schema, message, data_type)?),
-                SchemaType::Json => Box::new(JsonEncoder::compile(schema, data_type)?),
+                SchemaType::Avro => Box::new(AvroEncoder::compile(schema, limits, data_type)?),
+                SchemaType::Protobuf => {
+                    Box::new(ProtobufEncoder::compile(schema, message, limits, data_type)?)
+                }
+                SchemaType::Json => Box::new(JsonEncoder::compile(schema, limits, data_type)?),
             },
         };
         Ok(Self { encoder, data_type: data_type.clone() })
@@ -160,8 +165,12 @@ fn schema_type(source: ReaderSource<'_>) -> SchemaType {
 ///
 /// # Errors
 /// The schema is invalid, or has no column type.
-pub fn column_type(source: ReaderSource<'_>, message: Option<&str>) -> Result<DataType, SchemaError> {
-    let options = ReaderOptions { message: message.map(Arc::from), ..ReaderOptions::default() };
+pub fn column_type(
+    source: ReaderSource<'_>,
+    message: Option<&str>,
+    limits: &SchemaLimits,
+) -> Result<DataType, SchemaError> {
+    let options = ReaderOptions { message: message.map(Arc::from), limits: *limits, projection: None };
     let decoder = ColumnDecoder::with_options(source, &options, WireFormat::None, Header::Value)?;
     Ok(decoder.data_type().clone())
 }

@@ -36,6 +36,7 @@ pub use encoded_rows::{ArrowRows, EncodedRows};
 pub use error::{RowError, SchemaError};
 pub use header::Header;
 pub use json::{infer_json_field, parse_date, parse_timestamp};
+pub use limits::{BATCH_KEY, DEFAULT_KEY, FIXED_KEY, MAX_LIMIT, MAX_NAME_LIMIT, NAME_KEY, SchemaLimits};
 pub use projection::Projection;
 pub use reader_options::{ReaderOptions, ReaderSource};
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::Field;
 
-use crate::budget::DEFAULT_BATCH_BYTES;
+use crate::limits::SchemaLimits;
 use crate::projection::Projection;
 use crate::registered_schema::RegisteredSchema;
 
@@ -22,20 +22,13 @@ pub enum ReaderSource<'a> {
 }
 
 /// Which part of the values a column has, and how many bytes a batch of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReaderOptions {
     /// With Protobuf, the full name of the message, with its package. Default: the schema's first one.
     pub message: Option<Arc<str>>,
     /// The fields. Default: all. The others are passed over: their values are not checked, apart from where they
     /// end, and it is no error if they are missing.
     pub projection: Option<Arc<Projection>>,
-    /// The bytes that the decoded rows of a batch take, after which it ends. One row may exceed them, by at most as much
-    /// and 16 for each of its own bytes; otherwise it is an error. Default: [`DEFAULT_BATCH_BYTES`].
-    pub batch_bytes: usize,
-}
-
-impl Default for ReaderOptions {
-    fn default() -> Self {
-        Self { message: None, projection: None, batch_bytes: DEFAULT_BATCH_BYTES }
-    }
+    /// What the schemas may multiply.
+    pub limits: SchemaLimits,
 }

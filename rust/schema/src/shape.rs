@@ -3,7 +3,7 @@
 //! Invariant: a shape within the limits bounds the depth of every recursion over the schema, its columns, and the bytes
 //! of their type.
 
-use crate::limits::{check_all_names, check_name};
+use crate::limits::SchemaLimits;
 
 /// The deepest nesting: Arrow's C data interface allows 64 levels.
 pub(crate) const MAX_DEPTH: usize = 60;
@@ -33,27 +33,27 @@ impl Shape {
     }
 
     /// A type that contains others; an error says which limit it exceeds.
-    pub(crate) fn of(parts: &[Self], may_be_empty: bool) -> Result<Self, String> {
+    pub(crate) fn of(parts: &[Self], may_be_empty: bool, limits: &SchemaLimits) -> Result<Self, String> {
         let types = parts.iter().fold(1_usize, |sum, part| sum.saturating_add(part.types));
         let depth = 1 + parts.iter().map(|part| part.depth).max().unwrap_or(0);
         let names = parts.iter().fold(0_usize, |sum, part| sum.saturating_add(part.names));
         let shape = Self { types, depth, names, may_be_empty };
-        shape.check()?;
+        shape.check(limits)?;
         Ok(shape)
     }
 
     /// The shape of a column with this name.
-    pub(crate) fn named(self, name: &str) -> Result<Self, String> {
-        check_name(name)?;
+    pub(crate) fn named(self, name: &str, limits: &SchemaLimits) -> Result<Self, String> {
+        limits.check_name(name)?;
         Ok(Self { names: self.names.saturating_add(name.len()), ..self })
     }
 
     /// Refuses a type that exceeds a limit.
-    pub(crate) fn check(self) -> Result<(), String> {
+    pub(crate) fn check(self, limits: &SchemaLimits) -> Result<(), String> {
         if self.types > MAX_TYPES {
             return Err(format!("it has more than {MAX_TYPES} types, with all names expanded"));
         }
-        check_all_names(self.names)?;
+        limits.check_all_names(self.names)?;
         check_level(self.depth)
     }
 

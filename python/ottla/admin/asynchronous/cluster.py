@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import cluster
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.cluster import ClusterDescription
@@ -73,6 +74,7 @@ class AsyncClusterCalls(AsynchronousCalls):
                 removed it. Or the cluster uses ZooKeeper.
             TimeoutError: the controller did not respond in time.
         """
+        broker_id = arguments.integer("broker_id", broker_id)
         if dry_run:
             return await self._run(
                 "checking a broker",

@@ -149,6 +149,7 @@ class AsyncConfigCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time, or does not exist.
             UnknownTopicError: a topic does not exist.
         """
+        alterations = configs.checked(alterations)
         if dry_run:
             return await self._run(
                 "checking configurations",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import features
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.features import Downgrade, FeaturesDescription
@@ -83,6 +84,7 @@ class AsyncFeatureCalls(AsynchronousCalls):
             ConfigError: ``downgrade`` is none of the three.
             TimeoutError: the controller did not respond in time.
         """
+        levels = arguments.counts("levels", levels, '{"transaction.version": 2}')
         if dry_run:
             return await self._run(
                 "checking features",

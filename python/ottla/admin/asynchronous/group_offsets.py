@@ -123,10 +123,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
-        committed = {
-            place: CommittedOffset(each) if isinstance(each, int) else each
-            for place, each in offsets.items()
-        }
+        committed = group_offsets.committed_offsets(offsets)
         if dry_run:
             return await self._run(
                 "checking the offsets of a group",
@@ -232,6 +229,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        target = resetting.checked(target)
         places = arguments.topics_or_partitions("places", places)
         return await self._run(
             "resetting the offsets of a group",

@@ -56,7 +56,7 @@ class AsyncLogDirCalls(AsynchronousCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: a broker did not respond in time, or does not exist.
         """
-        brokers = arguments.collection("brokers", brokers)
+        brokers = None if brokers is None else arguments.integers("brokers", brokers)
         return await self._settle(
             "describing log directories",
             timeout,
@@ -120,6 +120,7 @@ class AsyncLogDirCalls(AsynchronousCalls):
             TimeoutError: a broker did not respond in time, or does not exist.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        paths = arguments.mapping("paths", paths, '{("topic", 0, 1): "/data"}')
         if dry_run:
             return await self._run(
                 "checking log directories",

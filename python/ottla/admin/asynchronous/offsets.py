@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import offsets
 from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
@@ -65,6 +66,7 @@ class AsyncOffsetCalls(AsynchronousCalls):
             TimeoutError: a leader did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        specs = arguments.by_partition("specs", specs, '"latest"')
         return await self._settle(
             "listing offsets",
             timeout,

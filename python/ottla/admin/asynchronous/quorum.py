@@ -88,6 +88,7 @@ class AsyncQuorumCalls(AsynchronousCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        voter_id = arguments.integer("voter_id", voter_id)
         endpoints = arguments.collection("endpoints", endpoints)
         if dry_run:
             return await self._run(
@@ -152,6 +153,7 @@ class AsyncQuorumCalls(AsynchronousCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        voter_id = arguments.integer("voter_id", voter_id)
         if dry_run:
             return await self._run(
                 "checking voters",

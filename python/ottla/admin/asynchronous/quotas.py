@@ -85,6 +85,7 @@ class AsyncQuotaCalls(AsynchronousCalls):
             ConfigError: an entity names nothing, or an address and something else.
             TimeoutError: the controller did not respond in time.
         """
+        alterations = quotas.checked(alterations)
         if dry_run:
             return await self._run(
                 "checking quotas", timeout, lambda call: quotas.plan_quotas(call, alterations)

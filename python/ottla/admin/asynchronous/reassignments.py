@@ -73,6 +73,7 @@ class AsyncReassignmentCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        targets = reassignments.checked(targets)
         if dry_run:
             return await self._run(
                 "checking reassignments",

@@ -119,6 +119,7 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        offsets = arguments.offsets("offsets", offsets)
         if dry_run:
             return await self._run(
                 "checking the offsets of a share group",

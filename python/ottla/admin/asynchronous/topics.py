@@ -184,6 +184,7 @@ class AsyncTopicCalls(AsynchronousCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
+        counts = arguments.counts("counts", counts, '{"topic": 6}')
         if dry_run:
             return await self._run(
                 "checking partitions", timeout, lambda call: topics.plan_partitions(call, counts)

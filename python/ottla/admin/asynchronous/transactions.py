@@ -205,6 +205,8 @@ class AsyncTransactionCalls(AsynchronousCalls, _core.AsyncAdmin):
             UnknownTopicError: the topic or the partition does not exist.
         """
         if dry_run:
+            partition = arguments.integer("partition", partition)
+            start_offset = arguments.integer("start_offset", start_offset)
             # The list has no error for a partition that does not exist.
             await self._run(
                 "checking a partition",

@@ -110,6 +110,9 @@ class AsyncUserCalls(AsynchronousCalls):
             ConfigError: a mechanism or a number of iterations is invalid, or a password empty.
             TimeoutError: the controller did not respond in time.
         """
+        alterations = arguments.mapping(
+            "alterations", alterations, '{"user": [SetPassword("secret")]}'
+        )
         if dry_run:
             return await self._run(
                 "checking users",

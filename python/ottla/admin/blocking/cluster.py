@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import cluster
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.cluster import ClusterDescription
@@ -72,6 +73,7 @@ class ClusterCalls(BlockingCalls):
                 removed it. Or the cluster uses ZooKeeper.
             TimeoutError: the controller did not respond in time.
         """
+        broker_id = arguments.integer("broker_id", broker_id)
         if dry_run:
             return self._run(
                 "checking a broker",

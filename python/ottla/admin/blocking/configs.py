@@ -148,6 +148,7 @@ class ConfigCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time, or does not exist.
             UnknownTopicError: a topic does not exist.
         """
+        alterations = configs.checked(alterations)
         if dry_run:
             return self._run(
                 "checking configurations",

@@ -122,10 +122,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
-        committed = {
-            place: CommittedOffset(each) if isinstance(each, int) else each
-            for place, each in offsets.items()
-        }
+        committed = group_offsets.committed_offsets(offsets)
         if dry_run:
             return self._run(
                 "checking the offsets of a group",
@@ -231,6 +228,7 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        target = resetting.checked(target)
         places = arguments.topics_or_partitions("places", places)
         return self._run(
             "resetting the offsets of a group",

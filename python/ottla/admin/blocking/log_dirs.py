@@ -55,7 +55,7 @@ class LogDirCalls(BlockingCalls):
             AuthorizationError: the principal may not describe the cluster.
             TimeoutError: a broker did not respond in time, or does not exist.
         """
-        brokers = arguments.collection("brokers", brokers)
+        brokers = None if brokers is None else arguments.integers("brokers", brokers)
         return self._settle(
             "describing log directories",
             timeout,
@@ -119,6 +119,7 @@ class LogDirCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time, or does not exist.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        paths = arguments.mapping("paths", paths, '{("topic", 0, 1): "/data"}')
         if dry_run:
             return self._run(
                 "checking log directories",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import offsets
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
@@ -64,6 +65,7 @@ class OffsetCalls(BlockingCalls):
             TimeoutError: a leader did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        specs = arguments.by_partition("specs", specs, '"latest"')
         return self._settle(
             "listing offsets",
             timeout,

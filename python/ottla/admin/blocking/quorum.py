@@ -87,6 +87,7 @@ class QuorumCalls(BlockingCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        voter_id = arguments.integer("voter_id", voter_id)
         endpoints = arguments.collection("endpoints", endpoints)
         if dry_run:
             return self._run(
@@ -151,6 +152,7 @@ class QuorumCalls(BlockingCalls):
             ConfigError: the directory id is malformed.
             TimeoutError: the controller did not respond in time.
         """
+        voter_id = arguments.integer("voter_id", voter_id)
         if dry_run:
             return self._run(
                 "checking voters",

@@ -84,6 +84,7 @@ class QuotaCalls(BlockingCalls):
             ConfigError: an entity names nothing, or an address and something else.
             TimeoutError: the controller did not respond in time.
         """
+        alterations = quotas.checked(alterations)
         if dry_run:
             return self._run(
                 "checking quotas", timeout, lambda call: quotas.plan_quotas(call, alterations)

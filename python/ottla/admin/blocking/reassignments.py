@@ -72,6 +72,7 @@ class ReassignmentCalls(BlockingCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic or a partition does not exist.
         """
+        targets = reassignments.checked(targets)
         if dry_run:
             return self._run(
                 "checking reassignments",

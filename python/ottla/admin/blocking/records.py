@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
+from ottla import arguments
 from ottla.admin import records
 from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
@@ -70,6 +71,7 @@ class RecordCalls(BlockingCalls):
             TimeoutError: a leader did not respond in time.
             UnknownTopicError: a partition does not exist, or a topic is internal.
         """
+        offsets = arguments.offsets("offsets", offsets)
         if dry_run:
             return self._run(
                 "checking records", timeout, lambda call: records.plan_deletion(call, offsets)

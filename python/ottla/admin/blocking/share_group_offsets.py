@@ -118,6 +118,7 @@ class ShareGroupOffsetCalls(BlockingCalls):
             TimeoutError: the coordinator did not respond in time.
             UnknownTopicError: a partition does not exist.
         """
+        offsets = arguments.offsets("offsets", offsets)
         if dry_run:
             return self._run(
                 "checking the offsets of a share group",

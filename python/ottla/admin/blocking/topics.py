@@ -183,6 +183,7 @@ class TopicCalls(BlockingCalls):
             TimeoutError: the controller did not respond in time.
             UnknownTopicError: a topic does not exist.
         """
+        counts = arguments.counts("counts", counts, '{"topic": 6}')
         if dry_run:
             return self._run(
                 "checking partitions", timeout, lambda call: topics.plan_partitions(call, counts)

@@ -204,6 +204,8 @@ class TransactionCalls(BlockingCalls, _core.Admin):
             UnknownTopicError: the topic or the partition does not exist.
         """
         if dry_run:
+            partition = arguments.integer("partition", partition)
+            start_offset = arguments.integer("start_offset", start_offset)
             # The list has no error for a partition that does not exist.
             self._run(
                 "checking a partition",

@@ -109,6 +109,9 @@ class UserCalls(BlockingCalls):
             ConfigError: a mechanism or a number of iterations is invalid, or a password empty.
             TimeoutError: the controller did not respond in time.
         """
+        alterations = arguments.mapping(
+            "alterations", alterations, '{"user": [SetPassword("secret")]}'
+        )
         if dry_run:
             return self._run(
                 "checking users",

@@ -47,7 +47,7 @@ class Output:
                 self._report(str(error))
                 if not self._prints_failed:
                     continue
-                pieces = [as_json(record._replace(error=str(error)), {})]
+                pieces = failed_line(record, error)
             for piece in pieces:
                 write(piece)
         flush()
@@ -126,6 +126,11 @@ def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
     )
     fields = _json_fields(small, kinds)
     return _pieces(fields, large)
+
+
+def failed_line(record: Record, error: SerializationError) -> Iterable[bytes]:
+    """Return the line of a record that is not what an argument says: as text, with the error."""
+    return json_pieces(record._replace(error=str(error)), {})
 
 
 def _pieces(fields: dict[str, Any], large: dict[str, bytes]) -> Iterator[bytes]:

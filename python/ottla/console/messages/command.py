@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,12 @@ class Command:
         return last
 
 
-def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) -> Command:
+def command_of(
+    query: Query,
+    cluster: Sequence[str],
+    registry: Registry | None,
+    limits: Mapping[str, object] | None = None,
+) -> Command:
     """Return the command of a request.
 
     Args:
@@ -64,6 +69,7 @@ def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) 
             ``key_format`` and ``value_format``, ``after``, and ``follow``.
         cluster: the arguments that name the cluster.
         registry: the console's schema registry, if it has one.
+        limits: what schemas may multiply. Default: the defaults of the keys.
 
     Raises:
         ConfigError: a parameter is wrong.
@@ -82,7 +88,7 @@ def command_of(query: Query, cluster: Sequence[str], registry: Registry | None) 
     words += filters + [f"--{part}-as={kind}" for part, kind in kinds.items()]
     arguments = _parse([*words, "-e"])
     selection = Selection(arguments)
-    formats = _formats(query, arguments.topic, registry)
+    formats = _formats(query, arguments.topic, registry, limits)
     selection.formats.update(formats)
     for part in formats:
         words.append(f"--{part}-format={query.text(f'{part}_format')}")
@@ -116,7 +122,9 @@ def _kinds(query: Query) -> dict[str, str]:
     return {part: kind for part, kind in kinds.items() if kind}
 
 
-def _formats(query: Query, topic: str, registry: Registry | None) -> dict[str, ColumnFormat]:
+def _formats(
+    query: Query, topic: str, registry: Registry | None, limits: Mapping[str, object] | None
+) -> dict[str, ColumnFormat]:
     formats = {}
     for part in PARTS:
         kind = query.choice(f"{part}_format", "", *_FORMATS)
@@ -129,7 +137,9 @@ def _formats(query: Query, topic: str, registry: Registry | None) -> dict[str, C
                 f"{part}_format: this console has no schema registry: start it with "
                 "--schema-registry, or serve(..., schema_registry=...)"
             )
-        formats[part] = _FORMATS[kind](registry, subject=f"{topic}-{part}", mode="permissive")
+        formats[part] = _FORMATS[kind](
+            registry, subject=f"{topic}-{part}", mode="permissive", limits=limits
+        )
     return formats
 
 

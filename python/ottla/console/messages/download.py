@@ -3,8 +3,8 @@
 Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON; no
 cell of a CSV file is a formula, which a spreadsheet would run. A file that does not have all
 records of the request has ``.part`` in its name; a file is sent as fast as its reader takes it.
-Texts are made while they are sent, and large values in pieces: a file that JSON makes six times as
-large is not in memory.
+Files are made while they are sent, texts with large values in pieces and Parquet in groups of rows:
+a file that JSON makes six times as large is not in memory.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ottla import extras
 from ottla.cli.consume.decoding import as_text, decode, json_text
 from ottla.cli.consume.large_values import is_large, texts
-from ottla.cli.consume.output import json_pieces
+from ottla.cli.consume.output import failed_line, json_pieces
 from ottla.cli.formats import Record
 from ottla.cli.schema_options import PARTS
 from ottla.cli.streams import encoded
 from ottla.console.messages.command import Command
+from ottla.console.messages.parquet_file import parquet_file
 from ottla.console.messages.reading import Reading
-from ottla.errors import ConfigError, SerializationError
+from ottla.errors import SerializationError
 
 _TYPES = {
     "jsonl": "application/jsonl",
@@ -119,7 +119,7 @@ def _line(record: Record, command: Command) -> Iterable[bytes]:
     try:
         return json_pieces(record, command.kinds)
     except SerializationError as error:
-        return json_pieces(record._replace(error=str(error)), {})
+        return failed_line(record, error)
 
 
 def _csv(records: list[Record], command: Command) -> Iterator[bytes]:
@@ -190,38 +190,4 @@ def _decoded(data: bytes | None) -> str | None:
 
 
 def _parquet(records: list[Record], _: Command) -> Iterator[bytes]:
-    try:
-        extras.require("Parquet", "arrow")
-    except extras.MissingExtraError as error:
-        raise ConfigError(str(error)) from None
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    header = pa.struct([("key", pa.string()), ("value", pa.binary())])
-    schema = pa.schema(
-        [
-            ("topic", pa.string()),
-            ("partition", pa.int32()),
-            ("offset", pa.int64()),
-            ("timestamp", pa.timestamp("ms", tz="UTC")),
-            ("key", pa.binary()),
-            ("value", pa.binary()),
-            ("headers", pa.list_(header)),
-        ]
-    )
-    columns = [
-        [getattr(record, field.name) for record in records]
-        for field in schema
-        if field.name != "headers"
-    ]
-    headers = [
-        [{"key": name, "value": value} for name, value in record.headers or []]
-        for record in records
-    ]
-    arrays = [
-        pa.array(values, field.type)
-        for values, field in zip([*columns, headers], schema, strict=True)
-    ]
-    out = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out)
-    return iter([out.getvalue()])
+    return parquet_file(records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ottla.console.observer import Observer
@@ -27,6 +27,7 @@ class Context:
         workers: the threads for blocking calls.
         allow_changes: whether pages may change the cluster.
         registry: the schema registry for the Messages page, if there is one.
+        limits: what schemas may multiply there; None for the defaults.
         arguments: the arguments of commands that name the cluster; None for its brokers.
         simulation: the simulation whose producer is the client, if it is one.
     """
@@ -36,6 +37,7 @@ class Context:
     workers: Workers
     allow_changes: bool
     registry: Registry | None = None
+    limits: Mapping[str, object] | None = None
     arguments: Sequence[str] | None = None
     simulation: Simulation | None = None
 

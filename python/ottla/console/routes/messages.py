@@ -40,7 +40,7 @@ def routes(context: Context) -> list[Route]:
     free = threading.BoundedSemaphore(_DOWNLOADS)
 
     def command(query: Query) -> Command:
-        return command_of(query, context.cluster_arguments(), context.registry)
+        return command_of(query, context.cluster_arguments(), context.registry, context.limits)
 
     async def messages(request: Request) -> Response:
         query = Query(request)

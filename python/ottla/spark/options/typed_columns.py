@@ -1,4 +1,4 @@
-"""The options of typed columns: ``value.format`` and its siblings, and ``schema.registry.*``.
+"""The options of typed columns: ``value.format`` and its siblings, and ``schema.*``.
 
 Called by ``read_options`` each time Spark creates a reader, so parsing does no I/O. Invariant: an
 option without effect is an error; no message and no ``repr`` contains a value of the registry's
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ottla._core import check_schema_limits, schema_limit_rows
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import (
     invalid_value,
@@ -27,10 +28,14 @@ MODES = ("failfast", "permissive", DEAD_LETTER)
 DEAD_LETTER_TOPIC = "deadLetterTopic"
 WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
 
+LIMIT_OPTION_NAMES = tuple(row[0] for row in schema_limit_rows())
+"""What schemas may multiply."""
+
 _SUFFIXES = ("format", "schema", "subject", "message", "wireFormat", "mode", "flatten")
 TYPED_OPTION_NAMES = (
     REGISTRY_URL,
     DEAD_LETTER_TOPIC,
+    *LIMIT_OPTION_NAMES,
     *(f"{column}.{suffix}" for column in ("key", "value") for suffix in _SUFFIXES),
 )
 
@@ -67,6 +72,7 @@ class TypedColumn:
         registers: whether a write registers the schema.
         registry: the registry's configuration, sorted.
         dead_letters: where rows that cannot be decoded are written; None with other modes.
+        limits: what schemas may multiply, by key, sorted.
     """
 
     column: str
@@ -81,6 +87,7 @@ class TypedColumn:
     registers: bool = False
     registry: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     dead_letters: DeadLetterOptions | None = None
+    limits: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ def parse_typed_columns(
     registry = registry_config(values)
     key, value = (_parse_column(name, values, subscription, registry) for name in ("key", "value"))
     key, value = _with_dead_letters(values, kafka, key, value)
-    typed = TypedColumns(key, value)
+    typed = with_limits(values, TypedColumns(key, value))
     check_any_format(registry, typed)
     if registry and all(one.wire_format == "glue" for one in typed.each()):
         raise ConfigError(f"option {REGISTRY_URL} has no effect with wireFormat=glue")
@@ -135,6 +142,24 @@ def _with_dead_letters(
         else column
         for column in columns
     ]
+
+
+def with_limits(values: Mapping[str, str], columns: TypedColumns) -> TypedColumns:
+    """Return the columns with the limits of schemas that the options set."""
+    limits = tuple((name, values[name]) for name in sorted(LIMIT_OPTION_NAMES) if name in values)
+    if not limits:
+        return columns
+    if columns == UNTYPED:
+        raise ConfigError(f"option {limits[0][0]} needs value.format or key.format")
+    try:
+        check_schema_limits(dict(limits))
+    except ConfigError as error:
+        raise ConfigError(f"option {error}") from None
+    key, value = (
+        None if column is None else replace(column, limits=limits)
+        for column in (columns.key, columns.value)
+    )
+    return TypedColumns(key, value)
 
 
 def registry_config(values: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from ottla.errors import ConfigError
 from ottla.spark.options.option_values import parse_bool, parse_text
 from ottla.spark.options.typed_columns import (
+    LIMIT_OPTION_NAMES,
     REGISTRY_URL,
     WIRE_FORMATS,
     TypedColumn,
@@ -21,11 +22,13 @@ from ottla.spark.options.typed_columns import (
     parse_message,
     parse_schema,
     registry_config,
+    with_limits,
 )
 
 _SUFFIXES = ("format", "schema", "subject", "message", "wireFormat", "register")
 TYPED_WRITE_OPTION_NAMES = (
     REGISTRY_URL,
+    *LIMIT_OPTION_NAMES,
     *(f"{column}.{suffix}" for column in ("key", "value") for suffix in _SUFFIXES),
 )
 
@@ -34,6 +37,7 @@ def parse_typed_writes(values: Mapping[str, str]) -> TypedColumns:
     """Parse the options of encoded columns; ``values`` has lower-case names."""
     registry = registry_config(values)
     columns = TypedColumns(*(_parse_column(name, values, registry) for name in ("key", "value")))
+    columns = with_limits(values, columns)
     check_any_format(registry, columns)
     return columns
 

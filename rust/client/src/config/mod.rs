@@ -1,5 +1,5 @@
-//! The configuration: one row per key, by Kafka's dotted name (`table.rs`; of a schema registry, `registry.rs`;
-//! `rows.rs` makes a configuration of its rows). Keys of other clients are aliases of a row, or errors that say
+//! The configuration: one row per key, by Kafka's dotted name (`table.rs`; of a schema registry, `registry.rs`; of schemas,
+//! `schema_limits.rs`; `rows.rs` makes a configuration of its rows). Keys of other clients are aliases of a row, or errors that say
 //! what to use instead (`other_clients.rs`).
 //!
 //! Invariants: an unknown key or an invalid value is an error that names the closest key or the expected
@@ -19,6 +19,8 @@ mod partitioner;
 mod registry;
 mod resolved_keys;
 mod rows;
+#[cfg(feature = "arrow")]
+mod schema_limits;
 mod security;
 mod table;
 mod value;
@@ -34,6 +36,8 @@ pub use partitioner::Partitioner;
 #[cfg(feature = "arrow")]
 pub use registry::{REGISTRY_PREFIX, RegistryConfig, RegistryUrls};
 pub use rows::Row;
+#[cfg(feature = "arrow")]
+pub use schema_limits::SchemaLimitsConfig;
 pub use security::SecurityProtocol;
 pub use table::{Config, rows};
 pub use value::Value;

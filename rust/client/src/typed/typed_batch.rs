@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
-use ottla_schema::{ArrowRows, RowError};
+use ottla_schema::{ArrowRows, DEFAULT_BATCH_BYTES, RowError};
 
 use super::batch_columns::{headers, offset};
 use super::dead_rows::{DeadRows, UnwrittenLetters};
@@ -88,6 +88,11 @@ impl TypedColumns {
 
     pub(crate) fn each(&self) -> impl Iterator<Item = &Arc<TypedColumn>> {
         self.key.iter().chain(&self.value)
+    }
+
+    /// The bytes after which a batch of these columns ends.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.each().map(|column| column.batch_bytes()).min().unwrap_or(DEFAULT_BATCH_BYTES)
     }
 
     /// Looks up the schemas that a batch needs. Cancel-safe.

@@ -120,6 +120,11 @@ impl TypedColumn {
         self.options.header.column()
     }
 
+    /// The bytes after which a batch of this column ends.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.options.part.limits.batch_bytes
+    }
+
     /// Whether decoding needs the records' headers.
     pub(crate) fn needs_headers(&self) -> bool {
         self.options.wire_format.has_headers()

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use ottla_schema::{
-    ColumnEncoder, EncodedColumn, Header, ReaderSource, SchemaError, SchemaId, WireFormat, column_type,
+    ColumnEncoder, EncodedColumn, Header, ReaderSource, SchemaError, SchemaId, SchemaLimits, WireFormat,
+    column_type,
 };
 use parking_lot::Mutex;
 
@@ -35,6 +36,8 @@ pub struct TypedEncoderOptions {
     pub wire_format: WireFormat,
     /// Whether to register a given schema; otherwise it must be registered.
     pub registers: bool,
+    /// What the schema may multiply.
+    pub limits: SchemaLimits,
 }
 
 /// Encodes keys or values of records.
@@ -151,7 +154,7 @@ impl TypedEncoder {
                 Source::Schema(WriterSchema { id: Some(found.id), schema: found.schema })
             }
         };
-        TopicEncoder::new(source, *wire_format, message.clone())
+        TopicEncoder::new(source, *wire_format, message.clone(), self.options.limits)
     }
 
     fn lookup(&self) -> Result<&Arc<dyn SchemaLookup>> {
@@ -176,6 +179,7 @@ pub struct TopicEncoder {
     source: Source,
     wire_format: WireFormat,
     message: Option<Arc<str>>,
+    limits: SchemaLimits,
     data_type: DataType,
     /// By the type of the column.
     encoders: Mutex<HashMap<DataType, Arc<FramedEncoder>>>,
@@ -189,10 +193,15 @@ struct FramedEncoder {
 }
 
 impl TopicEncoder {
-    fn new(source: Source, wire_format: WireFormat, message: Option<Arc<str>>) -> Result<Self> {
-        let data_type = column_type(source.reader_source(), message.as_deref());
+    fn new(
+        source: Source,
+        wire_format: WireFormat,
+        message: Option<Arc<str>>,
+        limits: SchemaLimits,
+    ) -> Result<Self> {
+        let data_type = column_type(source.reader_source(), message.as_deref(), &limits);
         let data_type = data_type.map_err(|error| unusable(&error))?;
-        Ok(Self { source, wire_format, message, data_type, encoders: Mutex::default() })
+        Ok(Self { source, wire_format, message, limits, data_type, encoders: Mutex::default() })
     }
 
     /// The type of the columns that are encoded without a conversion.
@@ -222,7 +231,8 @@ impl TopicEncoder {
             return Ok(Arc::clone(known));
         }
         let source = self.source.reader_source();
-        let encoder = ColumnEncoder::with_message(source, self.message.as_deref(), data_type);
+        let message = self.message.as_deref();
+        let encoder = ColumnEncoder::with_message(source, message, &self.limits, data_type);
         let encoder = encoder.map_err(|error| unusable(&error))?;
         let message = encoder.message_prefix(self.wire_format);
         let prefix = self.wire_format.prefix(self.source.id_for(self.wire_format), &message);

@@ -16,7 +16,7 @@ use ottla_client::typed::{
 };
 use ottla_client::{Error, Kind, Result};
 use ottla_mock::MockCluster;
-use ottla_schema::{Header, ReaderOptions, RegisteredSchema, SchemaType, WireFormat};
+use ottla_schema::{Header, ReaderOptions, RegisteredSchema, SchemaLimits, SchemaType, WireFormat};
 use parking_lot::Mutex;
 use tokio::time::Duration;
 
@@ -37,7 +37,10 @@ fn typed(mode: DecodeMode) -> TypedColumns {
     let options = TypedColumnOptions {
         header: Header::Value,
         reader: ReaderSchemaSource::Given(RegisteredSchema::new(SchemaType::Avro, SCHEMA)),
-        part: ReaderOptions { batch_bytes: BUDGET, ..ReaderOptions::default() },
+        part: ReaderOptions {
+            limits: SchemaLimits { batch_bytes: BUDGET, ..SchemaLimits::default() },
+            ..ReaderOptions::default()
+        },
         subject: None,
         wire_format: WireFormat::None,
         mode,

@@ -8,6 +8,24 @@ use ottla_client::{Client, Result};
 use pyo3::prelude::*;
 
 use crate::convert::errors;
+use crate::convert::mapping;
+
+/// Converts the argument `configs`.
+pub(super) fn configs(argument: &Bound<'_, PyAny>) -> PyResult<Option<BTreeMap<String, String>>> {
+    if argument.is_none() {
+        return Ok(None);
+    }
+    let pair = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let pair = name.extract().and_then(|name| Ok((name, value.extract()?)));
+        pair.map_err(|_: PyErr| {
+            let shown = value.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
+            let message = format!("configs[{name}] is {shown}: expected a str, such as \"{name}\": \"1\"");
+            errors::argument_type(name.py(), message)
+        })
+    };
+    let items = mapping::items(argument, "configs", "{\"retention.ms\": \"3600000\"}")?;
+    items.into_iter().map(pair).collect::<PyResult<_>>().map(Some)
+}
 
 /// Checks the arguments of `create_topic`.
 pub(super) fn new_topic(

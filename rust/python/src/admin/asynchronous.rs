@@ -11,6 +11,7 @@ use crate::admin::admin_ops::{self, new_topic};
 use crate::admin::call::AdminCall;
 use crate::asyncio::{FutureResult, start};
 use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::convert::number;
 use crate::runtime::{ProcessLocal, seconds};
 
 /// ``Admin`` for asyncio: its calls return native futures of the running loop.
@@ -52,7 +53,7 @@ impl AsyncAdmin {
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (core, own_client) = resolve_client(py, "AsyncAdmin", bootstrap, config, kwargs)?;
@@ -85,10 +86,10 @@ impl AsyncAdmin {
         &self,
         py: Python<'py>,
         name: String,
-        partitions: Option<i32>,
-        replication: Option<i16>,
-        configs: Option<BTreeMap<String, String>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::partitions)] partitions: Option<i32>,
+        #[pyo3(from_py_with = number::replication)] replication: Option<i16>,
+        #[pyo3(from_py_with = admin_ops::configs)] configs: Option<BTreeMap<String, String>>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let topic = new_topic(py, name, partitions, replication, configs)?;
         let (core, timeout) = self.call(timeout)?;
@@ -101,7 +102,12 @@ impl AsyncAdmin {
     ///     name: the topic's name.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     #[pyo3(signature = (name, *, timeout=None))]
-    fn delete_topic<'py>(&self, py: Python<'py>, name: String, timeout: Option<f64>) -> FutureResult<'py> {
+    fn delete_topic<'py>(
+        &self,
+        py: Python<'py>,
+        name: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
         start(py, admin_ops::delete_topic(core, name, timeout), |py, ()| Ok(py.None()))
     }
@@ -114,7 +120,11 @@ impl AsyncAdmin {
     ///
     /// Returns:
     ///     The call.
-    fn _begin(&self, what: String, timeout: Option<f64>) -> PyResult<AdminCall> {
+    fn _begin(
+        &self,
+        what: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<AdminCall> {
         let (core, timeout) = self.call(timeout)?;
         Ok(AdminCall::new(core, what, timeout))
     }

@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 use crate::admin::admin_ops::{self, new_topic};
 use crate::admin::call::AdminCall;
 use crate::client::client_arg::resolve_connected_client;
+use crate::convert::number;
 use crate::runtime::{ProcessLocal, seconds, wait_for};
 
 /// Creates and deletes topics, manages transactions, and begins the calls of ``ottla.Admin``.
@@ -49,7 +50,7 @@ impl Admin {
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (core, own_client) = resolve_connected_client(py, "Admin", bootstrap, config, timeout, kwargs)?;
@@ -76,10 +77,10 @@ impl Admin {
         &self,
         py: Python<'_>,
         name: String,
-        partitions: Option<i32>,
-        replication: Option<i16>,
-        configs: Option<BTreeMap<String, String>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::partitions)] partitions: Option<i32>,
+        #[pyo3(from_py_with = number::replication)] replication: Option<i16>,
+        #[pyo3(from_py_with = admin_ops::configs)] configs: Option<BTreeMap<String, String>>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<()> {
         let topic = new_topic(py, name, partitions, replication, configs)?;
         let (core, timeout) = self.call(timeout)?;
@@ -98,7 +99,12 @@ impl Admin {
     ///     AuthorizationError: the principal may not delete the topic.
     ///     TimeoutError: the controller did not respond in time.
     #[pyo3(signature = (name, *, timeout=None))]
-    fn delete_topic(&self, py: Python<'_>, name: String, timeout: Option<f64>) -> PyResult<()> {
+    fn delete_topic(
+        &self,
+        py: Python<'_>,
+        name: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
         let (core, timeout) = self.call(timeout)?;
         wait_for(py, admin_ops::delete_topic(core, name, timeout))
     }
@@ -111,7 +117,11 @@ impl Admin {
     ///
     /// Returns:
     ///     The call.
-    fn _begin(&self, what: String, timeout: Option<f64>) -> PyResult<AdminCall> {
+    fn _begin(
+        &self,
+        what: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<AdminCall> {
         let (core, timeout) = self.call(timeout)?;
         Ok(AdminCall::new(core, what, timeout))
     }

@@ -27,6 +27,7 @@ use crate::client::sync as sync_client;
 use crate::config;
 use crate::convert::errors;
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::convert::offsets;
 use crate::runtime::{ProcessLocal, seconds};
 
@@ -81,7 +82,7 @@ impl AsyncClient {
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (config, environment) = config::config(py, bootstrap, config, kwargs)?;
@@ -119,7 +120,7 @@ impl AsyncClient {
         topics: Option<Names>,
         all_topics: bool,
         refresh: bool,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
         let request = SnapshotRequest::new(topics, all_topics, refresh);
@@ -136,7 +137,11 @@ impl AsyncClient {
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn list_topics<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         list_topics(py, self.core()?, timeout)
     }
 
@@ -153,7 +158,12 @@ impl AsyncClient {
     ///     UnknownTopicError: the topic does not exist; raised within 5 s.
     ///     TimeoutError: no broker responded in time.
     #[pyo3(signature = (topic, *, timeout=None))]
-    fn partitions_for<'py>(&self, py: Python<'py>, topic: &str, timeout: Option<f64>) -> FutureResult<'py> {
+    fn partitions_for<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         partitions_for(py, self.core()?, topic, timeout)
     }
 
@@ -165,7 +175,11 @@ impl AsyncClient {
     ///
     /// Returns:
     ///     The id, or None if the partition has no leader or is not known.
-    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+    fn leader(
+        &self,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+    ) -> PyResult<Option<i32>> {
         Ok(self.core()?.leader(topic, partition))
     }
 
@@ -182,7 +196,12 @@ impl AsyncClient {
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
-    fn events<'py>(&self, py: Python<'py>, all_topics: bool, timeout: Option<f64>) -> FutureResult<'py> {
+    fn events<'py>(
+        &self,
+        py: Python<'py>,
+        all_topics: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         events(py, self.core()?, all_topics, timeout)
     }
 
@@ -219,7 +238,11 @@ impl AsyncClient {
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
     #[pyo3(signature = (timeout=None))]
-    fn client_instance_id<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn client_instance_id<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
         start(py, async move { core.client_instance_id(timeout).await }, instance_id_to_python)
     }
@@ -246,10 +269,10 @@ impl AsyncClient {
         py: Python<'py>,
         spec: &Bound<'py, PyAny>,
         isolation_level: Option<&str>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
-        let specs = offsets::specs(spec)?;
+        let specs = offsets::specs(spec, "spec")?;
         let read_committed = offsets::read_committed(py, &core, isolation_level)?;
         let call = client_ops::list_offsets(core, specs, read_committed, timeout);
         start(py, call, |py, offsets| offsets::to_dict(py, offsets)?.into_py_any(py))
@@ -262,7 +285,11 @@ impl AsyncClient {
     /// Args:
     ///     timeout: seconds for the last metrics; nothing else waits. Default: 1.
     #[pyo3(signature = (timeout=None))]
-    fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn close<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         let timeout = seconds(timeout, Duration::from_secs(1))?;
         let core = self.core.get()?.clone();
         start(
@@ -366,7 +393,11 @@ impl AsyncEvents {
     /// Raises:
     ///     ClosedError: the client was closed.
     #[pyo3(signature = (timeout=None))]
-    fn next<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         self.next_with(py, timeout, |py, event| match event {
             Some(CoreEvent::Closed) => Err(errors::closed("the client was closed: there are no more events")),
             Some(event) => Event::from(&event).into_py_any(py),

@@ -11,6 +11,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time;
 
 use crate::convert::errors;
+use crate::convert::number;
 use crate::runtime::{ProcessLocal, seconds, wait};
 
 /// A change of the cluster, or of a connection to it.
@@ -175,7 +176,11 @@ impl Events {
     /// Raises:
     ///     ClosedError: the client was closed, or another thread waits for the next event.
     #[pyo3(signature = (timeout=None))]
-    fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Event>> {
+    fn next(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Option<Event>> {
         let event = self.recv(py, seconds(timeout, Duration::MAX)?)?;
         if matches!(event, Some(Core::Closed)) {
             return Err(errors::closed("the client was closed: there are no more events"));

@@ -19,8 +19,8 @@ use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::config;
 use crate::convert::errors;
-use crate::convert::integer::Integer;
-use crate::convert::names::Names;
+use crate::convert::names::{self, Names};
+use crate::convert::number::{self, Integer};
 use crate::convert::offsets;
 use crate::runtime::{ProcessLocal, runtime, seconds, wait, wait_for};
 use crate::scan;
@@ -29,6 +29,22 @@ use crate::typed::{ColumnFormat, typed_columns};
 
 /// A range to scan: the topic, the partition, its first offset, and the one after its last, if it has an end.
 type RangeArguments = (String, Integer<i32>, Integer<i64>, Option<Integer<i64>>);
+
+/// Converts the ranges of a scan.
+fn range_arguments(argument: &Bound<'_, PyAny>) -> PyResult<Vec<RangeArguments>> {
+    let expected = "(topic, partition, start, end) in a list";
+    let ranges = names::items(argument, expected, |topic| format!("[({topic}, 0, 0, 100)]"))?;
+    let range = |item: Bound<'_, PyAny>| {
+        item.extract::<RangeArguments>().map_err(|_| {
+            let shown = item.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
+            let message = format!(
+                "ranges has {shown}: expected (topic, partition, start, end), with None as the end to follow"
+            );
+            errors::argument_type(item.py(), message)
+        })
+    };
+    ranges.map(|item| range(item?)).collect()
+}
 
 /// A client of one Kafka cluster: metadata, offsets, events and scans.
 ///
@@ -100,7 +116,7 @@ impl Client {
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         connect: bool,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -127,7 +143,7 @@ impl Client {
         topics: Option<Names>,
         all_topics: bool,
         refresh: bool,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Cluster> {
         let core = self.core()?;
         let request = SnapshotRequest::new(topics, all_topics, refresh);
@@ -146,7 +162,11 @@ impl Client {
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
+    fn list_topics(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Vec<String>> {
         list_topics(py, self.core()?, timeout)
     }
 
@@ -167,7 +187,7 @@ impl Client {
         &self,
         py: Python<'py>,
         topic: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         partitions_for(py, self.core()?, topic, timeout)
     }
@@ -180,7 +200,11 @@ impl Client {
     ///
     /// Returns:
     ///     The id, or None if the partition has no leader or is not known.
-    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+    fn leader(
+        &self,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+    ) -> PyResult<Option<i32>> {
         Ok(self.core()?.leader(topic, partition))
     }
 
@@ -197,7 +221,12 @@ impl Client {
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
-    fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
+    fn events(
+        &self,
+        py: Python<'_>,
+        all_topics: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Events> {
         events(py, self.core()?, all_topics, timeout)
     }
 
@@ -234,7 +263,11 @@ impl Client {
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
     #[pyo3(signature = (timeout=None))]
-    fn client_instance_id(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<String> {
+    fn client_instance_id(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<String> {
         let timeout = self.timeout(timeout)?;
         Ok(wait_for(py, self.core()?.client_instance_id(timeout))?.to_string())
     }
@@ -263,10 +296,10 @@ impl Client {
         py: Python<'py>,
         spec: &Bound<'py, PyAny>,
         isolation_level: Option<&str>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let core = self.core()?;
-        let specs = offsets::specs(spec)?;
+        let specs = offsets::specs(spec, "spec")?;
         let read_committed = offsets::read_committed(py, core, isolation_level)?;
         let timeout = self.timeout(timeout)?;
         let offsets = wait_for(py, client_ops::list_offsets(core.clone(), specs, read_committed, timeout))?;
@@ -301,13 +334,13 @@ impl Client {
     fn scan(
         &self,
         py: Python<'_>,
-        ranges: Vec<RangeArguments>,
+        #[pyo3(from_py_with = range_arguments)] ranges: Vec<RangeArguments>,
         columns: Option<Names>,
         include_headers: bool,
-        max_rows: usize,
-        target_bytes: usize,
+        #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
+        #[pyo3(from_py_with = number::target_bytes)] target_bytes: usize,
         fail_on_data_loss: bool,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         key: Option<&Bound<'_, ColumnFormat>>,
         value: Option<&Bound<'_, ColumnFormat>>,
     ) -> PyResult<Scan> {
@@ -360,7 +393,11 @@ impl Client {
     /// Args:
     ///     timeout: seconds for the last metrics; nothing else waits. Default: 1.
     #[pyo3(signature = (timeout=None))]
-    fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn close(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
         let core = self.core.get()?;
         let timeout = seconds(timeout, Duration::from_secs(1))?;
         if core.has_telemetry() {

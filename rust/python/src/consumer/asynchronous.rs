@@ -26,6 +26,7 @@ use crate::consumer::commit_callbacks::{CallbackCall, start_now};
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::errors;
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::seconds;
@@ -62,7 +63,7 @@ impl AsyncConsumerBase {
         key_deserializer: Option<&Bound<'_, PyAny>>,
         value_deserializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (hooks, kwargs) =
@@ -98,8 +99,8 @@ impl AsyncConsumerBase {
 
     fn _poll_records(
         this: &Bound<'_, Self>,
-        timeout: f64,
-        max_records: Option<usize>,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+        #[pyo3(from_py_with = number::max_records)] max_records: Option<usize>,
     ) -> PyResult<ConsumerCall> {
         let handle = handle(this)?;
         handle.on_poll(this.py())?;
@@ -109,7 +110,7 @@ impl AsyncConsumerBase {
 
     fn _pop_records<'py>(
         this: &Bound<'py, Self>,
-        max_records: Option<usize>,
+        #[pyo3(from_py_with = number::max_records)] max_records: Option<usize>,
     ) -> PyResult<Option<Bound<'py, PyList>>> {
         let handle = handle(this)?;
         handle.take_records(this.py(), handle.max_records(max_records))
@@ -121,8 +122,8 @@ impl AsyncConsumerBase {
 
     fn _poll_batch(
         this: &Bound<'_, Self>,
-        timeout: f64,
-        max_rows: usize,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+        #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
         columns: Option<Names>,
         include_headers: bool,
         key: Option<&Bound<'_, ColumnFormat>>,
@@ -175,13 +176,20 @@ impl AsyncConsumerBase {
     ///     all_topics: whether to include all topics instead of only those that this consumer uses.
     ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
-    fn events<'py>(this: &Bound<'py, Self>, all_topics: bool, timeout: Option<f64>) -> FutureResult<'py> {
+    fn events<'py>(
+        this: &Bound<'py, Self>,
+        all_topics: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         async_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
     /// Return the names of all topics, as ``AsyncClient.list_topics`` does.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn list_topics<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         async_client::list_topics(this.py(), handle(this)?.core.client(), timeout)
     }
 
@@ -191,7 +199,11 @@ impl AsyncConsumerBase {
     ///     topic: the topic's name. A topic that does not exist is not created.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     #[pyo3(signature = (topic, *, timeout=None))]
-    fn partitions_for<'py>(this: &Bound<'py, Self>, topic: &str, timeout: Option<f64>) -> FutureResult<'py> {
+    fn partitions_for<'py>(
+        this: &Bound<'py, Self>,
+        topic: &str,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         async_client::partitions_for(this.py(), handle(this)?.core.client(), topic, timeout)
     }
 
@@ -210,8 +222,8 @@ impl AsyncConsumerBase {
     fn position<'py>(
         this: &Bound<'py, Self>,
         topic: &str,
-        partition: i32,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let handle = Arc::clone(handle(this)?);
         let timeout = handle.timeout(timeout)?;
@@ -240,7 +252,7 @@ impl AsyncConsumerBase {
     fn commit<'py>(
         this: &Bound<'py, Self>,
         offsets: Option<&Bound<'py, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let handle = Arc::clone(handle(this)?);
         let timeout = handle.timeout(timeout)?;
@@ -295,7 +307,7 @@ impl AsyncConsumerBase {
     fn committed<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let handle = Arc::clone(handle(this)?);
         let timeout = handle.timeout(timeout)?;
@@ -320,9 +332,9 @@ impl AsyncConsumerBase {
     fn offsets_for_times<'py>(
         this: &Bound<'py, Self>,
         timestamps: &Bound<'py, PyAny>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        let work = handle(this)?.list_offsets(offsets::specs(timestamps)?, timeout)?;
+        let work = handle(this)?.list_offsets(offsets::specs(timestamps, "timestamps")?, timeout)?;
         start(this.py(), work, |py, offsets| {
             Ok(partitions::offsets_by_time(py, offsets)?.into_any().unbind())
         })
@@ -341,7 +353,7 @@ impl AsyncConsumerBase {
     fn beginning_offsets<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Earliest, timeout)?;
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
@@ -362,7 +374,7 @@ impl AsyncConsumerBase {
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Latest, timeout)?;
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
@@ -383,7 +395,10 @@ impl AsyncConsumerBase {
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
     #[pyo3(signature = (timeout=None))]
-    fn client_instance_id<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn client_instance_id<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         let handle = Arc::clone(handle(this)?);
         let timeout = handle.timeout(timeout)?;
         let work = async move { handle.core.client_instance_id(timeout).await };
@@ -391,7 +406,10 @@ impl AsyncConsumerBase {
     }
 
     /// Begins to close; returns the steps that remain, or None if the consumer is closed.
-    fn _start_closing(this: &Bound<'_, Self>, timeout: f64) -> PyResult<Option<ConsumerCall>> {
+    fn _start_closing(
+        this: &Bound<'_, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+    ) -> PyResult<Option<ConsumerCall>> {
         let (handle, deadline) = (handle_even_if_closed(this)?, deadline_after(timeout)?);
         Ok(handle.start_closing().then(|| ConsumerCall::close(handle, deadline)))
     }

@@ -18,7 +18,7 @@ use crate::client::connections::{Connections, connections};
 use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::consumer::consumer_handle::ConsumerHandle;
-use crate::convert::integer::Integer;
+use crate::convert::number;
 use crate::convert::{self, errors};
 use crate::runtime::{ProcessLocal, runtime};
 
@@ -226,11 +226,11 @@ impl ConsumerBase {
         &self,
         py: Python<'_>,
         topic: &str,
-        partition: Integer<i32>,
-        offset: Integer<i64>,
-        leader_epoch: Option<i32>,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::offset)] offset: i64,
+        #[pyo3(from_py_with = number::leader_epoch)] leader_epoch: Option<i32>,
     ) -> PyResult<()> {
-        let result = self.handle()?.core.seek(&(topic.into(), partition.0), offset.0, leader_epoch);
+        let result = self.handle()?.core.seek(&(topic.into(), partition), offset, leader_epoch);
         result.map_err(|error| errors::raise(py, &error))
     }
 

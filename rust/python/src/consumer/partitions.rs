@@ -6,16 +6,15 @@ use std::sync::Arc;
 use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::{ListedOffset, OffsetSpec, TopicPartition};
-use pyo3::exceptions::PyTypeError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 use super::record::Record;
 use crate::convert::errors;
-use crate::convert::integer::Integer;
+use crate::convert::mapping;
 use crate::convert::names::items;
-use crate::convert::offsets::OffsetAndTimestamp;
+use crate::convert::number;
+use crate::convert::offsets::{OffsetAndTimestamp, pair};
 
 /// An offset with its metadata, as a group stores it.
 ///
@@ -42,8 +41,12 @@ pub(crate) struct OffsetAndMetadata {
 impl OffsetAndMetadata {
     #[new]
     #[pyo3(signature = (offset, metadata=String::new(), leader_epoch=-1))]
-    fn new(py: Python<'_>, offset: Integer<i64>, metadata: String, leader_epoch: i32) -> PyResult<Self> {
-        let Integer(offset) = offset;
+    fn new(
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::offset)] offset: i64,
+        metadata: String,
+        #[pyo3(from_py_with = number::leader_epoch)] leader_epoch: i32,
+    ) -> PyResult<Self> {
         check_offset(py, offset)?;
         Ok(Self { offset, metadata, leader_epoch })
     }
@@ -124,7 +127,12 @@ impl From<&GroupMetadata> for ConsumerGroupMetadata {
 impl GroupMetadata {
     #[new]
     #[pyo3(signature = (group_id, generation=-1, member_id=String::new(), instance_id=None))]
-    fn new(group_id: String, generation: i32, member_id: String, instance_id: Option<String>) -> Self {
+    fn new(
+        group_id: String,
+        #[pyo3(from_py_with = number::generation)] generation: i32,
+        member_id: String,
+        instance_id: Option<String>,
+    ) -> Self {
         Self { group_id, generation, member_id, instance_id }
     }
 
@@ -156,11 +164,7 @@ fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
 
 /// Converts a `(topic, partition)`.
 fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
-    let (topic, Integer(partition)): (String, Integer<i32>) = argument.extract().map_err(|_| {
-        let shown = argument.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
-        let message = format!("{shown} is not a partition: expected (topic, partition)");
-        errors::argument_type(argument.py(), message)
-    })?;
+    let (topic, partition) = pair(argument)?;
     Ok((topic.into(), partition))
 }
 
@@ -192,20 +196,13 @@ pub(crate) fn offsets(
     if let Ok(record) = argument.cast::<Record>() {
         return Ok(Some(HashMap::from([record.get().position_after(argument.py())?])));
     }
-    if !argument.hasattr(intern!(argument.py(), "items"))? {
-        let ty = argument.get_type().name()?;
-        let message = format!("offsets is of type {ty}: expected a record, or offsets by partition");
-        return Err(PyTypeError::new_err(message));
-    }
     let mut offsets = HashMap::new();
-    for item in argument.call_method0("items")?.try_iter()? {
-        let (key, offset): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+    let expected = "a record, or offsets by partition, such as {(\"topic\", 0): 42}";
+    for (key, offset) in mapping::items_as(argument, "offsets", expected)? {
         let committed = match offset.cast::<OffsetAndMetadata>() {
             Ok(offset) => CommittedOffset::from(offset.get()),
             Err(_) => {
-                let Integer(number): Integer<i64> = offset.extract().map_err(|_| {
-                    PyTypeError::new_err("offsets: expected numbers or OffsetAndMetadata by partition")
-                })?;
+                let number: i64 = number::offset(&offset)?;
                 check_offset(argument.py(), number)?;
                 CommittedOffset { offset: number, ..CommittedOffset::default() }
             }

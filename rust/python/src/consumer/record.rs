@@ -11,7 +11,9 @@ use pyo3::types::{PyString, PyTuple};
 
 use super::deserializers::{Deserializers, RecordContext};
 use crate::convert::field_bytes::bytes_or_none;
+use crate::convert::names::items;
 use crate::convert::notebook;
+use crate::convert::number;
 
 /// A consumed record. It refers to no buffer of the consumer.
 ///
@@ -117,19 +119,22 @@ impl Record {
     fn py_new(
         py: Python<'_>,
         topic: Py<PyString>,
-        partition: i32,
-        offset: i64,
-        timestamp: i64,
-        timestamp_type: i32,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::offset)] offset: i64,
+        #[pyo3(from_py_with = number::timestamp)] timestamp: i64,
+        #[pyo3(from_py_with = number::timestamp_type)] timestamp_type: i32,
         key: Option<Py<PyAny>>,
         value: Option<Py<PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
-        leader_epoch: i32,
-        delivery_count: Option<i16>,
+        #[pyo3(from_py_with = number::leader_epoch)] leader_epoch: i32,
+        #[pyo3(from_py_with = number::delivery_count)] delivery_count: Option<i16>,
     ) -> PyResult<Self> {
         let none = |object: Option<Py<PyAny>>| object.unwrap_or_else(|| py.None());
         let headers = match headers {
-            Some(headers) => PyTuple::new(py, headers.try_iter()?.collect::<PyResult<Vec<_>>>()?)?,
+            Some(headers) => {
+                let pairs = items(headers, "headers", |name| format!("[({name}, b\"value\")]"))?;
+                PyTuple::new(py, pairs.collect::<PyResult<Vec<_>>>()?)?
+            }
             None => PyTuple::empty(py),
         };
         let (key, value, headers) = (none(key), none(value), headers.unbind());

@@ -19,6 +19,7 @@ use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::consumer::steps::PollArgs;
 use crate::convert::errors;
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::wait_for;
@@ -76,7 +77,7 @@ impl Consumer {
         key_deserializer: Option<&Bound<'_, PyAny>>,
         value_deserializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (hooks, kwargs) =
@@ -117,8 +118,8 @@ impl Consumer {
     #[pyo3(signature = (timeout=1.0, max_records=None))]
     fn poll<'py>(
         this: &Bound<'py, Self>,
-        timeout: f64,
-        max_records: Option<usize>,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+        #[pyo3(from_py_with = number::max_records)] max_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = this.py();
         let max_records = handle(this)?.max_records(max_records);
@@ -154,8 +155,8 @@ impl Consumer {
     #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false, *, key=None, value=None))]
     fn poll_arrow(
         this: &Bound<'_, Self>,
-        timeout: f64,
-        max_rows: usize,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+        #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
         columns: Option<Names>,
         include_headers: bool,
         key: Option<&Bound<'_, ColumnFormat>>,
@@ -185,13 +186,20 @@ impl Consumer {
     ///     all_topics: whether to include all topics instead of only those that this consumer uses.
     ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
-    fn events(this: &Bound<'_, Self>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
+    fn events(
+        this: &Bound<'_, Self>,
+        all_topics: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Events> {
         sync_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
     /// Return the names of all topics, as ``Client.list_topics`` does.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics(this: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<Vec<String>> {
+    fn list_topics(
+        this: &Bound<'_, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Vec<String>> {
         sync_client::list_topics(this.py(), handle(this)?.core.client(), timeout)
     }
 
@@ -204,7 +212,7 @@ impl Consumer {
     fn partitions_for<'py>(
         this: &Bound<'py, Self>,
         topic: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         sync_client::partitions_for(this.py(), handle(this)?.core.client(), topic, timeout)
     }
@@ -221,7 +229,12 @@ impl Consumer {
     ///     StateError: the partition is not assigned.
     ///     TimeoutError: the position was not determined in time.
     #[pyo3(signature = (topic, partition, *, timeout=None))]
-    fn position(this: &Bound<'_, Self>, topic: &str, partition: i32, timeout: Option<f64>) -> PyResult<i64> {
+    fn position(
+        this: &Bound<'_, Self>,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<i64> {
         let handle = handle(this)?;
         let timeout = handle.timeout(timeout)?;
         wait_for(this.py(), handle.core.position(&(topic.into(), partition), timeout))
@@ -245,7 +258,7 @@ impl Consumer {
     fn commit(
         this: &Bound<'_, Self>,
         offsets: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<()> {
         let handle = handle(this)?;
         let timeout = handle.timeout(timeout)?;
@@ -290,7 +303,7 @@ impl Consumer {
     fn committed<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, base) = (this.py(), base(this));
         let handle = base.handle()?;
@@ -315,10 +328,10 @@ impl Consumer {
     fn offsets_for_times<'py>(
         this: &Bound<'py, Self>,
         timestamps: &Bound<'py, PyAny>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, handle) = (this.py(), handle(this)?);
-        let specs = offsets::specs(timestamps)?;
+        let specs = offsets::specs(timestamps, "timestamps")?;
         partitions::offsets_by_time(py, wait_for(py, handle.list_offsets(specs, timeout)?)?)
     }
 
@@ -335,7 +348,7 @@ impl Consumer {
     fn beginning_offsets<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let offsets = base(this).list_offsets(partitions, OffsetSpec::Earliest, timeout)?;
         partitions::offsets_only(this.py(), wait_for(this.py(), offsets)?)
@@ -356,7 +369,7 @@ impl Consumer {
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let offsets = base(this).list_offsets(partitions, OffsetSpec::Latest, timeout)?;
         partitions::offsets_only(this.py(), wait_for(this.py(), offsets)?)
@@ -377,7 +390,10 @@ impl Consumer {
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
     #[pyo3(signature = (timeout=None))]
-    fn client_instance_id(this: &Bound<'_, Self>, timeout: Option<f64>) -> PyResult<String> {
+    fn client_instance_id(
+        this: &Bound<'_, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<String> {
         let handle = base(this).handle()?;
         let timeout = handle.timeout(timeout)?;
         Ok(wait_for(this.py(), handle.core.client_instance_id(timeout))?.to_string())
@@ -397,7 +413,7 @@ impl Consumer {
     ///     TimeoutError: the group's coordinator did not respond in time; the consumer is closed.
     ///     StateError: a callback of this consumer called it.
     #[pyo3(signature = (timeout=30.0))]
-    fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
+    fn close(this: &Bound<'_, Self>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<()> {
         blocking::close(this, base(this).handle_even_if_closed()?, timeout)
     }
 

@@ -10,7 +10,8 @@ use pyo3::types::{PyDict, PyType};
 
 use crate::convert::datetime;
 use crate::convert::errors;
-use crate::convert::integer::Integer;
+use crate::convert::mapping;
+use crate::convert::number::{self, Integer};
 
 /// The offset and timestamp of a record, as ListOffsets returns them.
 ///
@@ -33,7 +34,11 @@ pub(crate) struct OffsetAndTimestamp {
 impl OffsetAndTimestamp {
     #[new]
     #[pyo3(signature = (offset, timestamp, leader_epoch=-1))]
-    fn new(offset: i64, timestamp: i64, leader_epoch: i32) -> Self {
+    fn new(
+        #[pyo3(from_py_with = number::offset)] offset: i64,
+        #[pyo3(from_py_with = number::timestamp)] timestamp: i64,
+        #[pyo3(from_py_with = number::leader_epoch)] leader_epoch: i32,
+    ) -> Self {
         Self { offset, timestamp, leader_epoch }
     }
 
@@ -49,20 +54,29 @@ impl OffsetAndTimestamp {
     }
 }
 
-/// Converts a mapping of partitions to offset specs.
-pub(crate) fn specs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
+/// Converts a mapping of partitions to offset specs; `name` is the argument's name.
+pub(crate) fn specs(argument: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<(TopicPartition, OffsetSpec)>> {
     let mut names: HashMap<String, Arc<str>> = HashMap::new();
     let mut specs = Vec::new();
-    for item in argument.call_method0("items")?.try_iter()? {
-        let ((topic, Integer(partition)), value): ((String, Integer<i32>), Bound<'_, PyAny>) =
-            item?.extract()?;
+    for (key, value) in mapping::items(argument, name, "{(\"topic\", 0): 1700000000000}")? {
+        let (topic, partition) = pair(&key)?;
         let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
-        specs.push(((Arc::clone(topic), partition), spec(&value)?));
+        specs.push(((Arc::clone(topic), partition), spec(&value, name)?));
     }
     Ok(specs)
 }
 
-fn spec(value: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
+/// Converts a `(topic, partition)`.
+pub(crate) fn pair(argument: &Bound<'_, PyAny>) -> PyResult<(String, i32)> {
+    let (topic, Integer(partition)): (String, Integer<i32>) = argument.extract().map_err(|_| {
+        let shown = argument.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
+        let message = format!("{shown} is not a partition: expected (topic, partition)");
+        errors::argument_type(argument.py(), message)
+    })?;
+    Ok((topic, partition))
+}
+
+fn spec(value: &Bound<'_, PyAny>, name: &str) -> PyResult<OffsetSpec> {
     if let Ok(name) = value.extract::<String>() {
         return match name.as_str() {
             "earliest" => Ok(OffsetSpec::Earliest),
@@ -74,17 +88,23 @@ fn spec(value: &Bound<'_, PyAny>) -> PyResult<OffsetSpec> {
     if let Some(millis) = datetime::millis("offset", value)? {
         return Ok(OffsetSpec::Timestamp(millis));
     }
+    if number::is_bool(value)? {
+        return Err(errors::argument_type(value.py(), format!("{name}: {}", spec_message(value))));
+    }
     match value.extract() {
-        Ok(Integer(millis @ 0..)) => Ok(OffsetSpec::Timestamp(millis)),
+        Ok(millis @ 0..) => Ok(OffsetSpec::Timestamp(millis)),
         _ => Err(invalid_spec(value)),
     }
 }
 
-fn invalid_spec(value: &Bound<'_, PyAny>) -> PyErr {
-    let message = format!(
+fn spec_message(value: &Bound<'_, PyAny>) -> String {
+    format!(
         "offset {value}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
-    );
-    errors::config(value.py(), message)
+    )
+}
+
+fn invalid_spec(value: &Bound<'_, PyAny>) -> PyErr {
+    errors::config(value.py(), spec_message(value))
 }
 
 /// Returns offsets as a dict by `(topic, partition)`, in order.

@@ -9,6 +9,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
+use super::number::is_index;
+
 /// Converts a Python object. Ids are strings, as Kafka prints them.
 pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
@@ -39,6 +41,10 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
             Ok((Cow::Owned(name.extract()?), Some(from_python(&value)?)))
         };
         return Ok(Value::Object(fields.iter().map(field).collect::<PyResult<_>>()?));
+    }
+    // Numbers of numpy.
+    if is_index(object)? {
+        return Ok(Value::Int(object.extract()?));
     }
     Err(PyTypeError::new_err(format!("a message cannot have a {}", object.get_type().name()?)))
 }

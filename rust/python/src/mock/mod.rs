@@ -23,6 +23,7 @@ use pyo3::types::PyDict;
 
 use crate::convert::errors;
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::runtime::{ProcessLocal, runtime, wait};
 use faults::api_key;
 pub(crate) use schema_registry::MockRegistry;
@@ -58,20 +59,20 @@ impl MockCluster {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
-        brokers: usize,
+        #[pyo3(from_py_with = number::brokers)] brokers: usize,
         racks: Option<Names>,
         auto_create_topics: bool,
-        default_partitions: i32,
-        max_message_bytes: usize,
+        #[pyo3(from_py_with = number::default_partitions)] default_partitions: i32,
+        #[pyo3(from_py_with = number::max_message_bytes)] max_message_bytes: usize,
         users: Option<BTreeMap<String, String>>,
-        session_lifetime: Option<f64>,
+        #[pyo3(from_py_with = number::session_lifetime)] session_lifetime: Option<f64>,
         without: Option<Names>,
-        group_heartbeat_interval: f64,
-        group_session_timeout: f64,
-        group_initial_delay: f64,
-        share_lock_duration: f64,
-        transaction_version: Option<i16>,
-        transaction_max_timeout: f64,
+        #[pyo3(from_py_with = number::group_heartbeat_interval)] group_heartbeat_interval: f64,
+        #[pyo3(from_py_with = number::group_session_timeout)] group_session_timeout: f64,
+        #[pyo3(from_py_with = number::group_initial_delay)] group_initial_delay: f64,
+        #[pyo3(from_py_with = number::share_lock_duration)] share_lock_duration: f64,
+        #[pyo3(from_py_with = number::transaction_version)] transaction_version: Option<i16>,
+        #[pyo3(from_py_with = number::transaction_max_timeout)] transaction_max_timeout: f64,
         client_telemetry: bool,
     ) -> PyResult<Self> {
         if !(1..=1000).contains(&brokers) {
@@ -141,8 +142,8 @@ impl MockCluster {
         &self,
         py: Python<'_>,
         name: String,
-        partitions: Option<i32>,
-        replication: Option<i16>,
+        #[pyo3(from_py_with = number::partitions)] partitions: Option<i32>,
+        #[pyo3(from_py_with = number::replication)] replication: Option<i16>,
         configs: Option<BTreeMap<String, String>>,
     ) -> PyResult<()> {
         let configs = configs.unwrap_or_default().into_iter().collect();
@@ -165,24 +166,45 @@ impl MockCluster {
     }
 
     /// Return the id of the broker that leads a partition.
-    fn leader(&self, topic: &str, partition: i32) -> PyResult<Option<i32>> {
+    fn leader(
+        &self,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+    ) -> PyResult<Option<i32>> {
         self.with(|core| Ok(core.leader(topic, partition)))
     }
 
     /// Make another broker the leader of a partition.
-    fn move_leader(&self, py: Python<'_>, topic: &str, partition: i32, to: i32) -> PyResult<()> {
+    fn move_leader(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::to)] to: i32,
+    ) -> PyResult<()> {
         self.with(|core| core.move_leader(topic, partition, to).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Delete the records before an offset, and return the log's new start.
-    fn delete_records(&self, py: Python<'_>, topic: &str, partition: i32, before: i64) -> PyResult<i64> {
+    fn delete_records(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::before)] before: i64,
+    ) -> PyResult<i64> {
         self.with(|core| {
             core.delete_records(topic, partition, before).map_err(|error| to_config_error(py, &error))
         })
     }
 
     /// Return the partition's high watermark.
-    fn end_offset(&self, py: Python<'_>, topic: &str, partition: i32) -> PyResult<i64> {
+    fn end_offset(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+    ) -> PyResult<i64> {
         self.with(|core| {
             let log = core.partition_log(topic, partition).map_err(|error| to_config_error(py, &error))?;
             Ok(log.high_watermark)
@@ -190,7 +212,13 @@ impl MockCluster {
     }
 
     /// Append a batch of values, and return the offset of the first.
-    fn append(&self, py: Python<'_>, topic: &str, partition: i32, values: Vec<Vec<u8>>) -> PyResult<i64> {
+    fn append(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        values: Vec<Vec<u8>>,
+    ) -> PyResult<i64> {
         let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
         self.with(|core| core.append(topic, partition, &values).map_err(|error| to_config_error(py, &error)))
     }
@@ -200,8 +228,8 @@ impl MockCluster {
         &self,
         py: Python<'_>,
         topic: &str,
-        partition: i32,
-        producer_id: i64,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::producer_id)] producer_id: i64,
         values: Vec<Vec<u8>>,
     ) -> PyResult<i64> {
         let values: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
@@ -216,8 +244,8 @@ impl MockCluster {
         &self,
         py: Python<'_>,
         topic: &str,
-        partition: i32,
-        producer_id: i64,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::producer_id)] producer_id: i64,
         commit: bool,
     ) -> PyResult<i64> {
         self.with(|core| {
@@ -227,7 +255,13 @@ impl MockCluster {
     }
 
     /// Remove the end of a log, from an offset on.
-    fn truncate(&self, py: Python<'_>, topic: &str, partition: i32, offset: i64) -> PyResult<()> {
+    fn truncate(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::offset)] offset: i64,
+    ) -> PyResult<()> {
         self.with(|core| core.truncate(topic, partition, offset).map_err(|error| to_config_error(py, &error)))
     }
 
@@ -237,7 +271,12 @@ impl MockCluster {
     }
 
     /// Make another broker the coordinator of a group or a transactional id.
-    fn move_coordinator(&self, py: Python<'_>, key: &str, to: i32) -> PyResult<()> {
+    fn move_coordinator(
+        &self,
+        py: Python<'_>,
+        key: &str,
+        #[pyo3(from_py_with = number::to)] to: i32,
+    ) -> PyResult<()> {
         self.with(|core| core.move_coordinator(key, to).map_err(|error| to_config_error(py, &error)))
     }
 
@@ -257,7 +296,13 @@ impl MockCluster {
     }
 
     /// Commit an offset for a group.
-    fn commit(&self, group: &str, topic: &str, partition: i32, offset: i64) -> PyResult<()> {
+    fn commit(
+        &self,
+        group: &str,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::offset)] offset: i64,
+    ) -> PyResult<()> {
         self.with(|core| {
             core.commit(group, topic, partition, offset);
             Ok(())
@@ -265,7 +310,12 @@ impl MockCluster {
     }
 
     /// Remove an offset of a group.
-    fn expire_offset(&self, group: &str, topic: &str, partition: i32) -> PyResult<()> {
+    fn expire_offset(
+        &self,
+        group: &str,
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+    ) -> PyResult<()> {
         self.with(|core| {
             core.expire_offset(group, topic, partition);
             Ok(())
@@ -273,28 +323,47 @@ impl MockCluster {
     }
 
     /// Advertise another host and port for a broker.
-    fn advertise(&self, py: Python<'_>, broker: i32, host: &str, port: u16) -> PyResult<()> {
+    fn advertise(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::broker)] broker: i32,
+        host: &str,
+        #[pyo3(from_py_with = number::port)] port: u16,
+    ) -> PyResult<()> {
         self.with(|core| core.advertise(broker, host, port).map_err(|error| to_config_error(py, &error)))
     }
 
     /// Stop a broker: its connections break, and its leaderships move.
-    fn stop_broker(&self, py: Python<'_>, broker: i32) -> PyResult<()> {
+    fn stop_broker(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::broker)] broker: i32,
+    ) -> PyResult<()> {
         self.with(|core| Ok(wait(py, core.stop_broker(broker))??))
     }
 
     /// Start a stopped broker at its old address.
-    fn start_broker(&self, py: Python<'_>, broker: i32) -> PyResult<()> {
+    fn start_broker(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::broker)] broker: i32,
+    ) -> PyResult<()> {
         self.with(|core| Ok(wait(py, core.start_broker(broker))??))
     }
 
     /// Return the number of a broker's open connections.
-    fn connections(&self, broker: i32) -> PyResult<usize> {
+    fn connections(&self, #[pyo3(from_py_with = number::broker)] broker: i32) -> PyResult<usize> {
         self.with(|core| Ok(core.connections(broker)))
     }
 
     /// Return the number of requests of an API, at one broker or at all.
     #[pyo3(signature = (api, broker=None))]
-    fn request_count(&self, py: Python<'_>, api: &str, broker: Option<i32>) -> PyResult<u64> {
+    fn request_count(
+        &self,
+        py: Python<'_>,
+        api: &str,
+        #[pyo3(from_py_with = number::broker)] broker: Option<i32>,
+    ) -> PyResult<u64> {
         let api = api_key(py, api)?;
         self.with(|core| Ok(core.request_count(broker, api)))
     }
@@ -307,11 +376,11 @@ impl MockCluster {
         py: Python<'_>,
         reaction: &Bound<'_, PyDict>,
         api: Option<&str>,
-        broker: Option<i32>,
+        #[pyo3(from_py_with = number::broker)] broker: Option<i32>,
         topic: Option<String>,
-        partition: Option<i32>,
-        skip: u64,
-        times: Option<u64>,
+        #[pyo3(from_py_with = number::partition)] partition: Option<i32>,
+        #[pyo3(from_py_with = number::skip)] skip: u64,
+        #[pyo3(from_py_with = number::times)] times: Option<u64>,
     ) -> PyResult<u64> {
         let api = api.map(|api| api_key(py, api)).transpose()?;
         let on = Match { broker, api, topic, partition, skip, ..Match::default() };
@@ -320,7 +389,7 @@ impl MockCluster {
     }
 
     /// Return the number of requests that a fault has hit.
-    fn fault_hits(&self, fault: u64) -> PyResult<u64> {
+    fn fault_hits(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<u64> {
         self.with(|core| Ok(core.fault_hits(FaultId(fault))))
     }
 

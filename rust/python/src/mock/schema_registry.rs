@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::convert::errors;
+use crate::convert::number;
 use crate::runtime::{ProcessLocal, runtime, wait};
 use crate::schema_registry::mock_registries;
 
@@ -120,7 +121,12 @@ impl MockRegistry {
     }
 
     /// Delete a version softly.
-    fn delete_version(&self, py: Python<'_>, subject: &str, version: i32) -> PyResult<()> {
+    fn delete_version(
+        &self,
+        py: Python<'_>,
+        subject: &str,
+        #[pyo3(from_py_with = number::version)] version: i32,
+    ) -> PyResult<()> {
         self.core()?.delete_version(subject, version).map_err(|failure| failed(py, &failure))
     }
 
@@ -143,8 +149,8 @@ impl MockRegistry {
         fault: &Bound<'_, PyDict>,
         method: Option<String>,
         path: Option<String>,
-        skip: u64,
-        times: Option<u64>,
+        #[pyo3(from_py_with = number::skip)] skip: u64,
+        #[pyo3(from_py_with = number::times)] times: Option<u64>,
     ) -> PyResult<u64> {
         let then = reaction(py, fault)?;
         let on = RegistryMatch { method, path, skip };
@@ -152,7 +158,7 @@ impl MockRegistry {
     }
 
     /// Return the number of requests that a fault has hit.
-    fn fault_hits(&self, fault: u64) -> PyResult<u64> {
+    fn fault_hits(&self, #[pyo3(from_py_with = number::fault)] fault: u64) -> PyResult<u64> {
         Ok(self.core()?.fault_hits(RegistryFaultId(fault)))
     }
 

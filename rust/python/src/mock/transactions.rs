@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use super::{MockCluster, to_config_error};
 use crate::convert::errors;
+use crate::convert::number;
 
 /// Id, state, producer id, producer epoch, partitions, groups.
 type TransactionTuple = (String, String, i64, i16, Vec<(String, i32)>, Vec<String>);
@@ -43,7 +44,11 @@ impl MockCluster {
     }
 
     /// Finalize a level of the feature ``transaction.version``.
-    fn set_transaction_version(&self, py: Python<'_>, level: i16) -> PyResult<()> {
+    fn set_transaction_version(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::level)] level: i16,
+    ) -> PyResult<()> {
         version(py, Some(level))?;
         self.with(|core| {
             core.set_transaction_version(level);

@@ -16,7 +16,7 @@ use crate::client::connections::{Connections, connections};
 use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::convert::errors;
-use crate::convert::integer::Integer;
+use crate::convert::number;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
 use crate::producer::backlog::Backlog;
 use crate::producer::batch_args::BatchArgs;
@@ -103,7 +103,7 @@ impl AsyncProducer {
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         key_serializer: Option<&Bound<'_, PyAny>>,
         value_serializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
@@ -184,10 +184,9 @@ impl AsyncProducer {
         key: Option<&Bound<'py, PyAny>>,
         headers: Option<&Bound<'py, PyAny>>,
         timestamp: Option<&Bound<'py, PyAny>>,
-        partition: Option<Integer<i32>>,
+        #[pyo3(from_py_with = number::partition)] partition: Option<i32>,
         on_delivery: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let partition = partition.map(|Integer(number)| number);
         let args = RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
         let handle = self.handle.get()?;
         match &self.hooks.interceptors {
@@ -251,7 +250,11 @@ impl AsyncProducer {
     /// Raises:
     ///     TimeoutError: records are still pending after ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
-    fn flush<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn flush<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let AsyncProducerHandle { core, groups, backlog, .. } = self.handle.get()?;
         let backlog = Arc::clone(backlog);
         // Every record has its own deadline, so this one only has to be later.
@@ -284,7 +287,7 @@ impl AsyncProducer {
         &self,
         py: Python<'py>,
         topic: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         async_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
@@ -309,7 +312,7 @@ impl AsyncProducer {
         &self,
         py: Python<'py>,
         all_topics: bool,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         async_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
@@ -343,7 +346,11 @@ impl AsyncProducer {
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
     #[pyo3(signature = (timeout=None))]
-    fn client_instance_id<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn client_instance_id<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let core = Arc::clone(&self.handle.get()?.core);
         let timeout = seconds(timeout, core.client().config().default_api_timeout)?;
         let work = async move { core.client_instance_id(timeout).await };
@@ -374,7 +381,11 @@ impl AsyncProducer {
     /// Raises:
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
-    fn close<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn close<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let timeout = seconds(timeout, CLOSE_TIMEOUT)?;
         self.handle.get()?.close(py, &self.hooks, timeout, |_, _, closed| closed)
     }

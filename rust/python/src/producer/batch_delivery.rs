@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::asyncio::start;
 use crate::convert::errors;
+use crate::convert::number;
 use crate::producer::arrow_array::Array;
 use crate::producer::row_results::{FailedRows, RowResults};
 use crate::runtime::{ProcessLocal, check_process, pid, seconds, wait};
@@ -69,7 +70,11 @@ impl BatchDelivery {
     ///     KafkaError: the first failure; its message has the number of failed records, and
     ///         ``context["index"]`` is the index of the first.
     #[pyo3(signature = (timeout=None))]
-    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<usize> {
+    fn result(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<usize> {
         let failures = self.wait(py, timeout)?;
         self.results.result(py, &failures)
     }
@@ -87,7 +92,11 @@ impl BatchDelivery {
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
     #[pyo3(signature = (timeout=None))]
-    fn errors(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
+    fn errors(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Vec<(usize, usize, Py<PyAny>)>> {
         to_python(py, self.wait(py, timeout)?)
     }
 
@@ -111,7 +120,11 @@ impl BatchDelivery {
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
     #[pyo3(signature = (timeout=None))]
-    fn offsets(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Array> {
+    fn offsets(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Array> {
         self.wait(py, timeout)?;
         Ok(py.detach(|| self.results.offsets()))
     }
@@ -131,7 +144,11 @@ impl BatchDelivery {
     ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
     #[pyo3(signature = (timeout=None))]
-    fn written(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(i32, Option<i64>, usize)>> {
+    fn written(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Vec<(i32, Option<i64>, usize)>> {
         let failures = self.wait(py, timeout)?;
         self.results.result(py, &failures).map(|_| self.results.written())
     }
@@ -190,7 +207,11 @@ impl AsyncBatchDelivery {
     ///         are still pending.
     ///     KafkaError: the first failure, as from ``BatchDelivery.result``.
     #[pyo3(signature = (timeout=None))]
-    fn result<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn result<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, results, failures| results.result(py, &failures)?.into_py_any(py))
     }
 
@@ -207,7 +228,11 @@ impl AsyncBatchDelivery {
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
     #[pyo3(signature = (timeout=None))]
-    fn errors<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn errors<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, _, failures| to_python(py, failures)?.into_py_any(py))
     }
 
@@ -231,7 +256,11 @@ impl AsyncBatchDelivery {
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
     #[pyo3(signature = (timeout=None))]
-    fn offsets<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn offsets<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, results, _| results.offsets().into_py_any(py))
     }
 
@@ -250,7 +279,11 @@ impl AsyncBatchDelivery {
     ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
     #[pyo3(signature = (timeout=None))]
-    fn written<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn written<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.wait(py, timeout, |py, results, failures| {
             results.result(py, &failures)?;
             results.written().into_py_any(py)

@@ -15,6 +15,7 @@ use pyo3::types::PyDict;
 
 use crate::asyncio;
 use crate::convert::errors;
+use crate::convert::number;
 use crate::producer::callbacks::Callbacks;
 use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::record_metadata::RecordMetadata;
@@ -95,7 +96,11 @@ impl Delivery {
     ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been
     ///         written.
     #[pyo3(signature = (timeout=None))]
-    fn result(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<RecordMetadata> {
+    fn result(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<RecordMetadata> {
         let result = self.wait(py, timeout)?;
         self.metadata(py, result)
     }
@@ -112,7 +117,11 @@ impl Delivery {
     ///     TimeoutError: the result is not known within ``timeout`` seconds; the record is
     ///         still pending.
     #[pyo3(signature = (timeout=None))]
-    fn exception(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+    fn exception(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Option<Py<PyAny>>> {
         match self.wait(py, timeout)? {
             Ok(_) => Ok(None),
             Err(error) => errors::value(py, &error).map(Some),

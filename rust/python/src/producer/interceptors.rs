@@ -12,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 use crate::client::interceptor_chain;
-use crate::convert::integer::Integer;
+use crate::convert::number;
 use crate::producer::record::RecordArgs;
 use crate::producer::record_metadata::RecordMetadata;
 
@@ -85,10 +85,7 @@ impl Interceptors {
             key: record.getattr("key")?,
             headers: record.getattr("headers")?,
             timestamp: record.getattr("timestamp")?,
-            partition: record
-                .getattr("partition")?
-                .extract::<Option<Integer<i32>>>()?
-                .map(|Integer(number)| number),
+            partition: number::partition(&record.getattr("partition")?)?,
             on_delivery,
         })
     }

@@ -3,13 +3,13 @@
 //! Invariant: wrong types are reported before anything is sent.
 
 use ottla_client::producer::now_millis;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use crate::convert::errors;
 use crate::convert::field_bytes::{field_bytes, is_field_bytes};
-use crate::convert::integer::Integer;
+use crate::convert::names::items;
+use crate::convert::number;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::hooks::Hooks;
 use crate::producer::interceptors::Interceptors;
@@ -61,7 +61,7 @@ impl<'a, 'py> ListRows<'a, 'py> {
             headers: headers.as_ref(),
             timestamp: timestamp.as_ref(),
             partition: match next(&mut self.partitions)? {
-                Some(partition) => partition.extract::<Option<Integer<i32>>>()?.map(|Integer(number)| number),
+                Some(partition) => number::partition(&partition)?,
                 None => None,
             },
             on_delivery: None,
@@ -95,9 +95,12 @@ pub(crate) fn check_lists(py: Python<'_>, args: &BatchArgs<'_, '_>, hooks: &Hook
     let (intercepted, serializers) = (hooks.interceptors.is_some(), &hooks.serializers);
     let wrong = || {
         let ty = args.values.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
-        PyTypeError::new_err(format!(
-            "values is of type {ty}; expected a list of bytes, str or None, or an Arrow array, batch or table"
-        ))
+        errors::argument_type(
+            py,
+            format!(
+                "values is of type {ty}; expected a list of bytes, str or None, or an Arrow array, batch or table"
+            ),
+        )
     };
     if args.values.is_instance_of::<PyString>() || args.values.is_instance_of::<PyBytes>() {
         return Err(wrong());
@@ -111,9 +114,7 @@ pub(crate) fn check_lists(py: Python<'_>, args: &BatchArgs<'_, '_>, hooks: &Hook
     })?;
     let mut highest = None;
     each("partitions", args.partitions, count, |partition| {
-        let wrong = |_| errors::config(py, format!("{partition} is not the number of a partition"));
-        let number = partition.extract::<Option<Integer<i32>>>().map_err(wrong)?;
-        highest = highest.max(number.map(|Integer(number)| number));
+        highest = highest.max(number::partition::<Option<i32>>(partition)?);
         Ok(())
     })?;
     Ok(highest)
@@ -133,7 +134,12 @@ fn each<'py>(
 ) -> PyResult<()> {
     let Some(list) = list.filter(|list| !list.is_none()) else { return Ok(()) };
     let py = list.py();
-    let length = list.len()?;
+    // A str would be a list of letters.
+    items(list, &format!("a list of {name}"), |_| format!("one {name} for each value"))?;
+    let length = list.len().map_err(|_| {
+        let ty = list.get_type().name().map_or_else(|_| "object".to_owned(), |ty| ty.to_string());
+        errors::argument_type(py, format!("{name} is of type {ty}: expected a list, with one for each value"))
+    })?;
     if length != count {
         return Err(errors::config(py, format!("{name} has {length} items and values has {count}")));
     }

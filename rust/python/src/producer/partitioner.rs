@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString};
 
 use crate::convert::errors;
+use crate::convert::number;
 use crate::producer::arrow_array::Array;
 use crate::producer::arrow_rows::{Pair, chunks, columns, speaks_arrow};
 use crate::producer::owned_rows::OwnedRows;
@@ -262,7 +263,7 @@ fn check_partition(topic: &str, returned: &Bound<'_, PyAny>, count: usize) -> Py
 pub(crate) fn partitions_for_keys(
     py: Python<'_>,
     keys: &Bound<'_, PyAny>,
-    partitions: usize,
+    #[pyo3(from_py_with = number::partitions)] partitions: usize,
 ) -> PyResult<Array> {
     if partitions == 0 {
         return Err(errors::config(py, "partitions is 0: expected the topic's number of partitions"));

@@ -1,5 +1,6 @@
 //! `PreparedTransaction`: what another process needs to end a transaction.
 
+use crate::convert::number;
 use ottla_client::producer::PreparedTransaction as Core;
 use pyo3::prelude::*;
 
@@ -47,7 +48,12 @@ impl From<&PreparedTransaction> for Core {
 #[pymethods]
 impl PreparedTransaction {
     #[new]
-    fn new(transactional_id: String, producer_id: i64, producer_epoch: i16, protocol: u8) -> Self {
+    fn new(
+        transactional_id: String,
+        #[pyo3(from_py_with = number::producer_id)] producer_id: i64,
+        #[pyo3(from_py_with = number::producer_epoch)] producer_epoch: i16,
+        #[pyo3(from_py_with = number::protocol)] protocol: u8,
+    ) -> Self {
         Self { transactional_id, producer_id, producer_epoch, protocol }
     }
 

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyMapping};
+use pyo3::types::{PyDict, PyMapping};
 
 use ottla_client::producer::{
     AppendResult, Appender, BufferReservation, Producer, Record, SendResult, TopicWriter,
@@ -12,6 +12,8 @@ use ottla_protocol::records::Header;
 use crate::convert::datetime;
 use crate::convert::errors;
 use crate::convert::field_bytes::{FieldBytes, field_bytes};
+use crate::convert::names::items;
+use crate::convert::number::is_index;
 use crate::producer::serializers::{FieldContext, Serializers};
 
 /// Headers: pairs of a name and bytes, text or None; or a mapping of such.
@@ -23,9 +25,15 @@ impl Headers {
         let Some(headers) = headers.filter(|headers| !headers.is_none()) else { return Ok(Self::default()) };
         let pairs = if is_mapping(headers) { headers.call_method0("items")? } else { headers.clone() };
         let mut out = Vec::new();
-        for pair in pairs.try_iter()? {
-            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract().map_err(|_| {
-                PyTypeError::new_err("headers: expected pairs of a name and a value, or a dict of such")
+        let example = |_: &str| "[(\"name\", b\"value\")], or {\"name\": b\"value\"}".to_owned();
+        for pair in items(&pairs, "headers", example)? {
+            let pair = pair?;
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract().map_err(|_| {
+                let message = format!(
+                    "headers: expected pairs of a name and a value, or a dict of such; one is {}",
+                    pair.repr().map_or_else(|_| "not a pair".to_owned(), |pair| pair.to_string())
+                );
+                errors::argument_type(pair.py(), message)
             })?;
             let key = field_bytes("a header's name", &key)?;
             let key =
@@ -148,14 +156,14 @@ fn is_mapping(value: &Bound<'_, PyAny>) -> bool {
 pub(crate) fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let wrong =
         || errors::config(value.py(), format!("timestamp is {value}: expected milliseconds since 1970"));
-    let millis = if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
-        value.extract().map_err(|_| wrong())?
-    } else if let Some(millis) = datetime::millis("timestamp", value)? {
+    let millis = if let Some(millis) = datetime::millis("timestamp", value)? {
         millis
+    } else if is_index(value)? {
+        value.extract().map_err(|_| wrong())?
     } else {
         let ty = value.get_type().name()?;
         let message = format!("timestamp is of type {ty}; expected int (milliseconds) or datetime");
-        return Err(PyTypeError::new_err(message));
+        return Err(errors::argument_type(value.py(), message));
     };
     if millis < 0 { Err(wrong()) } else { Ok(millis) }
 }

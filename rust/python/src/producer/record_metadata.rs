@@ -1,5 +1,6 @@
 //! `RecordMetadata`: where a record was written.
 
+use crate::convert::number;
 use std::sync::Arc;
 
 use ottla_client::producer::{AppendInfo, ProduceResult};
@@ -51,7 +52,12 @@ impl RecordMetadata {
 impl RecordMetadata {
     #[new]
     #[pyo3(signature = (topic, partition, offset, timestamp))]
-    fn py_new(topic: &str, partition: i32, offset: Option<i64>, timestamp: i64) -> Self {
+    fn py_new(
+        topic: &str,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::offset)] offset: Option<i64>,
+        #[pyo3(from_py_with = number::timestamp)] timestamp: i64,
+    ) -> Self {
         Self { topic: topic.into(), partition, offset, timestamp }
     }
 

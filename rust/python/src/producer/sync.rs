@@ -16,7 +16,7 @@ use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::client::sync as sync_client;
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
-use crate::convert::integer::Integer;
+use crate::convert::number;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::delivery::Delivery;
@@ -100,7 +100,7 @@ impl Producer {
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         key_serializer: Option<&Bound<'_, PyAny>>,
         value_serializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
@@ -158,10 +158,9 @@ impl Producer {
         key: Option<&Bound<'_, PyAny>>,
         headers: Option<&Bound<'_, PyAny>>,
         timestamp: Option<&Bound<'_, PyAny>>,
-        partition: Option<Integer<i32>>,
+        #[pyo3(from_py_with = number::partition)] partition: Option<i32>,
         on_delivery: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Delivery> {
-        let partition = partition.map(|Integer(number)| number);
         let args = RecordArgs { topic, value, key, headers, timestamp, partition, on_delivery };
         let handle = self.handle.get()?;
         match &self.hooks.interceptors {
@@ -250,7 +249,11 @@ impl Producer {
     /// Raises:
     ///     TimeoutError: records are still pending after ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
-    fn flush(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn flush(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
         let handle = self.handle.get()?;
         // Every record has its own deadline, so this one only has to be later.
         let longest = handle.core.client().config().delivery_timeout + Duration::from_secs(5);
@@ -274,7 +277,7 @@ impl Producer {
         &self,
         py: Python<'py>,
         topic: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         sync_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
@@ -295,7 +298,12 @@ impl Producer {
     ///
     /// See ``Client.events``.
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
-    fn events(&self, py: Python<'_>, all_topics: bool, timeout: Option<f64>) -> PyResult<Events> {
+    fn events(
+        &self,
+        py: Python<'_>,
+        all_topics: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Events> {
         sync_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
 
@@ -328,7 +336,11 @@ impl Producer {
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
     #[pyo3(signature = (timeout=None))]
-    fn client_instance_id(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<String> {
+    fn client_instance_id(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<String> {
         let handle = self.handle.get()?;
         let timeout = seconds(timeout, handle.core.client().config().default_api_timeout)?;
         Ok(wait_for(py, handle.core.client_instance_id(timeout))?.to_string())
@@ -357,7 +369,11 @@ impl Producer {
     /// Raises:
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
     #[pyo3(signature = (timeout=None))]
-    fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn close(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
         let closed = self.handle.get()?.close(py, seconds(timeout, CLOSE_TIMEOUT)?);
         self.hooks.interceptors.iter().try_for_each(|all| all.close(py))?;
         closed
@@ -428,7 +444,11 @@ impl Producer {
 /// Raises:
 ///     ConfigError: the key is None, or ``partitions`` is 0.
 #[pyfunction]
-pub(crate) fn partition_for_key(py: Python<'_>, key: &Bound<'_, PyAny>, partitions: usize) -> PyResult<i32> {
+pub(crate) fn partition_for_key(
+    py: Python<'_>,
+    key: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = number::partitions)] partitions: usize,
+) -> PyResult<i32> {
     if partitions == 0 {
         return Err(errors::config(py, "partitions is 0: expected the topic's number of partitions"));
     }

@@ -20,6 +20,7 @@ use super::sync::Producer;
 use crate::asyncio::start;
 use crate::consumer::{ConsumerBase, GroupMetadata, partitions};
 use crate::convert::errors;
+use crate::convert::number;
 use crate::runtime::{seconds, wait_for};
 
 /// Converts a timeout in seconds; None leaves it to `max.block.ms`.
@@ -68,7 +69,11 @@ impl Producer {
     ///     StateError: the producer is initialized.
     ///     TimeoutError: call it again to wait for the same attempt.
     #[pyo3(signature = (timeout=None))]
-    fn init_transactions(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn init_transactions(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
         wait_for(py, self.handle.get()?.core.init_transactions(timeout_arg(timeout)?))
     }
 
@@ -125,7 +130,11 @@ impl Producer {
     ///     TimeoutError: the commit continues; call it again to wait for its outcome.
     ///     TransactionAbortableError: nothing was committed; abort.
     #[pyo3(signature = (timeout=None))]
-    fn commit_transaction(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn commit_transaction(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
         wait_for(py, self.handle.get()?.core.commit_transaction(timeout_arg(timeout)?))
     }
 
@@ -141,7 +150,11 @@ impl Producer {
     ///     StateError: no transaction is open.
     ///     TimeoutError: the abort continues; call it again to wait for it.
     #[pyo3(signature = (timeout=None))]
-    fn abort_transaction(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
+    fn abort_transaction(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<()> {
         wait_for(py, self.handle.get()?.core.abort_transaction(timeout_arg(timeout)?))
     }
 
@@ -165,7 +178,7 @@ impl Producer {
     fn prepare_transaction(
         &self,
         py: Python<'_>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Option<PreparedTransaction>> {
         let prepared = wait_for(py, self.handle.get()?.core.prepare_transaction(timeout_arg(timeout)?))?;
         Ok(prepared.map(PreparedTransaction::from))
@@ -190,7 +203,11 @@ impl AsyncProducer {
     /// Args:
     ///     timeout: seconds to wait. Default: ``max.block.ms``.
     #[pyo3(signature = (timeout=None))]
-    fn init_transactions<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn init_transactions<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let core = Arc::clone(&self.handle.get()?.core);
         let timeout = timeout_arg(timeout)?;
         start(py, async move { core.init_transactions(timeout).await }, |py, ()| Ok(py.None()))
@@ -228,7 +245,11 @@ impl AsyncProducer {
     /// Args:
     ///     timeout: seconds to wait. Default: ``max.block.ms``.
     #[pyo3(signature = (timeout=None))]
-    fn commit_transaction<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn commit_transaction<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let backlog = Arc::clone(&self.handle.get()?.backlog);
         let timeout = timeout_arg(timeout)?;
         start(py, async move { backlog.commit_transaction(timeout).await }, |py, ()| Ok(py.None()))
@@ -239,7 +260,11 @@ impl AsyncProducer {
     /// Args:
     ///     timeout: seconds to wait. Default: ``max.block.ms``.
     #[pyo3(signature = (timeout=None))]
-    fn abort_transaction<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn abort_transaction<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let handle = self.handle.get()?;
         let (backlog, groups) = (Arc::clone(&handle.backlog), Arc::clone(&handle.groups));
         let timeout = timeout_arg(timeout)?;
@@ -261,7 +286,11 @@ impl AsyncProducer {
     /// Returns:
     ///     What others need to end it; None if nothing was written.
     #[pyo3(signature = (timeout=None))]
-    fn prepare_transaction<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn prepare_transaction<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let backlog = Arc::clone(&self.handle.get()?.backlog);
         let timeout = timeout_arg(timeout)?;
         start(py, async move { backlog.prepare_transaction(timeout).await }, |py, prepared| {

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyMapping, PyString};
 use super::mock_registries;
 use crate::config::{RowTuple, row_tuple, value};
 use crate::convert::errors;
+use crate::convert::mapping;
 
 const URL: &str = "schema.registry.url";
 
@@ -41,9 +42,9 @@ pub(super) fn registry_config(
         config.set(name, &value).map_err(|error| errors::raise(py, &error))
     };
     if let Some(mapping) = first.or(mapping) {
-        for item in mapping.call_method0("items")?.try_iter()? {
-            let (name, item): (String, Bound<'_, PyAny>) = item?.extract()?;
-            set(&name, &item)?;
+        let example = "{\"schema.registry.url\": \"http://registry:8081\"}";
+        for (name, item) in mapping::items(mapping, "config", example)? {
+            set(&name.extract::<String>()?, &item)?;
         }
     }
     for (name, item) in kwargs.into_iter().flatten() {

@@ -11,6 +11,7 @@ use super::registry_handle::RegistryHandle;
 use super::registry_ops::{self, Wanted, schema_id};
 use super::schema::{Compatibility, Schema};
 use crate::asyncio::{FutureResult, start};
+use crate::convert::number;
 
 /// A client of a schema registry for asyncio; it mirrors ``Registry``.
 ///
@@ -76,7 +77,12 @@ impl AsyncRegistry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (id, *, timeout=None))]
-    fn schema<'py>(&self, py: Python<'py>, id: &Bound<'_, PyAny>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn schema<'py>(
+        &self,
+        py: Python<'py>,
+        id: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         self.find(py, Wanted::Id(schema_id(id)?), timeout)
     }
 
@@ -93,7 +99,12 @@ impl AsyncRegistry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (subject, *, timeout=None))]
-    fn latest<'py>(&self, py: Python<'py>, subject: String, timeout: Option<f64>) -> FutureResult<'py> {
+    fn latest<'py>(
+        &self,
+        py: Python<'py>,
+        subject: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         self.find(py, Wanted::Latest(subject), timeout)
     }
 
@@ -113,8 +124,8 @@ impl AsyncRegistry {
         &self,
         py: Python<'py>,
         subject: String,
-        version: i32,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::version)] version: i32,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         self.find(py, Wanted::Version(subject, version), timeout)
     }
@@ -136,7 +147,7 @@ impl AsyncRegistry {
         py: Python<'py>,
         subject: String,
         schema: &Bound<'_, Schema>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         self.find(py, Wanted::Registered(subject, schema.get().to_new()), timeout)
     }
@@ -161,7 +172,7 @@ impl AsyncRegistry {
         py: Python<'py>,
         subject: String,
         schema: &Bound<'_, Schema>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
         let schema = schema.get().to_new();
@@ -177,7 +188,11 @@ impl AsyncRegistry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (*, timeout=None))]
-    fn subjects<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn subjects<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
         start(py, registry_ops::subjects(registry, timeout), |py, names| names.into_py_any(py))
     }
@@ -200,8 +215,8 @@ impl AsyncRegistry {
         py: Python<'py>,
         subject: String,
         schema: &Bound<'_, Schema>,
-        version: Option<i32>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (registry, timeout) = self.handle.call(timeout)?;
         let schema = schema.get().to_new();

@@ -9,6 +9,7 @@ use ottla_schema::SchemaId;
 use pyo3::prelude::*;
 
 use crate::convert::errors;
+use crate::convert::number;
 
 /// Which schema a look-up is for.
 pub(super) enum Wanted {
@@ -21,6 +22,10 @@ pub(super) enum Wanted {
 
 /// Converts an id: a number, or a GUID as text.
 pub(crate) fn schema_id(id: &Bound<'_, PyAny>) -> PyResult<SchemaId> {
+    if number::is_bool(id)? {
+        let message = format!("id is the bool {id}: expected a number, or a GUID as text");
+        return Err(errors::argument_type(id.py(), message));
+    }
     if let Ok(id) = id.extract::<u32>() {
         return Ok(SchemaId::Id(id));
     }

@@ -9,6 +9,8 @@ use ottla_schema::{SchemaId, SchemaType};
 use pyo3::prelude::*;
 
 use crate::convert::errors;
+use crate::convert::names::items;
+use crate::convert::number;
 
 /// A name in a schema's text, and where the schema with this name is registered.
 ///
@@ -31,7 +33,7 @@ pub(crate) struct SchemaReference {
 #[pymethods]
 impl SchemaReference {
     #[new]
-    fn new(name: String, subject: String, version: i32) -> Self {
+    fn new(name: String, subject: String, #[pyo3(from_py_with = number::version)] version: i32) -> Self {
         Self { name, subject, version }
     }
 
@@ -60,6 +62,22 @@ pub(crate) struct Schema {
     version: Option<i32>,
     id: Option<u32>,
     guid: Option<[u8; 16]>,
+}
+
+/// Converts the argument `references`.
+fn schema_references(argument: &Bound<'_, PyAny>) -> PyResult<Vec<SchemaReference>> {
+    let references =
+        items(argument, "a list of references", |name| format!("[SchemaReference({name}, \"subject\", 1)]"))?;
+    references
+        .map(|reference| {
+            let reference = reference?;
+            reference.extract().map_err(|_| {
+                let ty = reference.get_type().name().map_or_else(|_| String::new(), |ty| ty.to_string());
+                let message = format!("references has an item of type {ty}: expected SchemaReference");
+                errors::argument_type(reference.py(), message)
+            })
+        })
+        .collect()
 }
 
 impl PartialEq for Schema {
@@ -99,7 +117,12 @@ impl From<&SchemaEntry> for Schema {
 impl Schema {
     #[new]
     #[pyo3(signature = (text, r#type="AVRO", references=Vec::new()))]
-    fn new(py: Python<'_>, text: &str, r#type: &str, references: Vec<SchemaReference>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        r#type: &str,
+        #[pyo3(from_py_with = schema_references)] references: Vec<SchemaReference>,
+    ) -> PyResult<Self> {
         let schema_type: SchemaType = r#type.parse().map_err(|()| {
             let message =
                 format!("type={type:?}: expected one of \"AVRO\", \"PROTOBUF\", \"JSON\"", type = r#type);

@@ -6,6 +6,7 @@ use pyo3::types::PyDict;
 use super::registry_handle::RegistryHandle;
 use super::registry_ops::{self, Wanted, schema_id};
 use super::schema::{Compatibility, Schema};
+use crate::convert::number;
 use crate::runtime::wait_for;
 
 /// A client of a schema registry with Confluent's API: Confluent, Karapace, Redpanda, and
@@ -72,7 +73,12 @@ impl Registry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (id, *, timeout=None))]
-    fn schema(&self, py: Python<'_>, id: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Schema> {
+    fn schema(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Schema> {
         self.find(py, Wanted::Id(schema_id(id)?), timeout)
     }
 
@@ -89,7 +95,12 @@ impl Registry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (subject, *, timeout=None))]
-    fn latest(&self, py: Python<'_>, subject: String, timeout: Option<f64>) -> PyResult<Schema> {
+    fn latest(
+        &self,
+        py: Python<'_>,
+        subject: String,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Schema> {
         self.find(py, Wanted::Latest(subject), timeout)
     }
 
@@ -109,8 +120,8 @@ impl Registry {
         &self,
         py: Python<'_>,
         subject: String,
-        version: i32,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::version)] version: i32,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
         self.find(py, Wanted::Version(subject, version), timeout)
     }
@@ -132,7 +143,7 @@ impl Registry {
         py: Python<'_>,
         subject: String,
         schema: &Bound<'_, Schema>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
         self.find(py, Wanted::Registered(subject, schema.get().to_new()), timeout)
     }
@@ -157,7 +168,7 @@ impl Registry {
         py: Python<'_>,
         subject: String,
         schema: &Bound<'_, Schema>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
         let (registry, timeout) = self.handle.call(timeout)?;
         let entry = wait_for(py, registry_ops::register(registry, subject, schema.get().to_new(), timeout))?;
@@ -173,7 +184,11 @@ impl Registry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (*, timeout=None))]
-    fn subjects(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<String>> {
+    fn subjects(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Vec<String>> {
         let (registry, timeout) = self.handle.call(timeout)?;
         wait_for(py, registry_ops::subjects(registry, timeout))
     }
@@ -196,8 +211,8 @@ impl Registry {
         py: Python<'_>,
         subject: String,
         schema: &Bound<'_, Schema>,
-        version: Option<i32>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Compatibility> {
         let (registry, timeout) = self.handle.call(timeout)?;
         let schema = schema.get().to_new();

@@ -19,9 +19,10 @@ use pyo3::types::PyBytes;
 use super::arrow_type::ArrowType;
 use super::decode_mode::{DeadLettersCore, decode_mode};
 use super::encoding::{BatchEncoders, encode_object, topic_encoder};
+use super::limits_arg::schema_limits;
 use super::registry_arg::lookup;
 use super::schema_arg;
-use crate::convert::names::Names;
+use crate::convert::names::{Names, items};
 use crate::convert::{arrow_value, errors};
 use crate::runtime::wait_for;
 
@@ -53,6 +54,7 @@ pub(super) struct FormatArgs<'a, 'py> {
     pub(super) mode: Option<&'a Bound<'py, PyAny>>,
     pub(super) fields: Option<Names>,
     pub(super) register: bool,
+    pub(super) limits: Option<&'a Bound<'py, PyAny>>,
 }
 
 /// The names of wire formats.
@@ -91,7 +93,11 @@ impl ColumnFormat {
         let options = TypedColumnOptions {
             header: Header::Value,
             reader,
-            part: ReaderOptions { message, projection: projection.map(Arc::new), ..ReaderOptions::default() },
+            part: ReaderOptions {
+                message,
+                projection: projection.map(Arc::new),
+                limits: schema_limits(py, args.limits)?,
+            },
             subject,
             wire_format: named(py, "wire_format", wire_format, &WIRE_FORMATS)?,
             mode,
@@ -156,6 +162,7 @@ impl ColumnFormat {
             subject: self.options.subject.clone(),
             wire_format: self.options.wire_format,
             registers: self.registers,
+            limits: self.options.part.limits,
         };
         let created = TypedEncoder::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(encoder.get_or_init(|| Arc::new(created))))
@@ -173,6 +180,18 @@ impl ColumnFormat {
         let created = TypedColumn::new(options, registry).map_err(|error| errors::raise(py, &error))?;
         Ok(Arc::clone(column.get_or_init(|| Arc::new(created))))
     }
+}
+
+/// Converts the argument `headers`.
+fn header_pairs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<Vec<u8>>)>> {
+    let pairs = items(argument, "headers", |name| format!("[({name}, b\"value\")]"))?;
+    let pair = |pair: Bound<'_, PyAny>| {
+        pair.extract().map_err(|_: PyErr| {
+            let message = "headers has an item that is no pair of a name and bytes or None".to_owned();
+            errors::argument_type(pair.py(), message)
+        })
+    };
+    pairs.map(|item| pair(item?)).collect()
 }
 
 /// A value with its headers.
@@ -288,7 +307,7 @@ impl ColumnFormat {
         py: Python<'py>,
         topic: &str,
         data: Vec<u8>,
-        headers: Vec<(String, Option<Vec<u8>>)>,
+        #[pyo3(from_py_with = header_pairs)] headers: Vec<(String, Option<Vec<u8>>)>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (column, row, topic) =
             (self.column(py, Header::Value)?, OneRow { bytes: data, headers }, Arc::from(topic));

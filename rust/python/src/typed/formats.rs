@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use super::column_format::{ColumnFormat, FormatArgs};
 
 use crate::convert::names::Names;
+use crate::convert::number;
 
 /// Keys or values in Avro.
 ///
@@ -37,6 +38,8 @@ use crate::convert::names::Names;
 ///         they may be missing. Default: all.
 ///     register: when values are encoded, whether to register ``schema`` in the subject.
 ///         Otherwise it must be registered.
+///     limits: what schemas may multiply, by configuration key, such as
+///         ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -47,17 +50,18 @@ pub(crate) struct Avro;
 impl Avro {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
-        version: Option<i32>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
+        limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Avro, None);
         let args = FormatArgs {
@@ -71,6 +75,7 @@ impl Avro {
             mode,
             fields,
             register,
+            limits,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -111,6 +116,8 @@ impl Avro {
 ///         they may be missing, or recursive. Default: all.
 ///     register: when values are encoded, whether to register ``schema`` in the subject.
 ///         Otherwise it must be registered.
+///     limits: what schemas may multiply, by configuration key, such as
+///         ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -122,18 +129,19 @@ pub(crate) struct Protobuf;
 impl Protobuf {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
+    #[pyo3(signature = (registry=None, *, schema=None, message=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
         message: Option<String>,
-        version: Option<i32>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
+        limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let schema_type = SchemaType::Protobuf;
         let args = FormatArgs {
@@ -147,6 +155,7 @@ impl Protobuf {
             mode,
             fields,
             register,
+            limits,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }
@@ -184,6 +193,8 @@ impl Protobuf {
 ///         all.
 ///     register: when values are encoded, whether to register ``schema`` in the subject.
 ///         Otherwise it must be registered.
+///     limits: what schemas may multiply, by configuration key, such as
+///         ``{"schema.fixed.max.bytes": 33554432}``. Default: the defaults of the keys.
 ///
 /// Raises:
 ///     ConfigError: an argument is invalid, or the registry is missing.
@@ -194,17 +205,18 @@ pub(crate) struct Json;
 impl Json {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false))]
+    #[pyo3(signature = (registry=None, *, schema=None, version=None, subject=None, wire_format="confluent", mode=None, fields=None, register=false, limits=None))]
     fn new(
         py: Python<'_>,
         registry: Option<&Bound<'_, PyAny>>,
         schema: Option<&Bound<'_, PyAny>>,
-        version: Option<i32>,
+        #[pyo3(from_py_with = number::version)] version: Option<i32>,
         subject: Option<String>,
         wire_format: &str,
         mode: Option<&Bound<'_, PyAny>>,
         fields: Option<Names>,
         register: bool,
+        limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (schema_type, message) = (SchemaType::Json, None);
         let args = FormatArgs {
@@ -218,6 +230,7 @@ impl Json {
             mode,
             fields,
             register,
+            limits,
         };
         Ok(PyClassInitializer::from(ColumnFormat::new(py, args)?).add_subclass(Self))
     }

@@ -80,7 +80,8 @@ pub(crate) fn infer_json(
 
 fn objects(values: &Bound<'_, PyAny>) -> PyResult<Vec<Sample>> {
     if values.is_instance_of::<PyBytes>() || values.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("values is one value: expected a list of them, or an Arrow array"));
+        let message = "values is one value: expected a list of them, or an Arrow array";
+        return Err(errors::argument_type(values.py(), message.to_owned()));
     }
     let mut samples = Vec::new();
     for (at, value) in values.try_iter()?.enumerate() {

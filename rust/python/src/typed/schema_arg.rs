@@ -16,6 +16,7 @@ use pyo3::types::{PyBytes, PyString};
 use pyo3_arrow::PyField;
 
 use crate::convert::errors;
+use crate::convert::number;
 
 /// The most files that a class of Protobuf depends on.
 const MAX_FILES: usize = 1_000;
@@ -61,7 +62,11 @@ pub(super) fn reader(
         }
         SchemaType::Avro | SchemaType::Json => {}
     }
-    match schema.extract() {
+    let id = match number::is_bool(schema)? {
+        true => Err(PyTypeError::new_err("a bool is no id")),
+        false => schema.extract(),
+    };
+    match id {
         Ok(id) => Ok((ReaderSchemaSource::Id(SchemaId::Id(id)), message)),
         Err(error) if error.is_instance_of::<PyTypeError>(py) => {
             let also = match schema_type {
@@ -71,7 +76,7 @@ pub(super) fn reader(
             };
             let ty = schema.get_type().name()?;
             let message = format!("schema is of type {ty}: expected the text of a schema{also}, or its id");
-            Err(PyTypeError::new_err(message))
+            Err(errors::argument_type(py, message))
         }
         Err(error) => Err(error),
     }

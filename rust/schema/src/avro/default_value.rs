@@ -9,21 +9,21 @@ use super::output::{append_bytes, append_length, append_long};
 use super::schema::{Field, Kind, Schema};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
-use crate::limits::MAX_DEFAULT_BYTES;
+use crate::limits::DEFAULT_KEY;
 
-/// Encodes the default of a field of a record.
-pub(super) fn encode_field(record: &str, field: &Field) -> Result<Vec<u8>, SchemaError> {
+/// Encodes the default of a field of a record, of at most so many bytes.
+pub(super) fn encode_field(record: &str, field: &Field, max: usize) -> Result<Vec<u8>, SchemaError> {
     let mut out = Vec::new();
-    match append_field(&mut out, field) {
-        Ok(()) if out.len() > MAX_DEFAULT_BYTES => {
-            Err(unsupported(format!("the default of {record}.{}: {}", field.name, too_large())))
+    match append_field(&mut out, field, max) {
+        Ok(()) if out.len() > max => {
+            Err(unsupported(format!("the default of {record}.{}: {}", field.name, too_large(max))))
         }
         Ok(()) => Ok(out),
         Err(reason) => Err(invalid(format!("the default of {record}.{}: {reason}", field.name))),
     }
 }
 
-fn append_field(out: &mut Vec<u8>, field: &Field) -> Result<(), String> {
+fn append_field(out: &mut Vec<u8>, field: &Field, max: usize) -> Result<(), String> {
     let default = field.default.as_ref().ok_or_else(|| format!("{} has none", field.name))?;
     // JSON has no NaN and no infinity; Java reads any number of text here.
     let number = || default.as_str().and_then(|text| text.trim().parse::<f64>().ok());
@@ -35,13 +35,13 @@ fn append_field(out: &mut Vec<u8>, field: &Field) -> Result<(), String> {
         Kind::Double if default.is_string() => {
             out.extend(number().ok_or_else(|| does_not_fit(&field.schema, default))?.to_le_bytes());
         }
-        _ => append(out, &field.schema, default)?,
+        _ => append(out, &field.schema, default, max)?,
     }
     Ok(())
 }
 
-fn too_large() -> String {
-    format!("it has more than {MAX_DEFAULT_BYTES} bytes, the limit of a default")
+fn too_large(max: usize) -> String {
+    format!("it has more than {max} bytes, the limit of a default ({DEFAULT_KEY})")
 }
 
 fn does_not_fit(schema: &Schema, value: &Value) -> String {
@@ -49,10 +49,10 @@ fn does_not_fit(schema: &Schema, value: &Value) -> String {
     format!("{value} is not of the type {}", schema.name())
 }
 
-fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), String> {
+fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Result<(), String> {
     // Defaults of fields multiply: those of an array's records are there for each of its items.
-    if out.len() > MAX_DEFAULT_BYTES {
-        return Err(too_large());
+    if out.len() > max {
+        return Err(too_large(max));
     }
     let fail = || does_not_fit(schema, value);
     match &schema.kind {
@@ -69,8 +69,8 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), Strin
         Kind::Bytes => append_bytes(out, &latin1(value).ok_or_else(fail)?),
         Kind::Fixed(fixed) => {
             let mut bytes = latin1(value).ok_or_else(fail)?;
-            if fixed.size > MAX_DEFAULT_BYTES {
-                return Err(too_large());
+            if fixed.size > max {
+                return Err(too_large(max));
             }
             bytes.resize(fixed.size, 0);
             out.extend(bytes);
@@ -84,7 +84,7 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), Strin
             let values = value.as_array().ok_or_else(fail)?;
             if !values.is_empty() {
                 append_length(out, values.len());
-                values.iter().try_for_each(|value| append(out, items, value))?;
+                values.iter().try_for_each(|value| append(out, items, value, max))?;
             }
             out.push(0);
         }
@@ -94,7 +94,7 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), Strin
                 append_length(out, entries.len());
                 for (key, value) in entries {
                     append_bytes(out, key.as_bytes());
-                    append(out, values, value)?;
+                    append(out, values, value, max)?;
                 }
             }
             out.push(0);
@@ -103,8 +103,8 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), Strin
             let values = value.as_object().ok_or_else(fail)?;
             for field in &record.fields {
                 match values.get(&*field.name) {
-                    Some(value) => append(out, &field.schema, value)?,
-                    None => append_field(out, field)?,
+                    Some(value) => append(out, &field.schema, value, max)?,
+                    None => append_field(out, field, max)?,
                 }
             }
         }
@@ -112,7 +112,7 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value) -> Result<(), Strin
         Kind::Union(branches) => {
             let number = branches.iter().position(|branch| may_fit(branch, value)).ok_or_else(fail)?;
             append_length(out, number);
-            append(out, branches.get(number).ok_or_else(fail)?, value)?;
+            append(out, branches.get(number).ok_or_else(fail)?, value, max)?;
         }
     }
     Ok(())

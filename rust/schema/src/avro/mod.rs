@@ -63,6 +63,7 @@ pub(crate) use self::encoder::AvroEncoder;
 use self::payload_decoder::AvroPayloadDecoder;
 use self::schema::Schema;
 use crate::error::SchemaError;
+use crate::limits::{SchemaLimits, check_row_bytes};
 use crate::payloads::{PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
@@ -75,6 +76,7 @@ pub(crate) struct AvroReader {
     /// The part of it that the column has.
     schema: Schema,
     aliases: Aliases,
+    limits: SchemaLimits,
     data_type: DataType,
     is_nullable: bool,
     row_bytes: usize,
@@ -96,13 +98,18 @@ fn incompatible(reason: impl Into<String>) -> SchemaError {
 
 impl AvroReader {
     /// Compiles the selected part of a reader's schema.
-    pub(crate) fn compile(schema: &RegisteredSchema, selection: &Selection) -> Result<Self, SchemaError> {
-        let (whole, aliases) = parse::parse_reader(schema)?;
+    pub(crate) fn compile(
+        schema: &RegisteredSchema,
+        selection: &Selection,
+        limits: &SchemaLimits,
+    ) -> Result<Self, SchemaError> {
+        let (whole, aliases) = parse::parse_reader(schema, limits)?;
         let schema = project::project(&whole, selection)?;
         let (data_type, is_nullable) = column_type::column_type(&schema)?;
         let column = Column::new(&data_type, is_nullable, 0);
         let row_bytes = column.map_err(|error| unsupported(error.to_string()))?.width;
-        Ok(Self { whole, schema, aliases, data_type, is_nullable, row_bytes })
+        check_row_bytes(row_bytes).map_err(unsupported)?;
+        Ok(Self { whole, schema, aliases, limits: *limits, data_type, is_nullable, row_bytes })
     }
 }
 
@@ -116,12 +123,12 @@ impl ReaderSchema for AvroReader {
     }
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
-        let mut writer = parse::parse_writer(schema, &Aliases::default())?;
+        let mut writer = parse::parse_writer(schema, &Aliases::default(), &self.limits)?;
         // In the same schema an alias may be the name of another field.
         if !self.aliases.is_empty() && !writer.is_same(&self.whole) {
-            writer = parse::parse_writer(schema, &self.aliases)?;
+            writer = parse::parse_writer(schema, &self.aliases, &self.limits)?;
         }
-        let step = resolve::resolve(&writer, &self.schema)?;
+        let step = resolve::resolve(&writer, &self.schema, &self.limits)?;
         Ok(Box::new(AvroPayloadDecoder::new(step, self.data_type.clone(), self.is_nullable)))
     }
 }

@@ -15,20 +15,27 @@ use super::parse_logical_type::logical_type;
 use super::schema::{Enum, Field, Fixed, Kind, Name, Record, Schema, primitive};
 use super::{invalid, unsupported};
 use crate::error::SchemaError;
-use crate::limits::{check_fixed, check_name};
+use crate::limits::SchemaLimits;
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{Shape, check_level};
 
 /// Parses a reader's schema; returns its aliases, too.
-pub(super) fn parse_reader(schema: &RegisteredSchema) -> Result<(Schema, Aliases), SchemaError> {
-    let mut pass = Pass::new(Definitions::of(schema)?, None);
+pub(super) fn parse_reader(
+    schema: &RegisteredSchema,
+    limits: &SchemaLimits,
+) -> Result<(Schema, Aliases), SchemaError> {
+    let mut pass = Pass::new(Definitions::of(schema)?, None, limits);
     let schema = pass.root(schema)?;
     Ok((schema, pass.aliases))
 }
 
 /// Parses a writer's schema; its types and fields get the reader's names.
-pub(super) fn parse_writer(schema: &RegisteredSchema, reader: &Aliases) -> Result<Schema, SchemaError> {
-    Pass::new(Definitions::of(schema)?, Some(reader)).root(schema)
+pub(super) fn parse_writer(
+    schema: &RegisteredSchema,
+    reader: &Aliases,
+    limits: &SchemaLimits,
+) -> Result<Schema, SchemaError> {
+    Pass::new(Definitions::of(schema)?, Some(reader), limits).root(schema)
 }
 
 type Parsed = Result<(Schema, Shape), SchemaError>;
@@ -37,6 +44,7 @@ struct Pass<'a> {
     definitions: Definitions,
     /// The aliases of the reader, while this is a writer's schema.
     reader: Option<&'a Aliases>,
+    limits: &'a SchemaLimits,
     /// The aliases of this schema, if it is a reader's.
     aliases: Aliases,
     defined: HashMap<String, (Schema, Shape)>,
@@ -47,14 +55,14 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(definitions: Definitions, reader: Option<&'a Aliases>) -> Self {
+    fn new(definitions: Definitions, reader: Option<&'a Aliases>, limits: &'a SchemaLimits) -> Self {
         let (defined, early) = (HashMap::new(), HashMap::new());
-        Self { definitions, reader, aliases: Aliases::default(), defined, early, open: Vec::new() }
+        Self { definitions, reader, limits, aliases: Aliases::default(), defined, early, open: Vec::new() }
     }
 
     fn root(&mut self, schema: &RegisteredSchema) -> Result<Schema, SchemaError> {
         let (schema, shape) = self.schema(&parse_json(&schema.text)?, "", 1)?;
-        shape.check().map_err(unsupported)?;
+        shape.check(self.limits).map_err(unsupported)?;
         Ok(schema)
     }
 
@@ -112,7 +120,10 @@ impl<'a> Pass<'a> {
             parsed.push(branch);
             shapes.push(shape);
         }
-        Ok((Kind::Union(Arc::new(parsed)).into(), Shape::of(&shapes, false).map_err(unsupported)?))
+        Ok((
+            Kind::Union(Arc::new(parsed)).into(),
+            Shape::of(&shapes, false, self.limits).map_err(unsupported)?,
+        ))
     }
 
     fn object(
@@ -134,14 +145,17 @@ impl<'a> Pass<'a> {
                 if shape.may_be_empty {
                     return Err(unsupported("the items of an array take no bytes"));
                 }
-                Ok((Kind::Array(Arc::new(items)).into(), Shape::of(&[shape], false).map_err(unsupported)?))
+                Ok((
+                    Kind::Array(Arc::new(items)).into(),
+                    Shape::of(&[shape], false, self.limits).map_err(unsupported)?,
+                ))
             }
             "map" => {
                 let values = object.get("values").ok_or_else(|| invalid("a map has no \"values\""))?;
                 let (values, shape) = self.schema(values, namespace, level + 1)?;
                 Ok((
                     Kind::Map(Arc::new(values)).into(),
-                    Shape::of(&[Shape::LEAF, shape], false).map_err(unsupported)?,
+                    Shape::of(&[Shape::LEAF, shape], false, self.limits).map_err(unsupported)?,
                 ))
             }
             name => match primitive(name) {
@@ -162,7 +176,7 @@ impl<'a> Pass<'a> {
         level: usize,
     ) -> Parsed {
         let (full, inner) = full_name(object, namespace)?;
-        check_name(&full).map_err(unsupported)?;
+        self.limits.check_name(&full).map_err(unsupported)?;
         if let Some((schema, shape)) = self.defined.get(&full)
             && self.early.get(&full) == Some(definition)
         {
@@ -186,7 +200,7 @@ impl<'a> Pass<'a> {
             Some("fixed") => {
                 let size = object.get("size").and_then(Value::as_u64);
                 let size = size.ok_or_else(|| invalid(format!("the fixed type {full} has no valid size")))?;
-                let size = check_fixed(&full, size).map_err(unsupported)?;
+                let size = self.limits.check_fixed(&full, size).map_err(unsupported)?;
                 let fixed = Fixed { name: Name(name), size };
                 (Kind::Fixed(Arc::new(fixed)), Shape::fixed(size as u64))
             }
@@ -209,7 +223,7 @@ impl<'a> Pass<'a> {
         let symbols: Option<Vec<Arc<str>>> =
             symbols.iter().map(|symbol| symbol.as_str().map(Arc::from)).collect();
         let symbols = symbols.ok_or_else(|| invalid(format!("a symbol of {name} is no text")))?;
-        symbols.iter().try_for_each(|symbol| check_name(symbol)).map_err(unsupported)?;
+        symbols.iter().try_for_each(|symbol| self.limits.check_name(symbol)).map_err(unsupported)?;
         let default: Option<Arc<str>> = match (self.reader, object.get("default")) {
             (None, Some(Value::String(default))) => Some(default.as_str().into()),
             _ => None,
@@ -257,13 +271,13 @@ impl<'a> Pass<'a> {
             if by_name.insert(Arc::clone(&name), parsed.len()).is_some() {
                 return Err(invalid(format!("the record {record} has the field {name} twice")));
             }
-            shapes.push(shape.named(&name).map_err(unsupported)?);
+            shapes.push(shape.named(&name, self.limits).map_err(unsupported)?);
             parsed.push(Field { name, schema, default });
         }
         let may_be_empty = shapes.iter().all(|shape| shape.may_be_empty);
         Ok((
             Record { name: Name(record), fields: parsed, by_name, whole: None },
-            Shape::of(&shapes, may_be_empty).map_err(unsupported)?,
+            Shape::of(&shapes, may_be_empty, self.limits).map_err(unsupported)?,
         ))
     }
 }

@@ -52,6 +52,7 @@ use self::payload_decoder::JsonPayloadDecoder;
 pub use self::timestamp::{date as parse_date, timestamp as parse_timestamp};
 use self::value_type::ValueType;
 use crate::error::SchemaError;
+use crate::limits::SchemaLimits;
 use crate::payloads::{PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
@@ -75,14 +76,22 @@ fn unsupported(reason: impl Into<String>) -> SchemaError {
 
 impl JsonReader {
     /// Compiles the selected part of a JSON Schema.
-    pub(crate) fn compile(schema: &RegisteredSchema, selection: &Selection) -> Result<Self, SchemaError> {
-        Self::of_field(&json_schema::column_field(schema)?, selection)
+    pub(crate) fn compile(
+        schema: &RegisteredSchema,
+        selection: &Selection,
+        limits: &SchemaLimits,
+    ) -> Result<Self, SchemaError> {
+        Self::of_field(&json_schema::column_field(schema, limits)?, selection, limits)
     }
 
     /// Compiles the selected part of the field of a column.
-    pub(crate) fn of_field(field: &Field, selection: &Selection) -> Result<Self, SchemaError> {
+    pub(crate) fn of_field(
+        field: &Field,
+        selection: &Selection,
+        limits: &SchemaLimits,
+    ) -> Result<Self, SchemaError> {
         let field = project::project(field, selection)?;
-        let value_type = Arc::new(ValueType::compile(&field)?);
+        let value_type = Arc::new(ValueType::compile(&field, limits)?);
         Ok(Self { value_type, data_type: column_type::plain_type(field.data_type()) })
     }
 

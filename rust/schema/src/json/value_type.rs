@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::unsupported;
 use crate::error::SchemaError;
-use crate::limits::{check_all_names, check_name};
+use crate::limits::SchemaLimits;
 use crate::shape::{MAX_TYPES, check_level};
 
 /// The canonical extension type of JSON text.
@@ -127,25 +127,27 @@ pub(super) fn map_type(values: Field) -> DataType {
 
 impl ValueType {
     /// Compiles a field.
-    pub(super) fn compile(field: &Field) -> Result<Self, SchemaError> {
-        Compiler { types: 0, names: 0 }.value(field, "$", 1)
+    pub(super) fn compile(field: &Field, limits: &SchemaLimits) -> Result<Self, SchemaError> {
+        Compiler { types: 0, names: 0, limits }.value(field, "$", 1)
     }
 }
 
-struct Compiler {
+struct Compiler<'a> {
     types: usize,
     /// The bytes of their names.
     names: usize,
+    limits: &'a SchemaLimits,
 }
 
-impl Compiler {
+impl Compiler<'_> {
     fn value(&mut self, field: &Field, path: &str, depth: usize) -> Result<ValueType, SchemaError> {
         self.types += 1;
         if self.types > MAX_TYPES {
             return Err(unsupported(format!("it has more than {MAX_TYPES} types")));
         }
         self.names = self.names.saturating_add(field.name().len());
-        check_name(field.name()).and_then(|()| check_all_names(self.names)).map_err(unsupported)?;
+        let names = self.limits.check_name(field.name());
+        names.and_then(|()| self.limits.check_all_names(self.names)).map_err(unsupported)?;
         check_level(depth).map_err(unsupported)?;
         let kind = self.kind(field, path, depth)?;
         let width = kind.width();

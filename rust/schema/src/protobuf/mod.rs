@@ -63,6 +63,7 @@ pub(crate) use self::encoder::ProtobufEncoder;
 use self::payload_decoder::{ProtobufPayloadDecoder, Rows};
 use self::writer_messages::{MessagePrefix, WriterMessages};
 use crate::error::SchemaError;
+use crate::limits::SchemaLimits;
 use crate::payloads::{PayloadDecoder, ReaderSchema};
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
@@ -99,10 +100,11 @@ impl ProtobufReader {
         message: Option<&str>,
         selection: &Selection,
         wire_format: WireFormat,
+        limits: &SchemaLimits,
     ) -> Result<Self, SchemaError> {
         let file = compile::compile(schema)?;
         let message = find_message(&file, message)?;
-        let columns = plan::plan(&message, selection)?;
+        let columns = plan::plan(&message, selection, limits)?;
         Ok(Self {
             schema: schema.clone(),
             message: message.full_name().to_owned(),

@@ -20,14 +20,18 @@ use super::storage::{Numbers, Texts};
 use super::time::{TimeColumn, TimeKind};
 use super::unsupported;
 use crate::error::SchemaError;
-use crate::limits::check_name;
+use crate::limits::SchemaLimits;
 use crate::projection::{Selection, join};
 use crate::shape::{Shape, check_level};
 
 /// The columns of a message, whose rows may be null.
-pub(super) fn plan(message: &MessageDescriptor, selection: &Selection) -> Result<MessageColumn, SchemaError> {
+pub(super) fn plan(
+    message: &MessageDescriptor,
+    selection: &Selection,
+    limits: &SchemaLimits,
+) -> Result<MessageColumn, SchemaError> {
     check_selection(message, selection, "")?;
-    let mut planner = Planner::default();
+    let mut planner = Planner { limits: *limits, ..Planner::default() };
     planner.message_shape(message, selection, 1)?;
     if message.fields().len() == 0 {
         return Err(unsupported(format!("the message {} has no fields", message.full_name())));
@@ -123,6 +127,7 @@ impl WellKnown {
 
 #[derive(Default)]
 struct Planner {
+    limits: SchemaLimits,
     /// The shapes of whole messages and enums, by full name.
     shapes: HashMap<String, Shape>,
     /// The whole messages that contain the current one.
@@ -164,9 +169,9 @@ impl Planner {
         let mut shapes = Vec::with_capacity(message.fields().len());
         for (field, inner) in selected(message, selection) {
             let shape = self.field_shape(&field, inner, level + 1)?;
-            shapes.push(shape.named(field.name()).map_err(unsupported)?);
+            shapes.push(shape.named(field.name(), &self.limits).map_err(unsupported)?);
         }
-        Shape::of(&shapes, false).map_err(unsupported)
+        Shape::of(&shapes, false, &self.limits).map_err(unsupported)
     }
 
     fn field_shape(
@@ -175,7 +180,8 @@ impl Planner {
         selection: &Selection,
         level: usize,
     ) -> Result<Shape, SchemaError> {
-        let of = |parts: &[Shape]| Shape::of(parts, false).map_err(unsupported);
+        let limits = self.limits;
+        let of = |parts: &[Shape]| Shape::of(parts, false, &limits).map_err(unsupported);
         match field.kind() {
             Kind::Message(entry) if field.is_map() => {
                 let value = self.value_shape(&entry.map_entry_value_field().kind(), selection, level + 2)?;
@@ -198,7 +204,8 @@ impl Planner {
             }
             Kind::Enum(of) if !self.shapes.contains_key(of.full_name()) => {
                 self.shapes.insert(of.full_name().to_owned(), Shape::LEAF);
-                of.values().try_for_each(|value| check_name(value.name())).map_err(unsupported)?;
+                let names = of.values().try_for_each(|value| self.limits.check_name(value.name()));
+                names.map_err(unsupported)?;
                 Ok(Shape::LEAF)
             }
             _ => Ok(Shape::LEAF),

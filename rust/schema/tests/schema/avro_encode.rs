@@ -9,8 +9,8 @@ use arrow_array::*;
 use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, NullBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use ottla_schema::{
-    ColumnDecoder, ColumnEncoder, Header, ReaderSource, RegisteredSchema, SchemaError, SchemaId, WireFormat,
-    column_type,
+    ColumnDecoder, ColumnEncoder, Header, ReaderSource, RegisteredSchema, SchemaError, SchemaId,
+    SchemaLimits, WireFormat, column_type,
 };
 
 use crate::encode_support::*;
@@ -426,7 +426,7 @@ fn the_deepest_schema_is_encoded() {
     let payload = [long(1).repeat(59), long(7), vec![0; 59]].concat();
     let decoded = decoder.decode(&BinaryArray::from_iter_values([&payload]), None).unwrap();
     assert_eq!(good(&schema, &decoded.array), [payload]);
-    assert!(column_type(ReaderSource::Schema(&nested(60)), None).is_err());
+    assert!(column_type(ReaderSource::Schema(&nested(60)), None, &SchemaLimits::default()).is_err());
     assert!(ColumnEncoder::new(&nested(60), decoder.data_type()).is_err());
 }
 

@@ -2,7 +2,7 @@
 //! very same bytes, in whichever form of Arrow's the columns are.
 
 use arrow_array::{Array, BinaryArray};
-use ottla_schema::{ColumnDecoder, Header, ReaderSource, WireFormat, column_type};
+use ottla_schema::{ColumnDecoder, Header, ReaderSource, SchemaLimits, WireFormat, column_type};
 use serde_json::Value;
 
 use crate::avro_java;
@@ -23,7 +23,10 @@ fn bytes_are_those_that_java_writes() {
         let line: Value = serde_json::from_str(line).unwrap();
         let schema = avro(&line["writer"].to_string());
         let Ok(mut decoder) = ColumnDecoder::new(&schema, WireFormat::None, Header::Value) else { continue };
-        assert_eq!(column_type(ReaderSource::Schema(&schema), None).as_ref(), Ok(decoder.data_type()));
+        assert_eq!(
+            column_type(ReaderSource::Schema(&schema), None, &SchemaLimits::default()).as_ref(),
+            Ok(decoder.data_type())
+        );
         let payloads = line["payloads"].as_array().unwrap().iter();
         let payloads: Vec<_> = payloads.map(|hex| avro_java::unhex(hex.as_str().unwrap())).collect();
         let decoded = decoder.decode(&BinaryArray::from_iter_values(&payloads), None).unwrap();

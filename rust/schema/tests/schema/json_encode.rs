@@ -7,7 +7,7 @@ use arrow_array::builder::{Int64Builder, MapBuilder, StringBuilder};
 use arrow_array::*;
 use arrow_buffer::i256;
 use arrow_schema::{DataType, Field, TimeUnit};
-use ottla_schema::{ColumnEncoder, ReaderSource, RegisteredSchema, SchemaType, column_type};
+use ottla_schema::{ColumnEncoder, ReaderSource, RegisteredSchema, SchemaLimits, SchemaType, column_type};
 use serde_json::Value;
 
 use crate::encode_support::*;
@@ -39,8 +39,13 @@ fn good(schema: &RegisteredSchema, array: &dyn Array) -> Vec<String> {
 /// The texts of a column of a type, which are decoded to it again.
 fn good_of(data_type: &DataType, array: &ArrayRef) -> Vec<String> {
     let field = Field::new("value", data_type.clone(), true);
-    let encoder =
-        ColumnEncoder::with_message(ReaderSource::JsonType(&field), None, array.data_type()).unwrap();
+    let encoder = ColumnEncoder::with_message(
+        ReaderSource::JsonType(&field),
+        None,
+        &SchemaLimits::default(),
+        array.data_type(),
+    )
+    .unwrap();
     let payloads = encode(&encoder, array);
     let mut decoder = new_json(&field).unwrap();
     let decoded = decode(&mut decoder, &payloads);
@@ -106,10 +111,13 @@ fn what_a_schema_requires_beside_null_changes_no_type() {
     };
     let schema = json(&format!(r#"{{"oneOf": [{}, {}]}}"#, branch("\"a\""), branch("")));
     let expected = DataType::Struct(vec![Field::new("a", DataType::Int64, true)].into());
-    assert_eq!(column_type(ReaderSource::Schema(&schema), None), Ok(expected.clone()));
+    assert_eq!(
+        column_type(ReaderSource::Schema(&schema), None, &SchemaLimits::default()),
+        Ok(expected.clone())
+    );
     assert_eq!(good(&schema, &column(Int64Array::from(vec![None, Some(1)]))), ["{}", "{\"a\":1}"]);
     let required = json(&branch("\"a\""));
-    assert_eq!(column_type(ReaderSource::Schema(&required), None), Ok(expected));
+    assert_eq!(column_type(ReaderSource::Schema(&required), None, &SchemaLimits::default()), Ok(expected));
     assert_eq!(
         good(&required, &column(Int64Array::from(vec![None, Some(1)]))),
         ["{\"a\":null}", "{\"a\":1}"]
@@ -151,8 +159,13 @@ fn values_that_json_lacks_are_errors_of_their_rows() {
     ];
     for (data_type, array, expected) in cases {
         let field = Field::new("value", data_type, true);
-        let encoder =
-            ColumnEncoder::with_message(ReaderSource::JsonType(&field), None, array.data_type()).unwrap();
+        let encoder = ColumnEncoder::with_message(
+            ReaderSource::JsonType(&field),
+            None,
+            &SchemaLimits::default(),
+            array.data_type(),
+        )
+        .unwrap();
         let encoded = encoder.encode(&array, b"x").unwrap();
         assert!(encoded.payloads.is_null(0));
         let [error] = encoded.errors.as_slice() else { panic!("{encoded:?}") };
@@ -266,9 +279,14 @@ fn types_that_would_need_a_guess_are_refused() {
         assert!(reason.contains(expected), "{ty}: {reason}");
     }
     let of = |target: DataType, found: DataType| {
-        ColumnEncoder::with_message(ReaderSource::JsonType(&Field::new("value", target, true)), None, &found)
-            .unwrap_err()
-            .to_string()
+        ColumnEncoder::with_message(
+            ReaderSource::JsonType(&Field::new("value", target, true)),
+            None,
+            &SchemaLimits::default(),
+            &found,
+        )
+        .unwrap_err()
+        .to_string()
     };
     let utc = DataType::Timestamp(TimeUnit::Second, Some("UTC".into()));
     let local = DataType::Timestamp(TimeUnit::Second, None);
@@ -309,8 +327,13 @@ fn random_values_are_encoded_to_what_serde_json_reads() {
         let rows: Vec<_> = values.iter().map(|value| Some(value.to_string().into_bytes())).collect();
         let mut decoder = new_json(&field).unwrap();
         let decoded = decode(&mut decoder, &rows).array;
-        let encoder =
-            ColumnEncoder::with_message(ReaderSource::JsonType(&field), None, decoded.data_type()).unwrap();
+        let encoder = ColumnEncoder::with_message(
+            ReaderSource::JsonType(&field),
+            None,
+            &SchemaLimits::default(),
+            decoded.data_type(),
+        )
+        .unwrap();
         let payloads = encode(&encoder, &decoded);
         for (value, payload) in values.iter().zip(&payloads) {
             let read =
@@ -321,8 +344,13 @@ fn random_values_are_encoded_to_what_serde_json_reads() {
         assert_eq!(again.errors, []);
         assert!(again.array.to_data() == decoded.to_data(), "seed {seed}");
         let varied = vary(&decoded, &mut |below| random.below(below));
-        let of_varied =
-            ColumnEncoder::with_message(ReaderSource::JsonType(&field), None, varied.data_type()).unwrap();
+        let of_varied = ColumnEncoder::with_message(
+            ReaderSource::JsonType(&field),
+            None,
+            &SchemaLimits::default(),
+            varied.data_type(),
+        )
+        .unwrap();
         assert_eq!(encode(&of_varied, &varied), payloads, "seed {seed} {}", varied.data_type());
         let half = varied.len() / 2;
         let slice = varied.slice(half, varied.len() - half);

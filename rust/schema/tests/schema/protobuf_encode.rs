@@ -8,7 +8,7 @@ use arrow_array::*;
 use arrow_schema::{DataType, Field, TimeUnit};
 use ottla_schema::{
     ColumnDecoder, ColumnEncoder, Header, ReaderOptions, ReaderSource, RegisteredSchema, SchemaId,
-    WireFormat, column_type,
+    SchemaLimits, WireFormat, column_type,
 };
 
 use crate::encode_support::*;
@@ -298,11 +298,20 @@ fn nested_messages_have_their_indexes_in_the_prefix() {
     ));
     for (name, field, indexes) in [("p.A.B.C", "x", &[6, 0, 0, 0][..]), ("p.A.D", "y", &[4, 0, 2])] {
         let array = one_field(field, Arc::new(Int32Array::from(vec![5])));
-        let encoder =
-            ColumnEncoder::with_message(ReaderSource::Schema(&schema), Some(name), array.data_type())
-                .unwrap();
+        let encoder = ColumnEncoder::with_message(
+            ReaderSource::Schema(&schema),
+            Some(name),
+            &SchemaLimits::default(),
+            array.data_type(),
+        )
+        .unwrap();
         assert_eq!(encoder.message_prefix(WireFormat::Confluent), indexes);
-        assert!(column_type(ReaderSource::Schema(&schema), Some(name)).unwrap().to_string().contains(field));
+        assert!(
+            column_type(ReaderSource::Schema(&schema), Some(name), &SchemaLimits::default())
+                .unwrap()
+                .to_string()
+                .contains(field)
+        );
         let prefix = WireFormat::Confluent
             .prefix(Some(SchemaId::Id(1)), &encoder.message_prefix(WireFormat::Confluent))
             .unwrap();
@@ -322,11 +331,24 @@ fn nested_messages_have_their_indexes_in_the_prefix() {
     assert_eq!(null.message_prefix(WireFormat::Confluent), [0]);
     let outer =
         with_imports(&proto3("import \"p.proto\"; message M { p.A a = 1; }"), &[("p.proto", &schema)]);
-    let error = ColumnEncoder::with_message(ReaderSource::Schema(&outer), Some("p.A"), &DataType::Null)
-        .unwrap_err()
-        .to_string();
+    let error = ColumnEncoder::with_message(
+        ReaderSource::Schema(&outer),
+        Some("p.A"),
+        &SchemaLimits::default(),
+        &DataType::Null,
+    )
+    .unwrap_err()
+    .to_string();
     assert!(error.contains("the message p.A is in an imported file"), "{error}");
     let avro = crate::support::avro("\"int\"");
-    assert!(ColumnEncoder::with_message(ReaderSource::Schema(&avro), Some("A"), &DataType::Int32).is_err());
-    assert!(column_type(ReaderSource::Schema(&avro), Some("A")).is_err());
+    assert!(
+        ColumnEncoder::with_message(
+            ReaderSource::Schema(&avro),
+            Some("A"),
+            &SchemaLimits::default(),
+            &DataType::Int32
+        )
+        .is_err()
+    );
+    assert!(column_type(ReaderSource::Schema(&avro), Some("A"), &SchemaLimits::default()).is_err());
 }

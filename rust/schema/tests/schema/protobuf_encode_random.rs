@@ -2,7 +2,7 @@
 //! both; the bytes do not depend on the form of Arrow's columns.
 
 use arrow_array::Array;
-use ottla_schema::{ReaderSource, column_type};
+use ottla_schema::{ReaderSource, SchemaLimits, column_type};
 use prost_reflect::DynamicMessage;
 
 use crate::encode_support::*;
@@ -22,7 +22,10 @@ fn random_messages_are_encoded_to_the_same_values() {
         let decoded = decode(&mut decoder, &payloads);
         assert_eq!(decoded.errors, [], "seed {seed}\n{schema}");
         let of_schema = proto(&schema);
-        assert_eq!(column_type(ReaderSource::Schema(&of_schema), None).as_ref(), Ok(decoder.data_type()));
+        assert_eq!(
+            column_type(ReaderSource::Schema(&of_schema), None, &SchemaLimits::default()).as_ref(),
+            Ok(decoder.data_type())
+        );
         let bytes = encode(&encoder(&of_schema, &decoded.array), &decoded.array);
         let again = decode(&mut decoder, &bytes);
         assert_eq!(again.errors, [], "seed {seed}\n{schema}");

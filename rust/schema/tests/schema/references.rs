@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ottla_schema::{
-    ColumnDecoder, ColumnEncoder, Header, ReaderSource, RegisteredSchema, SchemaReference, SchemaType,
-    WireFormat, column_type,
+    ColumnDecoder, ColumnEncoder, Header, ReaderSource, RegisteredSchema, SchemaLimits, SchemaReference,
+    SchemaType, WireFormat, column_type,
 };
 
 /// Far more than any of these needs on a busy machine, far less than 2⁴⁰ visits would take.
@@ -53,11 +53,16 @@ fn diamonds_of_references_are_read_once() {
         (text, [format!("a{level}"), format!("b{level}")])
     });
     for schema in [avro, json] {
-        let data_type = column_type(ReaderSource::Schema(&schema), None).unwrap();
+        let data_type = column_type(ReaderSource::Schema(&schema), None, &SchemaLimits::default()).unwrap();
         ColumnEncoder::new(&schema, &data_type).unwrap();
         ColumnDecoder::new(&schema, WireFormat::None, Header::Value).unwrap();
     }
     // The same text twice is two files with the same message, which is an error, but a fast one.
-    assert!(column_type(ReaderSource::Schema(&protobuf), None).unwrap_err().to_string().contains("M0"));
+    assert!(
+        column_type(ReaderSource::Schema(&protobuf), None, &SchemaLimits::default())
+            .unwrap_err()
+            .to_string()
+            .contains("M0")
+    );
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
 }

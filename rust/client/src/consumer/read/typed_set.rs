@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
-use ottla_schema::{DEFAULT_BATCH_BYTES, EncodedRows, Header, SchemaId};
+use ottla_schema::{EncodedRows, Header, SchemaId};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -81,8 +81,8 @@ pub(crate) async fn wait_before_decoding(
 /// Decodes the first sets, whose schemas were looked up, until they take the bytes of a batch, unless the first one is
 /// decoded already. The others stay as they are, and so does the rest of a set that takes more.
 pub(crate) fn decode(typed: &TypedColumns, sets: &mut VecDeque<RecordSet>) -> Result<()> {
-    let (mut at, mut bytes) = (0, 0);
-    while let Some(set) = sets.get_mut(at).filter(|set| set.typed.is_none() && bytes < DEFAULT_BATCH_BYTES) {
+    let (mut at, mut bytes, most) = (0, 0, typed.batch_bytes());
+    while let Some(set) = sets.get_mut(at).filter(|set| set.typed.is_none() && bytes < most) {
         bytes += decode_set(typed, set)?;
         let decoded = set.typed.as_ref().and_then(TypedRecords::rows).unwrap_or(set.entries.len());
         if let Some(mut rest) = set.split_off(decoded) {

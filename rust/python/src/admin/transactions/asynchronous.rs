@@ -10,6 +10,7 @@ use crate::admin::asynchronous::AsyncAdmin;
 use crate::admin::item_errors::ItemErrors;
 use crate::asyncio::{FutureResult, start};
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::producer::PreparedTransaction;
 
 #[pymethods]
@@ -27,10 +28,10 @@ impl AsyncAdmin {
         &self,
         py: Python<'py>,
         states: Option<Names>,
-        producer_ids: Option<Vec<i64>>,
-        running_longer_than: Option<f64>,
+        #[pyo3(from_py_with = operations::producer_ids)] producer_ids: Option<Vec<i64>>,
+        #[pyo3(from_py_with = number::running_longer_than)] running_longer_than: Option<f64>,
         id_pattern: Option<String>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let filter = operations::filter(states, producer_ids, running_longer_than, id_pattern)?;
         let (core, timeout) = self.call(timeout)?;
@@ -49,7 +50,7 @@ impl AsyncAdmin {
         py: Python<'py>,
         transactional_ids: Names,
         errors: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
@@ -66,8 +67,8 @@ impl AsyncAdmin {
     fn describe_producers<'py>(
         &self,
         py: Python<'py>,
-        partitions: Vec<(String, i32)>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = operations::pairs)] partitions: Vec<(String, i32)>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
         let described = operations::describe_producers(core, operations::partitions(partitions), timeout);
@@ -84,7 +85,7 @@ impl AsyncAdmin {
         &self,
         py: Python<'py>,
         topics: Names,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
         start(py, operations::list_open(core, topics.0, timeout), |py, open| open.into_py_any(py))
@@ -102,7 +103,7 @@ impl AsyncAdmin {
         py: Python<'py>,
         transactional_ids: Names,
         errors: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
@@ -129,7 +130,7 @@ impl AsyncAdmin {
         transactions: Vec<Py<PreparedTransaction>>,
         commit: bool,
         errors: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
@@ -149,9 +150,9 @@ impl AsyncAdmin {
         &self,
         py: Python<'py>,
         topic: &str,
-        partition: i32,
-        start_offset: i64,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::start_offset)] start_offset: i64,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
         let partition = (Arc::from(topic), partition);

@@ -11,7 +11,9 @@ use pyo3::prelude::*;
 
 use super::results::{OpenTransaction, Producers, TransactionDescription, TransactionListing, producers};
 use crate::admin::item_errors::ItemErrors;
-use crate::convert::names::Names;
+use crate::convert::names::{Names, items};
+use crate::convert::number;
+use crate::convert::offsets::pair;
 use crate::producer::PreparedTransaction;
 use crate::runtime::seconds;
 
@@ -30,6 +32,21 @@ pub(super) fn filter(
         running_longer_than,
         id_pattern,
     })
+}
+
+/// Converts the argument `producer_ids`.
+pub(super) fn producer_ids(argument: &Bound<'_, PyAny>) -> PyResult<Option<Vec<i64>>> {
+    if argument.is_none() {
+        return Ok(None);
+    }
+    let ids = items(argument, "a list of producer ids", |_| "[4711]".to_owned())?;
+    ids.map(|id| number::producer_id(&id?)).collect::<PyResult<_>>().map(Some)
+}
+
+/// Converts the argument `partitions`.
+pub(super) fn pairs(argument: &Bound<'_, PyAny>) -> PyResult<Vec<(String, i32)>> {
+    let pairs = items(argument, "(topic, partition) in a list", |topic| format!("[({topic}, 0)]"))?;
+    pairs.map(|item| pair(&item?)).collect()
 }
 
 pub(super) fn partitions(partitions: Vec<(String, i32)>) -> Vec<TopicPartition> {

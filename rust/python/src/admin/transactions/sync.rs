@@ -9,6 +9,7 @@ use super::results::{OpenTransaction, Producers, TransactionListing};
 use crate::admin::item_errors::ItemErrors;
 use crate::admin::sync::Admin;
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::producer::PreparedTransaction;
 use crate::runtime::wait_for;
 
@@ -36,10 +37,10 @@ impl Admin {
         &self,
         py: Python<'_>,
         states: Option<Names>,
-        producer_ids: Option<Vec<i64>>,
-        running_longer_than: Option<f64>,
+        #[pyo3(from_py_with = operations::producer_ids)] producer_ids: Option<Vec<i64>>,
+        #[pyo3(from_py_with = number::running_longer_than)] running_longer_than: Option<f64>,
         id_pattern: Option<String>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Vec<TransactionListing>> {
         let filter = operations::filter(states, producer_ids, running_longer_than, id_pattern)?;
         let (core, timeout) = self.call(timeout)?;
@@ -68,7 +69,7 @@ impl Admin {
         py: Python<'_>,
         transactional_ids: Names,
         errors: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Py<PyAny>> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
@@ -94,8 +95,8 @@ impl Admin {
     fn describe_producers(
         &self,
         py: Python<'_>,
-        partitions: Vec<(String, i32)>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = operations::pairs)] partitions: Vec<(String, i32)>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Producers> {
         let (core, timeout) = self.call(timeout)?;
         wait_for(py, operations::describe_producers(core, operations::partitions(partitions), timeout))
@@ -124,7 +125,7 @@ impl Admin {
         &self,
         py: Python<'_>,
         topics: Names,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Vec<OpenTransaction>> {
         let (core, timeout) = self.call(timeout)?;
         wait_for(py, operations::list_open(core, topics.0, timeout))
@@ -153,7 +154,7 @@ impl Admin {
         py: Python<'_>,
         transactional_ids: Names,
         errors: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Py<PyAny>> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
@@ -190,7 +191,7 @@ impl Admin {
         transactions: Vec<Py<PreparedTransaction>>,
         commit: bool,
         errors: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Py<PyAny>> {
         let errors = ItemErrors::parse(py, errors)?;
         let (core, timeout) = self.call(timeout)?;
@@ -221,9 +222,9 @@ impl Admin {
         &self,
         py: Python<'_>,
         topic: &str,
-        partition: i32,
-        start_offset: i64,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::start_offset)] start_offset: i64,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<()> {
         let (core, timeout) = self.call(timeout)?;
         let partition = (Arc::from(topic), partition);

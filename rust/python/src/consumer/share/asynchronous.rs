@@ -19,6 +19,7 @@ use crate::consumer::blocking::deadline_after;
 use crate::consumer::deserializers::Deserializers;
 use crate::convert::errors;
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::seconds;
 use crate::scan;
@@ -55,7 +56,7 @@ impl AsyncShareConsumerBase {
         topics: Option<&Bound<'_, PyAny>>,
         key_deserializer: Option<&Bound<'_, PyAny>>,
         value_deserializer: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
@@ -90,7 +91,12 @@ impl AsyncShareConsumerBase {
     }
 
     /// Begins a poll, unless one has begun, and waits; returns whether records, or a batch, can be popped.
-    fn _wait<'py>(this: &Bound<'py, Self>, timeout: f64, begins: bool, is_batch: bool) -> FutureResult<'py> {
+    fn _wait<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+        begins: bool,
+        is_batch: bool,
+    ) -> FutureResult<'py> {
         let (handle, deadline) = (Arc::clone(handle(this)?), deadline_after(timeout)?);
         let target = if is_batch { Target::Batch } else { Target::Records };
         let work = async move {
@@ -104,7 +110,7 @@ impl AsyncShareConsumerBase {
 
     fn _pop_records<'py>(
         this: &Bound<'py, Self>,
-        max_records: Option<usize>,
+        #[pyo3(from_py_with = number::max_records)] max_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let handle = handle(this)?;
         PyList::new(this.py(), handle.pop_records(this.py(), handle.max_records(max_records))?)
@@ -112,7 +118,7 @@ impl AsyncShareConsumerBase {
 
     fn _pop_batch(
         this: &Bound<'_, Self>,
-        max_rows: usize,
+        #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
         columns: Option<Names>,
         include_headers: bool,
     ) -> PyResult<Option<RecordBatch>> {
@@ -121,7 +127,10 @@ impl AsyncShareConsumerBase {
         handle(this)?.pop_batch(this.py(), &layout)
     }
 
-    fn _commit<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> FutureResult<'py> {
+    fn _commit<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
         let handle = Arc::clone(handle(this)?);
         let timeout = handle.timeout(timeout)?;
         let work = async move { handle.core.commit(timeout).await };
@@ -133,7 +142,10 @@ impl AsyncShareConsumerBase {
         handle_even_if_closed(this)?.next_callback(this.py())
     }
 
-    fn _close<'py>(this: &Bound<'py, Self>, timeout: f64) -> FutureResult<'py> {
+    fn _close<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+    ) -> FutureResult<'py> {
         let handle = Arc::clone(handle_even_if_closed(this)?);
         let timeout = handle.timeout(Some(timeout))?;
         let work = async move { handle.close(timeout, true).await };

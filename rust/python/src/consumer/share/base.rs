@@ -15,7 +15,7 @@ use crate::consumer::base::names;
 use crate::consumer::partitions;
 use crate::consumer::record::Record;
 use crate::convert::errors;
-use crate::convert::integer::Integer;
+use crate::convert::number;
 use crate::runtime::ProcessLocal;
 use pyo3::types::PyDict;
 
@@ -131,14 +131,14 @@ impl ShareConsumerBase {
         &self,
         py: Python<'_>,
         topic: &str,
-        partition: Integer<i32>,
-        first_offset: Integer<i64>,
-        last_offset: Option<Integer<i64>>,
+        #[pyo3(from_py_with = number::partition)] partition: i32,
+        #[pyo3(from_py_with = number::first_offset)] first_offset: i64,
+        #[pyo3(from_py_with = number::last_offset)] last_offset: Option<i64>,
         r#type: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let offsets = (first_offset.0, last_offset.map_or(first_offset.0, |Integer(last)| last));
+        let offsets = (first_offset, last_offset.unwrap_or(first_offset));
         let kind = type_or_accept(r#type)?;
-        let acknowledged = self.handle()?.core.acknowledge_offsets(topic, partition.0, offsets, kind);
+        let acknowledged = self.handle()?.core.acknowledge_offsets(topic, partition, offsets, kind);
         acknowledged.map_err(|error| errors::raise(py, &error))
     }
 

@@ -18,6 +18,7 @@ use crate::consumer::poll_guard::Activity;
 use crate::consumer::record::Record;
 use crate::convert::errors;
 use crate::convert::names::Names;
+use crate::convert::number;
 use crate::convert::record_batch::RecordBatch;
 use crate::runtime::{runtime, wait_for};
 use crate::scan;
@@ -114,7 +115,7 @@ impl ShareConsumer {
         topics: Option<&Bound<'_, PyAny>>,
         key_deserializer: Option<&Bound<'_, PyAny>>,
         value_deserializer: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
@@ -146,8 +147,8 @@ impl ShareConsumer {
     #[pyo3(signature = (timeout=1.0, max_records=None))]
     fn poll<'py>(
         this: &Bound<'py, Self>,
-        timeout: f64,
-        max_records: Option<usize>,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+        #[pyo3(from_py_with = number::max_records)] max_records: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = this.py();
         let max_records = handle(this)?.max_records(max_records);
@@ -177,8 +178,8 @@ impl ShareConsumer {
     #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
     fn poll_arrow(
         this: &Bound<'_, Self>,
-        timeout: f64,
-        max_rows: usize,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+        #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
         columns: Option<Names>,
         include_headers: bool,
     ) -> PyResult<Option<RecordBatch>> {
@@ -222,7 +223,10 @@ impl ShareConsumer {
     ///     The result by ``(topic, partition)``: None, or the ``KafkaError`` for which records of
     ///     the partition were not acknowledged, or may not have been; those are delivered again.
     #[pyo3(signature = (*, timeout=None))]
-    fn commit<'py>(this: &Bound<'py, Self>, timeout: Option<f64>) -> PyResult<Bound<'py, PyDict>> {
+    fn commit<'py>(
+        this: &Bound<'py, Self>,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let (py, handle) = (this.py(), handle(this)?);
         let timeout = handle.timeout(timeout)?;
         let results = wait_for(py, handle.core.commit(timeout))?;
@@ -246,7 +250,7 @@ impl ShareConsumer {
     ///     TimeoutError: a broker did not respond in time; the consumer is closed.
     ///     StateError: a callback of this consumer called it.
     #[pyo3(signature = (timeout=30.0))]
-    fn close(this: &Bound<'_, Self>, timeout: f64) -> PyResult<()> {
+    fn close(this: &Bound<'_, Self>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<()> {
         close(this, timeout)
     }
 

@@ -18,27 +18,31 @@ use crate::source::{
     value_type,
 };
 
-/// Compiles a schema for a column.
-pub(super) fn compile(schema: &Schema, data_type: &DataType) -> Result<WriteStep, RowFailure> {
+/// Compiles a schema for a column. Defaults have a limit.
+pub(super) fn compile(
+    schema: &Schema,
+    max_default: usize,
+    data_type: &DataType,
+) -> Result<WriteStep, RowFailure> {
     let Kind::Union(branches) = &schema.kind else {
-        return Ok(WriteStep { null: None, branch: None, kind: kind(schema, data_type)? });
+        return Ok(WriteStep { null: None, branch: None, kind: kind(schema, max_default, data_type)? });
     };
     let number = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let null = branches.iter().position(Schema::is_null).map(number);
     let mut values = branches.iter().enumerate().filter(|(_, branch)| !branch.is_null());
     match (values.next(), values.next()) {
         (Some((branch, only)), None) => {
-            Ok(WriteStep { null, branch: Some(number(branch)), kind: kind(only, data_type)? })
+            Ok(WriteStep { null, branch: Some(number(branch)), kind: kind(only, max_default, data_type)? })
         }
-        _ => Ok(WriteStep { null, branch: None, kind: union(schema, branches, data_type)? }),
+        _ => Ok(WriteStep { null, branch: None, kind: union(schema, branches, max_default, data_type)? }),
     }
 }
 
-fn kind(schema: &Schema, data_type: &DataType) -> Result<WriteKind, RowFailure> {
+fn kind(schema: &Schema, max_default: usize, data_type: &DataType) -> Result<WriteKind, RowFailure> {
     let source = value_type(data_type);
     let kind = match schema.logical {
         Some(logical) => logical_kind(schema, logical, source),
-        None => plain_kind(schema, source)?,
+        None => plain_kind(schema, max_default, source)?,
     };
     match kind {
         Some(kind) => Ok(kind),
@@ -55,7 +59,11 @@ fn mismatch(schema: &Schema, found: &DataType) -> RowFailure {
     }
 }
 
-fn plain_kind(schema: &Schema, source: &DataType) -> Result<Option<WriteKind>, RowFailure> {
+fn plain_kind(
+    schema: &Schema,
+    max_default: usize,
+    source: &DataType,
+) -> Result<Option<WriteKind>, RowFailure> {
     let is_number = source.is_integer() || matches!(source, DataType::Float16 | DataType::Float32);
     Ok(match &schema.kind {
         Kind::Null | Kind::Union(_) => None,
@@ -73,7 +81,7 @@ fn plain_kind(schema: &Schema, source: &DataType) -> Result<Option<WriteKind>, R
         Kind::Enum(of) => is_text(source).then(|| symbols(of)),
         Kind::Array(items) => match list_items(source) {
             Some(field) => {
-                let items = compile(items, field.data_type()).map_err(RowFailure::in_items)?;
+                let items = compile(items, max_default, field.data_type()).map_err(RowFailure::in_items)?;
                 Some(WriteKind::Array(Box::new(items)))
             }
             None => None,
@@ -81,13 +89,13 @@ fn plain_kind(schema: &Schema, source: &DataType) -> Result<Option<WriteKind>, R
         Kind::Map(values) => match entries(source).filter(|entries| is_text(value_type(entries.key.1))) {
             Some(entries) => {
                 let (key, (value, value_type)) = (entries.key.0, entries.value);
-                let values = compile(values, value_type).map_err(RowFailure::in_items)?;
+                let values = compile(values, max_default, value_type).map_err(RowFailure::in_items)?;
                 Some(WriteKind::Map(key, value, Box::new(values)))
             }
             None => None,
         },
         Kind::Record(record) => match source {
-            DataType::Struct(fields) => Some(record_kind(record, fields)?),
+            DataType::Struct(fields) => Some(record_kind(record, max_default, fields)?),
             _ => None,
         },
     })
@@ -126,17 +134,22 @@ fn symbols(of: &Enum) -> WriteKind {
     WriteKind::Enum(Arc::clone(&of.name.0), numbers)
 }
 
-fn record_kind(record: &Record, fields: &arrow_schema::Fields) -> Result<WriteKind, RowFailure> {
+fn record_kind(
+    record: &Record,
+    max_default: usize,
+    fields: &arrow_schema::Fields,
+) -> Result<WriteKind, RowFailure> {
     check_fields(fields, &format!("the record {}", record.name.0), |name| record.by_name.contains_key(name))?;
     let steps = record.fields.iter().map(|field| {
         let name = &field.name;
         match (struct_field(fields, name), &field.default) {
             (Some((column, data_type)), _) => {
-                let step = compile(&field.schema, data_type).map_err(|failure| failure.in_field(name))?;
+                let step = compile(&field.schema, max_default, data_type)
+                    .map_err(|failure| failure.in_field(name))?;
                 Ok(FieldStep::Column { column, name: Arc::clone(name), step })
             }
             (None, Some(_)) => {
-                let bytes = encode_field(&record.name.0, field);
+                let bytes = encode_field(&record.name.0, field, max_default);
                 Ok(FieldStep::Default(bytes.map_err(|error| RowFailure::new(error.to_string()))?))
             }
             (None, None) => Err(RowFailure::new("the column lacks it, and it has no default").in_field(name)),
@@ -145,7 +158,12 @@ fn record_kind(record: &Record, fields: &arrow_schema::Fields) -> Result<WriteKi
     Ok(WriteKind::Record(steps.collect::<Result<_, _>>()?))
 }
 
-fn union(schema: &Schema, branches: &[Schema], data_type: &DataType) -> Result<WriteKind, RowFailure> {
+fn union(
+    schema: &Schema,
+    branches: &[Schema],
+    max_default: usize,
+    data_type: &DataType,
+) -> Result<WriteKind, RowFailure> {
     let source = value_type(data_type);
     let DataType::Struct(fields) = source else {
         return match source {
@@ -159,7 +177,7 @@ fn union(schema: &Schema, branches: &[Schema], data_type: &DataType) -> Result<W
         let name = member_name(at);
         // A member that the column lacks is never the value.
         let Some((column, data_type)) = struct_field(fields, &name) else { continue };
-        let step = compile(branch, data_type).map_err(|failure| failure.in_field(&name))?;
+        let step = compile(branch, max_default, data_type).map_err(|failure| failure.in_field(&name))?;
         members.push(Member { column, name, branch: number, step });
     }
     check_fields(fields, "the union", |name| members.iter().any(|member| member.name == name))?;

@@ -20,6 +20,7 @@ use arrow_schema::DataType;
 use self::step::WriteStep;
 use super::{AvroReader, FORMAT};
 use crate::error::SchemaError;
+use crate::limits::SchemaLimits;
 use crate::payload_encoder::PayloadEncoder;
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
@@ -36,10 +37,14 @@ pub(crate) struct AvroEncoder {
 }
 
 impl AvroEncoder {
-    pub(crate) fn compile(schema: &RegisteredSchema, data_type: &DataType) -> Result<Self, SchemaError> {
+    pub(crate) fn compile(
+        schema: &RegisteredSchema,
+        limits: &SchemaLimits,
+        data_type: &DataType,
+    ) -> Result<Self, SchemaError> {
         // A schema that has no columns cannot be encoded from them, either.
-        let AvroReader { schema, .. } = AvroReader::compile(schema, &Selection::All)?;
-        let step = compile::compile(&schema, data_type);
+        let AvroReader { schema, .. } = AvroReader::compile(schema, &Selection::All, limits)?;
+        let step = compile::compile(&schema, limits.default_bytes, data_type);
         let step = step.map_err(|failure| SchemaError::column(FORMAT, &failure, ROOT))?;
         Ok(Self { step })
     }

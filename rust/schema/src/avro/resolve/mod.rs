@@ -17,25 +17,28 @@ use crate::avro::skip::Skip;
 use crate::avro::step::{Default, FieldStep, RecordStep, Step};
 use crate::avro::{incompatible, unsupported};
 use crate::error::SchemaError;
-use crate::limits::MAX_DEFAULT_BYTES;
+use crate::limits::{DEFAULT_KEY, SchemaLimits};
 
 /// The most pairs of types that are compared, and types that are passed over.
 const MAX_PAIRS: usize = 1_000_000;
 
 /// Compiles the steps that read a writer's data with a reader's schema.
-pub(super) fn resolve(writer: &Schema, reader: &Schema) -> Result<Step, SchemaError> {
-    let step = Resolver::default().resolve(writer, reader)?;
+pub(super) fn resolve(writer: &Schema, reader: &Schema, limits: &SchemaLimits) -> Result<Step, SchemaError> {
+    let max_defaults = limits.default_bytes;
+    let mut resolver = Resolver { pairs: 0, defaults: 0, max_defaults, records: HashMap::new() };
+    let step = resolver.resolve(writer, reader)?;
     match step.mismatch() {
         Some(reason) => Err(incompatible(&**reason)),
         None => Ok(step),
     }
 }
 
-#[derive(Default)]
 pub(super) struct Resolver {
     pairs: usize,
     /// The bytes of defaults.
     defaults: usize,
+    /// The most of one of them, and of all.
+    max_defaults: usize,
     /// Steps of pairs of records, by their addresses.
     records: HashMap<(usize, usize), Step>,
 }
@@ -173,11 +176,12 @@ impl Resolver {
                 missing = Some(field);
                 break;
             }
-            let bytes = encode_field(&reader.name.0, field)?;
+            let bytes = encode_field(&reader.name.0, field, self.max_defaults)?;
             self.defaults = self.defaults.saturating_add(bytes.len());
-            if self.defaults > MAX_DEFAULT_BYTES {
+            if self.defaults > self.max_defaults {
                 return Err(unsupported(format!(
-                    "the defaults of the fields that are not written have more than {MAX_DEFAULT_BYTES} bytes"
+                    "the defaults of the fields that are not written have more than {} bytes ({DEFAULT_KEY})",
+                    self.max_defaults
                 )));
             }
             defaults.push((number, Default { bytes, step: self.resolve(&field.schema, &field.schema)? }));

@@ -27,6 +27,7 @@ use arrow_schema::{DataType, Field};
 use self::step::WriteStep;
 use super::{FORMAT, JsonReader, json_schema};
 use crate::error::SchemaError;
+use crate::limits::SchemaLimits;
 use crate::payload_encoder::PayloadEncoder;
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
@@ -44,13 +45,21 @@ pub(crate) struct JsonEncoder {
 
 impl JsonEncoder {
     /// Compiles a JSON Schema.
-    pub(crate) fn compile(schema: &RegisteredSchema, data_type: &DataType) -> Result<Self, SchemaError> {
-        Self::of_field(&json_schema::column_field(schema)?, data_type)
+    pub(crate) fn compile(
+        schema: &RegisteredSchema,
+        limits: &SchemaLimits,
+        data_type: &DataType,
+    ) -> Result<Self, SchemaError> {
+        Self::of_field(&json_schema::column_field(schema, limits)?, limits, data_type)
     }
 
     /// Compiles a field.
-    pub(crate) fn of_field(field: &Field, data_type: &DataType) -> Result<Self, SchemaError> {
-        let reader = JsonReader::of_field(field, &Selection::All)?;
+    pub(crate) fn of_field(
+        field: &Field,
+        limits: &SchemaLimits,
+        data_type: &DataType,
+    ) -> Result<Self, SchemaError> {
+        let reader = JsonReader::of_field(field, &Selection::All, limits)?;
         let step = compile::compile(&reader.value_type, &reader.data_type, data_type);
         let step = step.map_err(|failure| SchemaError::column(FORMAT, &failure, ROOT))?;
         Ok(Self { step })

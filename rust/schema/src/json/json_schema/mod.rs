@@ -19,7 +19,7 @@ use self::types::Types;
 use super::unsupported;
 use super::value_type::{map_type, required_field, text_field};
 use crate::error::SchemaError;
-use crate::limits::{check_all_names, check_name};
+use crate::limits::SchemaLimits;
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{MAX_TYPES, check_level};
 
@@ -29,17 +29,18 @@ const MAX_STEPS: usize = 10 * MAX_TYPES;
 const MAX_NESTING: usize = 100;
 
 /// The field that a schema describes.
-pub(super) fn column_field(schema: &RegisteredSchema) -> Result<Field, SchemaError> {
+pub(super) fn column_field(schema: &RegisteredSchema, limits: &SchemaLimits) -> Result<Field, SchemaError> {
     let sources = references::read(schema)?;
     let library = Library::new(&sources);
     let root = library.root()?;
     let mut compiler =
-        Compiler { library: &library, types: 0, names: 0, steps: 0, nesting: 0, is_comparing: false };
+        Compiler { library: &library, limits, types: 0, names: 0, steps: 0, nesting: 0, is_comparing: false };
     compiler.field("value", &[root], "$", 1)
 }
 
 struct Compiler<'a> {
     library: &'a Library<'a>,
+    limits: &'a SchemaLimits,
     types: usize,
     /// The bytes of their names.
     names: usize,
@@ -77,7 +78,8 @@ impl<'a> Compiler<'a> {
             return Err(unsupported(format!("it has more than {MAX_TYPES} types, with references expanded")));
         }
         self.names = self.names.saturating_add(name.len());
-        check_name(name).and_then(|()| check_all_names(self.names)).map_err(unsupported)?;
+        let names = self.limits.check_name(name);
+        names.and_then(|()| self.limits.check_all_names(self.names)).map_err(unsupported)?;
         check_level(depth).map_err(unsupported)?;
         if keywords.types == Some(Types::NONE) {
             return Err(unsupported(format!("{path} allows no value")));

@@ -27,6 +27,7 @@ use self::step::MessageStep;
 use super::writer_messages::{MessagePrefix, prefix_of};
 use super::{FORMAT, ProtobufReader, find_message, unsupported};
 use crate::error::SchemaError;
+use crate::limits::SchemaLimits;
 use crate::payload_encoder::PayloadEncoder;
 use crate::projection::Selection;
 use crate::registered_schema::RegisteredSchema;
@@ -51,11 +52,12 @@ impl ProtobufEncoder {
     pub(crate) fn compile(
         schema: &RegisteredSchema,
         message: Option<&str>,
+        limits: &SchemaLimits,
         data_type: &DataType,
     ) -> Result<Self, SchemaError> {
         // A message that has no columns cannot be encoded from them, either.
         let ProtobufReader { file, message, .. } =
-            ProtobufReader::compile(schema, message, &Selection::All, WireFormat::None)?;
+            ProtobufReader::compile(schema, message, &Selection::All, WireFormat::None, limits)?;
         prefix_of(&file, &message, MessagePrefix::Indexes).ok_or_else(|| {
             unsupported(format!("the message {message} is in an imported file: encode it with that schema"))
         })?;
