@@ -6,6 +6,7 @@
 pub mod backoff;
 pub(crate) mod persistent_failures;
 pub mod recovery;
+pub(crate) mod warning_pace;
 
 use std::future::Future;
 use std::sync::Arc;

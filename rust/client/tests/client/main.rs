@@ -66,6 +66,7 @@ mod producer_moves;
 mod rebootstrap;
 mod recovery;
 mod refresher;
+mod refused_writes;
 mod request_statistics;
 mod scan;
 mod scan_arrow;
