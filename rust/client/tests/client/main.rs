@@ -42,6 +42,7 @@ mod group_schedules;
 mod group_share;
 mod group_share_errors;
 mod group_share_leaving;
+mod group_unreleased;
 mod idempotence;
 mod idempotence_doubt;
 mod large_batches;
