@@ -92,6 +92,12 @@ def test_reported_row_offsets_match_the_log(brokers: Brokers) -> None:
     assert all(found[where, offset] == value.encode() for where, offset, value in reported)
 
 
+def test_no_partition_needs_more_replicas_than_it_has(brokers: Brokers) -> None:
+    topic = brokers.create_topic(config={"min.insync.replicas": "4"})
+    with ottla.Producer(brokers.bootstrap, delivery_timeout_ms=60_000) as producer:
+        assert producer.send(topic, b"v").result().offset == 0
+
+
 def test_exit_without_close_writes_everything(brokers: Brokers) -> None:
     topic = brokers.create_topic(partitions=2)
     ended = run_child(

@@ -417,6 +417,60 @@ MUTATIONS = [
         "    if not isinstance(found, KafkaError):\n        return True\n",
         "    if not isinstance(found, KafkaError):\n        return False\n",
     ),
+    Mutation(
+        "refused-writes-are-reported-after-more-than-two-seconds",
+        f"{_PRODUCER}/refused_writes.rs",
+        "const WARN_AFTER: Duration = Duration::from_millis(1_500);",
+        "const WARN_AFTER: Duration = Duration::from_millis(2_500);",
+    ),
+    Mutation(
+        "the-end-of-refused-writes-is-not-reported",
+        f"{_PRODUCER}/refused_writes.rs",
+        "if self.partitions.is_empty() { self.end(now) } else { None }",
+        "if self.partitions.is_empty() { self.end(now).filter(|_| false) } else { None }",
+    ),
+    Mutation(
+        "the-warning-of-refused-writes-counts-replicas-from-old-metadata",
+        f"{_PRODUCER}/sender.rs",
+        "Notice::Refresh => request_refresh(inner, RefreshNeed::Stale(snapshot.generation)),",
+        "Notice::Refresh => {}",
+    ),
+    Mutation(
+        "a-lack-of-replicas-is-an-error-without-brokers",
+        f"{_PRODUCER}/refusal_message.rs",
+        "ErrorCode::NotEnoughReplicas => Some(too_few_replicas(snapshot, partition)),",
+        "ErrorCode::NotEnoughReplicas => None,",
+    ),
+    Mutation(
+        "a-condition-that-comes-and-goes-is-reported-each-time",
+        "rust/client/src/retry/warning_pace.rs",
+        "if now < self.next {",
+        "if false && now < self.next {",
+    ),
+    Mutation(
+        "a-wait-for-partitions-is-reported-after-more-than-two-seconds",
+        f"{_CONSUMER}/group/release_watch.rs",
+        "const DESCRIBED_AFTER: Duration = Duration::from_millis(1_500);",
+        "const DESCRIBED_AFTER: Duration = Duration::from_millis(2_500);",
+    ),
+    Mutation(
+        "a-member-without-a-target-is-reported",
+        f"{_CONSUMER}/group/unreleased_partitions.rs",
+        "target.difference(&current).copied().collect();",
+        "target.union(&partitions(&group.members[0].assignment)).copied().collect();",
+    ),
+    Mutation(
+        "a-member-that-gives-partitions-up-slowly-is-not-named",
+        f"{_CONSUMER}/group/unreleased_partitions.rs",
+        "others().filter(|member| member.member_epoch < group.group_epoch)",
+        "others().filter(|member| member.member_epoch < 0)",
+    ),
+    Mutation(
+        "the-end-of-a-wait-for-partitions-is-not-reported",
+        f"{_CONSUMER}/group/release_watch.rs",
+        "was_waiting.then(|| WatchStep::Over(now.saturating_duration_since(self.since)))",
+        "(was_waiting && now < self.since).then_some(WatchStep::Unknown)",
+    ),
 ]
 
 

@@ -182,12 +182,14 @@ def no_leader(scene: Scene) -> Reported:
 
 
 def too_few_replicas(scene: Scene) -> Reported:
-    scene.cluster.inject(Fault.error("NOT_ENOUGH_REPLICAS"), api="Produce")
-    with ottla.Producer(
-        scene.bootstrap, delivery_timeout_ms=8000, request_timeout_ms=2000
-    ) as producer:
-        sent = producer.send("orders", b"v", partition=0)
-        found = warned(lambda: time.sleep(0.05), about="orders")
+    scene.cluster.create_topic("safe", 1, 3, {"min.insync.replicas": "2"})
+    scene.cluster.move_leader("safe", 0, 1)
+    survivor = scene.cluster.brokers[1]
+    for broker in (2, 3):
+        scene.cluster.stop_broker(broker)
+    with ottla.Producer(survivor, delivery_timeout_ms=8000, request_timeout_ms=2000) as producer:
+        sent = producer.send("safe", b"v", partition=0)
+        found = warned(lambda: time.sleep(0.05), about="safe")
         with contextlib.suppress(KafkaError):
             sent.result()
         return found

@@ -28,6 +28,9 @@ SETTINGS = {
     # Groups are stable at once.
     "group.initial.rebalance.delay.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
+    # A group may let sessions expire, and members learn of their partitions, in test time.
+    "group.consumer.min.session.timeout.ms": "3000",
+    "group.consumer.min.heartbeat.interval.ms": "500",
     # Members of share groups learn of their partitions, and locks expire, in test time.
     "group.share.heartbeat.interval.ms": "500",
     "group.share.min.heartbeat.interval.ms": "500",

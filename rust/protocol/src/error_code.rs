@@ -84,8 +84,8 @@ error_codes! {
     16 NotCoordinator "NOT_COORDINATOR" Retriable "the broker is no longer the coordinator";
     17 InvalidTopicException "INVALID_TOPIC_EXCEPTION" Fatal "the topic's name is invalid (letters, digits, '.', '_' and '-', at most 249), or the topic may not be written to";
     18 RecordListTooLarge "RECORD_LIST_TOO_LARGE" Fatal "the batch is larger than a log segment";
-    19 NotEnoughReplicas "NOT_ENOUGH_REPLICAS" Retriable "fewer replicas are in sync than min.insync.replicas; nothing was written: restart the brokers of the missing replicas";
-    20 NotEnoughReplicasAfterAppend "NOT_ENOUGH_REPLICAS_AFTER_APPEND" Retriable "written, but to fewer replicas than min.insync.replicas";
+    19 NotEnoughReplicas "NOT_ENOUGH_REPLICAS" Retriable "fewer replicas are in sync than min.insync.replicas; nothing was written: bring the brokers of the missing replicas back, or lower min.insync.replicas";
+    20 NotEnoughReplicasAfterAppend "NOT_ENOUGH_REPLICAS_AFTER_APPEND" Retriable "written, but to fewer replicas than min.insync.replicas: bring the brokers of the missing replicas back, or lower min.insync.replicas";
     21 InvalidRequiredAcks "INVALID_REQUIRED_ACKS" Fatal "acks has an invalid value";
     22 IllegalGeneration "ILLEGAL_GENERATION" Fatal "the group has moved on to another generation";
     23 InconsistentGroupProtocol "INCONSISTENT_GROUP_PROTOCOL" Fatal "the group's members have no assignor in common, or the group is of another type";
@@ -121,7 +121,7 @@ error_codes! {
     53 TransactionalIdAuthorizationFailed "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" Fatal "not allowed to use this transactional id";
     54 SecurityDisabled "SECURITY_DISABLED" Fatal "the cluster has no authorizer";
     55 OperationNotAttempted "OPERATION_NOT_ATTEMPTED" Fatal "not attempted because another part of the request failed";
-    56 KafkaStorageError "KAFKA_STORAGE_ERROR" Metadata "the broker's disk failed";
+    56 KafkaStorageError "KAFKA_STORAGE_ERROR" Metadata "a log directory of the broker is offline: its disk failed, is full or is read-only; the broker's log names it";
     57 LogDirNotFound "LOG_DIR_NOT_FOUND" Fatal "the broker has no such log directory";
     58 SaslAuthenticationFailed "SASL_AUTHENTICATION_FAILED" Fatal "the credentials were refused";
     59 UnknownProducerId "UNKNOWN_PRODUCER_ID" Fatal "the broker has no state for this producer id";

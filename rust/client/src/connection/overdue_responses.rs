@@ -12,6 +12,8 @@ use crate::error::{Error, Kind};
 /// A response that is late by this much is reported, and again at this interval. `PersistentFailures`
 /// decides which reports become warnings.
 const LATE_AFTER: Duration = Duration::from_secs(5);
+/// The same for a response to Produce: with `acks=all` it waits for replicas, and records wait for it.
+const LATE_PRODUCE_AFTER: Duration = Duration::from_secs(2);
 
 /// What the guard does next.
 enum GuardAction {
@@ -64,13 +66,19 @@ fn next_action<'a>(
     let late = pending.clone().find_map(|request| Some((late_at(shared, request)?, request)));
     match late {
         Some((late, request)) if late <= now && quiet_until <= now => {
+            let replicas = match request.api {
+                ApiKey::Produce => {
+                    "the leader waits for an in-sync replica that is down or slow (acks=all), or "
+                }
+                _ => "",
+            };
             let message = format!(
-                "no response to {} yet: the broker is overloaded or hangs, or the network loses packets; `ottla doctor {}` checks each step",
+                "no response to {} yet: {replicas}the broker is overloaded or hangs, or the network loses packets; `ottla doctor {}` checks each step",
                 request.api.name(),
                 shared.bootstrap
             );
             let error = Error::new(Kind::Timeout, message).address(&shared.address);
-            GuardAction::Report(error, late - LATE_AFTER)
+            GuardAction::Report(error, late - late_after(request.api))
         }
         Some((late, _)) => GuardAction::Wait(overdue.min(late.max(quiet_until))),
         None => GuardAction::Wait(overdue),
@@ -84,5 +92,9 @@ fn late_at(shared: &ConnectionShared, request: &InFlightRequest) -> Option<Insta
         return None;
     }
     let allowed = request.allowed_wait(shared.request_timeout);
-    Some(request.written_at? + allowed + LATE_AFTER)
+    Some(request.written_at? + allowed + late_after(request.api))
+}
+
+fn late_after(api: ApiKey) -> Duration {
+    if api == ApiKey::Produce { LATE_PRODUCE_AFTER } else { LATE_AFTER }
 }

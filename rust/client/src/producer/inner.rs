@@ -49,6 +49,11 @@ impl ProducerInner {
     /// Records that writing to `topic` has been failing since `since`; the client warns if that lasts.
     pub(super) fn record_failure(&self, topic: &str, error: &Error, since: Instant) {
         self.client.record_failure(format_args!("writing to {topic}"), error, since);
+        self.keep_failure(error);
+    }
+
+    /// Keeps the error of a failed attempt for those who wait.
+    pub(super) fn keep_failure(&self, error: &Error) {
         *self.last_failure.lock() = Some((Instant::now(), error.clone()));
     }
 

@@ -4,6 +4,7 @@
 //! - `append.rs` appends records to the batches of `accumulator.rs`, within `buffer_memory.rs`.
 //! - `drain.rs` and `queue.rs` decide which batches may be sent; `sender.rs` sends them to the
 //!   partition leaders, in the requests of `produce.rs`.
+//! - `refused_writes.rs` decides when refused writes are reported, `refusal_message.rs` what is said.
 //! - `returned_batches.rs` completes batches, or queues them again.
 //! - `idempotence.rs` assigns sequence numbers under the id of `producer_id.rs`.
 //! - `transaction/` begins and ends transactions, under `transactional.id`.
@@ -32,6 +33,8 @@ mod produce_result;
 mod producer_id;
 mod queue;
 mod record;
+mod refusal_message;
+mod refused_writes;
 mod rejection;
 mod reservation;
 mod returned_batches;

@@ -17,6 +17,8 @@ use tokio::time::{Duration, Instant};
 use super::batch::Batch;
 use super::inner::ProducerInner;
 use super::produce_result::AppendInfo;
+use super::refusal_message::{log, refusal};
+use super::refused_writes::{Refusal, RefusedPartition, RefusedWrites};
 use super::rejection::is_rejected_before_append;
 use super::split::split;
 use super::transaction::{TransactionProtocol, concurrent_transactions_backoff, with_advice_if_clear};
@@ -26,7 +28,6 @@ use crate::connection::{Connection, InFlightPermit, PendingResponse};
 use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::LeaderHints;
-use crate::printable::printable;
 use crate::tasks::panics::try_catch;
 
 /// The outcome of one request.
@@ -236,7 +237,11 @@ fn build_topics(batches: &[Batch]) -> Vec<TopicProduceData> {
 }
 
 /// Processes the outcome, batch by batch. Returns whether the metadata is stale.
-pub(super) fn process_outcome(inner: &ProducerInner, outcome: ProduceOutcome) -> bool {
+pub(super) fn process_outcome(
+    inner: &ProducerInner,
+    refused: &mut RefusedWrites,
+    outcome: ProduceOutcome,
+) -> bool {
     let accumulator = &inner.accumulator;
     for (batch, error) in outcome.unsendable {
         accumulator.complete(batch, Err(error));
@@ -249,7 +254,7 @@ pub(super) fn process_outcome(inner: &ProducerInner, outcome: ProduceOutcome) ->
                 .for_each(|batch| accumulator.complete(batch, Ok(AppendInfo::UNKNOWN)));
             false
         }
-        Ok(response) => process_response(inner, outcome.broker, outcome.batches, response),
+        Ok(response) => process_response(inner, refused, (outcome.broker, outcome.batches), response),
         Err(error) => {
             for batch in outcome.batches {
                 fail_or_retry(inner, batch, error.clone().broker(outcome.broker));
@@ -263,8 +268,8 @@ pub(super) fn process_outcome(inner: &ProducerInner, outcome: ProduceOutcome) ->
 /// Processes each partition's response. Returns whether the metadata is stale.
 fn process_response(
     inner: &ProducerInner,
-    broker: i32,
-    batches: Vec<Batch>,
+    refused: &mut RefusedWrites,
+    (broker, batches): (i32, Vec<Batch>),
     response: ProduceResponse,
 ) -> bool {
     let mut responses: HashMap<(Arc<str>, i32), PartitionProduceResponse> = HashMap::new();
@@ -291,7 +296,7 @@ fn process_response(
             fail_or_retry(inner, batch, error);
             continue;
         };
-        process_partition_response(inner, broker, batch, partition_response);
+        process_partition_response(inner, refused, (broker, batch), partition_response);
     }
     stale
 }
@@ -299,16 +304,15 @@ fn process_response(
 /// Processes one partition's response.
 fn process_partition_response(
     inner: &ProducerInner,
-    broker: i32,
-    mut batch: Batch,
+    refused: &mut RefusedWrites,
+    (broker, mut batch): (i32, Batch),
     response: PartitionProduceResponse,
 ) {
     let accumulator = &inner.accumulator;
     let code = ErrorCode::from(response.error_code);
-    let mut error = Error::from_code(code).broker(broker);
-    if let Some(message) = response.error_message.filter(|message| !message.is_empty()) {
-        error = error.prefixed(printable(&message));
-    }
+    let message = response.error_message.as_deref().filter(|message| !message.is_empty());
+    let snapshot = inner.client.snapshot();
+    let error = refusal(&snapshot, batch.part.partition(), (code, message), broker);
     if is_rejected_before_append(code, inner.client.config().acks) {
         batch.attempt_rejected();
     }
@@ -316,6 +320,8 @@ fn process_partition_response(
         Recovery::Done | Recovery::Written => {
             let info =
                 AppendInfo { offset: response.base_offset, log_append_time: response.log_append_time_ms };
+            let ended = refused.written(batch.part.partition(), Instant::now());
+            ended.iter().for_each(|notice| log(notice, &snapshot, inner.client.config().delivery_timeout));
             accumulator.complete(batch, Ok(info));
         }
         // It is part of a larger batch that may be in the log with the sequence numbers of all its
@@ -346,7 +352,15 @@ fn process_partition_response(
             }
             Err(why) => accumulator.complete(batch, Err(error.prefixed(why))),
         },
-        recovery if recovery.retries() => fail_or_retry(inner, batch, error),
+        recovery if recovery.retries() => {
+            if message.is_none() && Refusal::of(code).is_some() {
+                let partition = batch.part.partition().clone();
+                refused.refused(RefusedPartition { partition, code, broker }, Instant::now());
+                inner.keep_failure(&error);
+                return retry(inner, batch, error);
+            }
+            fail_or_retry(inner, batch, error);
+        }
         _ => accumulator.complete(batch, Err(error)),
     }
 }
@@ -364,8 +378,18 @@ fn refuse_epoch(inner: &ProducerInner, batch: Batch, error: Error, code: ErrorCo
     accumulator.complete(batch, Err(error));
 }
 
-/// Queues a batch for another attempt if the error is retriable and `retries` are left.
+/// Records a failed attempt, which is a warning if it lasts, and queues the batch again.
 fn fail_or_retry(inner: &ProducerInner, batch: Batch, error: Error) {
+    if error.is_transient() && batch.failed_attempts < inner.client.config().retries {
+        // The first failure starts now; a repeated one has lasted since the batch was created.
+        let since = if batch.failed_attempts > 0 { batch.created } else { Instant::now() };
+        inner.record_failure(&batch.part.partition().0, &error, since);
+    }
+    retry(inner, batch, error);
+}
+
+/// Queues a batch for another attempt if the error is retriable and `retries` are left.
+fn retry(inner: &ProducerInner, batch: Batch, error: Error) {
     let retries = inner.client.config().retries;
     if !error.is_transient() {
         return inner.accumulator.complete(batch, Err(error));
@@ -375,9 +399,6 @@ fn fail_or_retry(inner: &ProducerInner, batch: Batch, error: Error) {
         return inner.accumulator.complete(batch, Err(error));
     }
     let wait = pause(inner, &batch, &error);
-    // The first failure starts now; a repeated one has lasted since the batch was created.
-    let since = if batch.failed_attempts > 0 { batch.created } else { Instant::now() };
-    inner.record_failure(&batch.part.partition().0, &error, since);
     tracing::debug!(target: "ottla.producer", failures = batch.failed_attempts + 1, %error, "batch is sent again");
     inner.client.count_retry(&error);
     inner.accumulator.retry(batch, wait, error);

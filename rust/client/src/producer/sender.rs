@@ -19,6 +19,8 @@ use super::drain::{DrainResult, ExpiredInFlight};
 use super::inner::ProducerInner;
 use super::produce::{ProduceOutcome, WriteOrder, process_outcome, send_request};
 use super::producer_id::ProducerIdState;
+use super::refusal_message::log;
+use super::refused_writes::{Notice, RefusedWrites};
 use super::transaction::SenderTask;
 use super::unobserved_failures::{REPORT_AFTER, UnobservedFailure};
 use crate::error::Error;
@@ -73,6 +75,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
     let mut leaderless_since: Option<Instant> = None;
     let mut refreshes = inner.client.refresh_outcomes();
     let mut transaction_task = SenderTask::default();
+    let mut refused = RefusedWrites::default();
     loop {
         let now = Instant::now();
         let snapshot = inner.client.snapshot();
@@ -104,7 +107,11 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
             inner.accumulator.failures.take_unreported(REPORT_AFTER).iter().for_each(UnobservedFailure::warn);
             report_at = now + REPORT_INTERVAL;
         }
-        let wait = [next_wakeup, producer_id_at].into_iter().flatten().fold(now + IDLE_WAKEUP, Instant::min);
+        report_refused(&inner, &mut refused, &snapshot, now);
+        let wait = [next_wakeup, producer_id_at, refused.next_due()]
+            .into_iter()
+            .flatten()
+            .fold(now + IDLE_WAKEUP, Instant::min);
         tokio::select! {
             () = inner.wake.notified() => {}
             () = sleep_until(wait) => {}
@@ -125,7 +132,7 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
                 if outcome.got_response() {
                     adaptive.response_received(outcome.broker);
                 }
-                if process_outcome(&inner, outcome) {
+                if process_outcome(&inner, &mut refused, outcome) {
                     request_refresh(&inner, RefreshNeed::Stale(inner.client.snapshot().generation));
                 }
             }
@@ -136,6 +143,16 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
 fn request_refresh(inner: &ProducerInner, need: RefreshNeed) {
     // A closed client fails the requests to come.
     let _ = inner.client.request_refresh(need, TopicSelector::Tracked);
+}
+
+/// Warns about refused writes, or refreshes the metadata before that.
+fn report_refused(inner: &ProducerInner, refused: &mut RefusedWrites, snapshot: &Snapshot, now: Instant) {
+    for notice in refused.poll(now) {
+        match notice {
+            Notice::Refresh => request_refresh(inner, RefreshNeed::Stale(snapshot.generation)),
+            notice => log(&notice, snapshot, inner.client.config().delivery_timeout),
+        }
+    }
 }
 
 /// What remains to be done after sending.

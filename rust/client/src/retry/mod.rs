@@ -5,6 +5,7 @@
 
 pub mod backoff;
 pub(crate) mod persistent_failures;
+pub(crate) mod warning_pace;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -12,14 +12,10 @@ use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
 use crate::error::{Error, Kind};
+use crate::retry::warning_pace::WarningPace;
 
 /// How long a failure must last to be reported.
 pub(crate) const REPORTED_AFTER: Duration = Duration::from_secs(2);
-/// The time between the first two warnings about a cause; it doubles with each warning.
-const FIRST_INTERVAL: Duration = Duration::from_secs(10);
-const MAX_INTERVAL: Duration = Duration::from_secs(300);
-/// A cause that has not occurred for this long counts as new.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(120);
 const MAX_CAUSES: usize = 1_000;
 
 /// What failures with a common warning have in common.
@@ -42,17 +38,9 @@ impl From<&Error> for Cause {
     }
 }
 
-/// When a cause last occurred, and when it is reported again.
-#[derive(Debug)]
-struct Report {
-    seen: Instant,
-    next: Instant,
-    interval: Duration,
-}
-
 /// The current failures of one client; `None` if it reports none.
 #[derive(Debug)]
-pub(crate) struct PersistentFailures(Option<Mutex<HashMap<Cause, Report>>>);
+pub(crate) struct PersistentFailures(Option<Mutex<HashMap<Cause, WarningPace>>>);
 
 impl Default for PersistentFailures {
     fn default() -> Self {
@@ -98,23 +86,12 @@ impl PersistentFailures {
         let Some(reports) = &self.0 else { return false };
         let mut reports = reports.lock();
         if reports.len() >= MAX_CAUSES && !reports.contains_key(&cause) {
-            reports.retain(|_, report| now.saturating_duration_since(report.seen) < FORGOTTEN_AFTER);
+            reports.retain(|_, report| !report.is_forgotten(now));
             if reports.len() >= MAX_CAUSES {
                 return false;
             }
         }
-        let new = Report { seen: now, next: now, interval: FIRST_INTERVAL };
-        let report = reports.entry(cause).or_insert(new);
-        if now.saturating_duration_since(report.seen) >= FORGOTTEN_AFTER {
-            (report.next, report.interval) = (now, FIRST_INTERVAL);
-        }
-        report.seen = now;
-        if now < report.next {
-            return false;
-        }
-        report.next = now + report.interval;
-        report.interval = (report.interval * 2).min(MAX_INTERVAL);
-        true
+        reports.entry(cause).or_insert_with(|| WarningPace::new(now)).is_next(now)
     }
 }
 
@@ -123,6 +100,7 @@ mod tests {
     use ottla_protocol::ErrorCode;
 
     use super::*;
+    use crate::retry::warning_pace::FORGOTTEN_AFTER;
 
     fn missing(topic: &str) -> Error {
         Error::from_code(ErrorCode::UnknownTopicOrPartition).topic(topic)

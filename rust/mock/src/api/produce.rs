@@ -120,7 +120,8 @@ fn append(
     };
     let partition = context.state.partition_mut(topic, index).map_err(plain)?;
     partition.check_leader(context.broker, -1).map_err(plain)?;
-    if acks == -1 && partition.isr.len() < settings.min_insync {
+    // No partition needs more replicas than it has.
+    if acks == -1 && partition.isr.len() < settings.min_insync.min(partition.replicas.len()) {
         return Err(plain(ErrorCode::NotEnoughReplicas));
     }
     rules.leader_epoch = partition.leader_epoch;

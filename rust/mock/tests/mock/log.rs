@@ -72,6 +72,12 @@ async fn produce_rejects_what_kafka_rejects() {
     let response = raw.call(&request, 13).await;
     is(response.responses[0].partition_responses[0].error_code, ErrorCode::UnknownTopicId);
     let mut raw = RawClient::to_leader(&cluster, "strict", 0).await;
+    // It has two replicas, and needs no more than it has.
+    is(raw.produce("strict", 0, batch(&[1], b"v")).await.error_code, ErrorCode::None);
+    let leader = cluster.leader("strict", 0);
+    let partition = cluster.topic("strict").unwrap().partitions.remove(0);
+    let follower = partition.replicas.iter().find(|id| Some(**id) != leader).unwrap();
+    cluster.fence_broker(*follower).unwrap();
     is(raw.produce("strict", 0, batch(&[1], b"v")).await.error_code, ErrorCode::NotEnoughReplicas);
     assert_eq!(cluster.partition_log("t", 0).unwrap().high_watermark, 0);
 }

@@ -14,10 +14,13 @@ use tokio::time::{Duration, Instant, sleep_until, timeout};
 use super::coordinator_requests::send_to_coordinator;
 use super::group_state::GroupState;
 use super::membership_manager::{Action, GroupResponse, SubscribedTopics};
+use super::release_watch::{ReleaseWatch, WatchStep};
 use super::subscription::Subscription;
 use super::topics::{names_of, rejected_topics};
+use super::unreleased_partitions::{Unreleased, describe, log_over, log_unknown, warn};
 use crate::cluster::CoordinatorKind;
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
+use crate::error::Result;
 use crate::metadata::no_leader::missing_topic;
 use crate::metadata::{RefreshNeed, RefreshOutcome, Snapshot, TopicSelector};
 use crate::tasks::panics::{catch, try_catch};
@@ -29,6 +32,8 @@ const MAX_IDLE: Duration = Duration::from_secs(1);
 enum JobResult {
     /// The request id, the broker if one was reached, and the response.
     Response(u64, Option<i32>, GroupResponse),
+    /// A description of the group, for the log.
+    Described(Result<Unreleased>),
     /// Nothing to handle.
     Nothing,
 }
@@ -55,6 +60,8 @@ struct Driver {
     seen_generation: Option<u64>,
     /// Topics whose rejection was reported to the application.
     rejected_topics: BTreeSet<Arc<str>>,
+    /// Whether it waits for partitions of other members.
+    release_watch: ReleaseWatch,
 }
 
 /// Runs until the group is dropped.
@@ -71,6 +78,7 @@ pub(super) async fn run(shared: Arc<GroupState>) {
         matching: None,
         seen_generation: None,
         rejected_topics: BTreeSet::new(),
+        release_watch: ReleaseWatch::new(Instant::now()),
         shared,
     };
     loop {
@@ -94,14 +102,15 @@ impl Driver {
         self.all_topics = self.refreshes.borrow_and_update().all_topics;
         let snapshot = self.shared.client.snapshot();
         self.subscribe(now, &snapshot);
-        let (actions, next, topics, has_event) = {
+        let (actions, next, topics, has_event, watched) = {
             let mut membership_manager = self.shared.membership_manager.lock();
             if self.seen_generation.replace(snapshot.generation) != Some(snapshot.generation) {
                 membership_manager.update_metadata(now, &snapshot);
             }
             let actions = membership_manager.poll(now);
             let has_event = membership_manager.is_idle() || !membership_manager.core().events.is_empty();
-            (actions, membership_manager.next_due(), membership_manager.topics(), has_event)
+            let watched = self.release_watch.poll(now, membership_manager.assigned());
+            (actions, membership_manager.next_due(), membership_manager.topics(), has_event, watched)
         };
         if has_event {
             self.shared.event_notify.notify_waiters();
@@ -109,8 +118,13 @@ impl Driver {
         for action in actions {
             self.start(action);
         }
+        match watched {
+            Some(WatchStep::Describe) => self.describe(),
+            Some(WatchStep::Over(lasted)) => log_over(&self.shared.settings.group_id, lasted),
+            _ => {}
+        }
         self.request_refresh(now, &snapshot, &topics);
-        next
+        next.into_iter().chain(self.release_watch.next_due()).min()
     }
 
     /// Passes the topics that match the application's pattern to the member, when they have changed.
@@ -130,6 +144,13 @@ impl Driver {
             self.matching = Some(names.clone());
             self.shared.membership_manager.lock().subscribe(now, SubscribedTopics { names, regex: None });
         }
+    }
+
+    fn describe(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.jobs.spawn(async move {
+            JobResult::Described(try_catch("a description of a group", describe(&shared)).await)
+        });
     }
 
     fn start(&mut self, action: Action) {
@@ -267,7 +288,24 @@ impl Driver {
                 // It may need other topics now.
                 self.seen_generation = None;
             }
+            JobResult::Described(described) => self.process_description(now, &described),
             JobResult::Nothing => {}
+        }
+    }
+
+    /// Reports what a description says about the partitions that the member waits for.
+    fn process_description(&mut self, now: Instant, described: &Result<Unreleased>) {
+        let missing = described.as_ref().ok().map(|unreleased| unreleased.partitions.clone());
+        let step = {
+            let membership_manager = self.shared.membership_manager.lock();
+            self.release_watch.process_description(now, missing, membership_manager.assigned())
+        };
+        let group = &self.shared.settings.group_id;
+        match (step, described) {
+            (Some(WatchStep::Warn(lasted)), Ok(unreleased)) => warn(group, unreleased, lasted),
+            (Some(WatchStep::Over(lasted)), _) => log_over(group, lasted),
+            (Some(WatchStep::Unknown), Err(error)) => log_unknown(group, error),
+            _ => {}
         }
     }
 }

@@ -21,6 +21,7 @@ use ottla_protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAss
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
+use super::release_watch::Assigned;
 use super::settings::GroupSettings;
 use super::timers::{BackoffTimer, PollTimer};
 use crate::consumer::assignor::{self, LastAssignment, MemberAssignment, MemberSubscription};
@@ -181,6 +182,10 @@ pub trait MembershipManager: Send + fmt::Debug {
     fn group_metadata(&self) -> ConsumerGroupMetadata;
     /// The topics whose metadata the member depends on.
     fn topics(&self) -> Vec<Arc<str>>;
+    /// What the coordinator has assigned to a KIP-848 member that is in its group.
+    fn assigned(&self) -> Option<Assigned<'_>> {
+        None
+    }
     /// Whether it is in no group and does not want to join one.
     fn is_idle(&self) -> bool;
     /// The state that both protocols have in common.

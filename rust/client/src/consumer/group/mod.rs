@@ -7,6 +7,7 @@
 //! - `rebalance_queue`: rebalance events for the application, in order.
 //! - `driver`: the task that runs a member's actions; `coordinator_requests`: one request; `group_state`:
 //!   the state shared with the task.
+//! - `waiting`, `release_watch`, `unreleased_partitions`: what a member waits for in other members, for the log.
 //!
 //! Invariant: heartbeats depend on the application only through `max.poll.interval.ms`.
 
@@ -18,12 +19,14 @@ mod group_state;
 mod membership_error;
 mod membership_manager;
 mod rebalance_queue;
+mod release_watch;
 mod settings;
 pub mod share_protocol;
 mod subscription;
 mod timers;
 mod topic_names;
 mod topics;
+mod unreleased_partitions;
 mod waiting;
 
 use std::pin::pin;

@@ -11,6 +11,7 @@ use crate::consumer::group::membership_manager::{
     Action, Core, GroupResponse, MembershipManager, SubscribedTopics,
 };
 use crate::consumer::group::rebalance_queue::RebalanceEvent;
+use crate::consumer::group::release_watch::Assigned;
 use crate::error::recovery::{Recovery, recovery};
 use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
@@ -147,6 +148,11 @@ impl MembershipManager for ConsumerMember {
 
     fn topics(&self) -> Vec<Arc<str>> {
         self.topic_names.with_subscribed(&self.topics.names, self.target.iter().flatten())
+    }
+
+    fn assigned(&self) -> Option<Assigned<'_>> {
+        let is_joined = matches!(self.state, MemberState::Joined);
+        is_joined.then_some(Assigned { epoch: self.epoch, partitions: self.target.as_ref() })
     }
 
     fn is_idle(&self) -> bool {
