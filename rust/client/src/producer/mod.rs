@@ -3,7 +3,7 @@
 //! - `partitioner/` chooses the partition; `topic_writer.rs` is a topic, looked up once.
 //! - `append.rs` appends records to the batches of `accumulator.rs`, within `buffer_memory.rs`.
 //! - `drain.rs` and `queue.rs` decide which batches may be sent; `sender.rs` sends them to the
-//!   partition leaders, in the requests of `produce.rs`.
+//!   partition leaders, in the requests of `produce.rs`, whose outcomes `produce_response.rs` processes.
 //! - `refused_writes.rs` decides when refused writes are reported, `refusal_message.rs` what is said.
 //! - `returned_batches.rs` completes batches, or queues them again.
 //! - `idempotence.rs` assigns sequence numbers under the id of `producer_id.rs`.
@@ -29,6 +29,7 @@ mod metrics;
 mod partition_transaction;
 pub mod partitioner;
 mod produce;
+mod produce_response;
 mod produce_result;
 mod producer_id;
 mod queue;
