@@ -194,7 +194,7 @@ def _creatable(topic: NewTopic) -> Body:
     for what, number in (("partitions", topic.partitions), ("replication", topic.replication)):
         if number is not None and arguments.integer(what, number) < 1:
             raise ConfigError(f"topic {topic.name}: {what} is {number}: expected 1 or more")
-    configs = arguments.mapping("configs", topic.configs, '{"retention.ms": "3600000"}')
+    configs = arguments.texts("configs", topic.configs, '{"retention.ms": "3600000"}')
     return {
         "name": topic.name,
         "num_partitions": topic.partitions or -1,
