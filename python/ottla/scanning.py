@@ -162,12 +162,10 @@ def _offsets(
             f"{name}={bound}: naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)"
         )
     listed = client.list_offsets(dict.fromkeys(partitions, bound), timeout=timeout)
-    offsets = {partition: found.offset for partition, found in listed.items()}
     # No record is that late: the bound is the end of the log.
     late: dict[tuple[str, int], str | int | datetime] = {
-        p: "latest" for p, offset in offsets.items() if offset < 0
+        partition: "latest" for partition, found in listed.items() if found.offset is None
     }
     if late:
-        ends = client.list_offsets(late, timeout=timeout)
-        offsets |= {partition: found.offset for partition, found in ends.items()}
-    return offsets
+        listed |= client.list_offsets(late, timeout=timeout)
+    return {partition: found.offset or 0 for partition, found in listed.items()}

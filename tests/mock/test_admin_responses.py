@@ -56,10 +56,6 @@ READS: dict[str, tuple[Operation, set[Any] | None]] = {
     "list_config_resources": (lambda a: a.list_config_resources(), None),
     "list_group_offsets": (lambda a: a.list_group_offsets(["g"], errors="return"), {"g"}),
     "list_groups": (lambda a: a.list_groups(), None),
-    "list_offsets": (
-        lambda a: a.list_offsets({T: "latest", ("t", 1): "earliest"}, errors="return"),
-        {T, ("t", 1)},
-    ),
     "list_partition_reassignments": (lambda a: a.list_partition_reassignments(), None),
     "list_share_group_offsets": (
         lambda a: a.list_share_group_offsets(["s"], errors="return"),

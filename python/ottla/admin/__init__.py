@@ -18,7 +18,6 @@ from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.groups import GroupListing
 from ottla.admin.lag import PartitionLag
 from ottla.admin.log_dirs import LogDirDescription, ReplicaInLogDir
-from ottla.admin.offsets import PartitionOffset
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.quorum import QuorumDescription, QuorumReplica, RaftVoterEndpoint
 from ottla.admin.quotas import QuotaEntity
@@ -58,7 +57,6 @@ __all__ = [
     "NewTopic",
     "PartitionDescription",
     "PartitionLag",
-    "PartitionOffset",
     "PartitionReassignment",
     "Plan",
     "PlannedChange",
@@ -81,3 +79,9 @@ __all__ = [
     "TopicDescription",
     "TopicListing",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "PartitionOffset":
+        raise AttributeError("ottla.admin.PartitionOffset is ottla.OffsetAndTimestamp now")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

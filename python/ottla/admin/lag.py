@@ -9,12 +9,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ottla._core import OffsetAndTimestamp
 from ottla.admin.call import Call
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_descriptions import MemberDescription, describe_groups
 from ottla.admin.group_offsets import list_group_offsets
 from ottla.admin.items import settle
-from ottla.admin.offsets import IsolationLevel, OffsetSpec, PartitionOffset, list_offsets
+from ottla.admin.offsets import IsolationLevel, OffsetSpec, list_offsets
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError
 
@@ -54,7 +55,7 @@ class PartitionLag:
 
 async def _ask(
     call: Call, specs: Mapping[TopicPartition, OffsetSpec], isolation_level: IsolationLevel
-) -> dict[TopicPartition, PartitionOffset]:
+) -> dict[TopicPartition, OffsetAndTimestamp]:
     found = await list_offsets(call, specs, isolation_level=isolation_level)
     # A topic that was deleted has no lag.
     return {place: each for place, each in found.items() if not isinstance(each, KafkaError)}

@@ -91,7 +91,8 @@ def _starts(client: Client, partitions: _Partitions, kind: str, place: int | dat
 
 def _listed(client: Client, partitions: _Partitions, spec: str | int | datetime) -> _Offsets:
     found = client.list_offsets(dict.fromkeys(partitions, spec))
-    return {partition: found[partition].offset for partition in partitions}
+    offsets = {partition: found[partition].offset for partition in partitions}
+    return {partition: -1 if offset is None else offset for partition, offset in offsets.items()}
 
 
 def _at_time(client: Client, partitions: _Partitions, time: int | datetime) -> _Offsets:

@@ -2,11 +2,9 @@
 //!
 //! - `sync` and `asynchronous`: the two classes, whose operations are written in Python (`ottla/admin/`).
 //! - `call`: requests that Python builds and reads, for these operations.
-//! - `item_errors`: the argument `errors` of calls about many items.
 //! - `transactions`: the operations on transactions and their results.
 
 pub(crate) mod asynchronous;
 pub(crate) mod call;
-mod item_errors;
 pub(crate) mod sync;
 pub(crate) mod transactions;

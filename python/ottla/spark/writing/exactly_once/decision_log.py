@@ -182,7 +182,7 @@ class DecisionLog:
     def _offset(self, partition: int, spec: str, isolation_level: str) -> int:
         place = (self.topic, partition)
         found = self._client.list_offsets({place: spec}, isolation_level=isolation_level)
-        return found[place].offset
+        return found[place].offset or 0
 
     def _wait_stable(self, partition: int, offset: int, timeout: float) -> None:
         """Wait until every transaction below ``offset`` has ended."""
