@@ -22,7 +22,7 @@ pub(super) enum Fault {
     EmptyDecimal,
     Decimal,
     Duration,
-    /// A number that is no time of day, with its unit.
+    /// A number that is not a time of day, with its unit.
     TimeOfDay(i64, &'static str),
     /// The schemas do not match here.
     Mismatch(Arc<str>),
@@ -49,7 +49,7 @@ impl fmt::Display for Fault {
             Self::EmptyDecimal => f.write_str("a decimal has no bytes"),
             Self::Decimal => f.write_str("a decimal has more digits than its precision"),
             Self::Duration => f.write_str("a duration is longer than Arrow's"),
-            Self::TimeOfDay(number, unit) => write!(f, "{number} {unit} after midnight is no time of day"),
+            Self::TimeOfDay(number, unit) => write!(f, "{number} {unit} after midnight is not a time of day"),
             Self::Mismatch(reason) => f.write_str(reason),
             Self::Budget => f.write_str(ROW_EXCEEDED),
             Self::Full => f.write_str("the values do not fit into one array"),

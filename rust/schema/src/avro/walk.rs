@@ -138,7 +138,7 @@ fn append_text(values: &mut StringBuilder, text: &str, input: &mut Input<'_>) ->
     Ok(())
 }
 
-/// Refuses a number that is no time of day.
+/// Refuses a number that is not a time of day.
 #[inline]
 fn check_time(value: i64, unit: TimeUnit) -> Result<(), Fault> {
     match is_time_of_day(value, unit) {

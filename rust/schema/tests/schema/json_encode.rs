@@ -250,7 +250,7 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             r#"{"type": "integer"}"#,
             DataType::Float64,
-            "$.a: the column has the type Float64, and the schema needs Int64",
+            "$.a: the column has the type Float64, but the schema needs Int64",
         ),
         (r#"{"type": "string"}"#, DataType::Binary, "the schema needs Utf8"),
         (r#"{"type": "string"}"#, DataType::Date32, "the schema needs Utf8"),
@@ -266,7 +266,7 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             r#"{"properties": {"b": {"type": "integer"}}}"#,
             DataType::Struct(vec![Field::new("c", DataType::Int8, true)].into()),
-            "$.a.c: the schema lacks it; drop it from the column",
+            "$.a.c: the schema has no such field; drop it from the column",
         ),
         (
             r#"{"properties": {"b": {"type": "integer"}, "c": {"type": "integer"}}, "required": ["b"]}"#,

@@ -262,7 +262,7 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             "int32 a = 1",
             DataType::Float64,
-            "field a: the column has the type Float64, and the schema needs Int32",
+            "field a: the column has the type Float64, but the schema needs Int32",
         ),
         ("uint64 a = 1", DataType::Utf8, "the schema needs Decimal128(20, 0)"),
         ("float a = 1", DataType::Float64, "the schema needs Float32"),
@@ -275,11 +275,11 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             "google.protobuf.Timestamp a = 1",
             DataType::Timestamp(TimeUnit::Nanosecond, None),
-            "give the timestamps a time zone, as UTC",
+            "give the timestamps a time zone, such as UTC",
         ),
         ("google.protobuf.Timestamp a = 1", DataType::Date32, "the schema needs Timestamp(µs, \"UTC\")"),
         ("google.protobuf.Struct a = 1", DataType::Int32, "the schema needs Utf8"),
-        ("string b = 1", DataType::Utf8, "field a: the message M lacks it; drop it from the column"),
+        ("string b = 1", DataType::Utf8, "field a: the message M has no such field; drop it from the column"),
     ] {
         let data_type = DataType::Struct(vec![Field::new("a", data_type, true)].into());
         let reason = refusal(&field(declaration), &data_type);
