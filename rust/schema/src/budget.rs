@@ -72,7 +72,7 @@ impl RowBudget {
         Ok(())
     }
 
-    /// Takes the bytes of several values of the same size.
+    /// Takes the bytes of several values of the same size from the budget.
     #[inline]
     pub(crate) fn spend_each(&mut self, count: usize, bytes: usize) -> Result<(), Exceeded> {
         self.spend(count.saturating_mul(bytes))

@@ -71,7 +71,9 @@ fn parse(path: &str) -> Result<Vec<String>, SchemaError> {
             return Err(invalid(format!("{path:?} has more than {MAX_DEPTH} names")));
         }
         let (name, after) = match rest.strip_prefix('`') {
-            Some(quoted) => unquote(quoted).ok_or_else(|| invalid(format!("a quote in {path:?} is not closed")))?,
+            Some(quoted) => {
+                unquote(quoted).ok_or_else(|| invalid(format!("a quote in {path:?} is not closed")))?
+            }
             None => {
                 let end = rest.find('.').unwrap_or(rest.len());
                 let (name, after) = rest.split_at(end);

@@ -66,7 +66,7 @@ pub enum FramingError {
         length: usize,
     },
     /// A header does not hold an id.
-    #[error("the header {name} has {length} bytes, but an Apicurio id has eight")]
+    #[error("the header {name} has {length} bytes, but an Apicurio id has 8")]
     HeaderLength {
         /// Its name.
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Why a payload cannot be decoded.
+//! The reasons why a payload cannot be decoded.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(super) enum Fault {
     End,
     /// Bytes are left after the value.
     Rest,
-    /// Bytes are left after the schema's id in the header.
+    /// Bytes are left after the schema id in the header.
     HeaderRest,
     NumberRange,
     Length,
@@ -39,7 +39,7 @@ impl fmt::Display for Fault {
         match self {
             Self::End => f.write_str("it ends within the value"),
             Self::Rest => f.write_str("bytes are left after the value"),
-            Self::HeaderRest => f.write_str("bytes are left after the schema's id in the header"),
+            Self::HeaderRest => f.write_str("bytes are left after the schema id in the header"),
             Self::NumberRange => f.write_str("a number has more bits than its type"),
             Self::Length => f.write_str("a length is negative"),
             Self::Boolean(byte) => write!(f, "a boolean is neither 0 nor 1, but {byte}"),

@@ -88,7 +88,7 @@ fn whole(reason: String) -> PayloadError {
 
 fn new_row<'a>(value_type: &'a ValueType, payload: &Payload<'a>, budget: &Budget) -> Result<Row<'a>, String> {
     if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
-        return Err("bytes are left after the schema's id in the header".to_owned());
+        return Err("bytes are left after the schema id in the header".to_owned());
     }
     Row::new(payload.bytes, value_type, budget.row(payload.bytes))
 }

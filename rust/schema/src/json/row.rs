@@ -51,7 +51,7 @@ impl<'a> Row<'a> {
         self.budget.get().spent()
     }
 
-    /// Takes bytes of columns.
+    /// Takes column bytes from the budget.
     #[inline]
     fn spend<E: Error>(&self, bytes: usize) -> Result<(), E> {
         let mut budget = self.budget.get();

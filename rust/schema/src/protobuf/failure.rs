@@ -77,13 +77,13 @@ impl Limits {
         Self { cells, budget, checks_text }
     }
 
-    /// Takes bytes of columns.
+    /// Takes column bytes from the budget.
     #[inline]
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Failure> {
         self.budget.spend(bytes).map_err(|_| Failure::malformed(ROW_EXCEEDED))
     }
 
-    /// Takes the bytes of several values of the same size.
+    /// Takes the bytes of several values of the same size from the budget.
     #[inline]
     pub(super) fn take_each(&mut self, count: usize, bytes: usize) -> Result<(), Failure> {
         self.budget.spend_each(count, bytes).map_err(|_| Failure::malformed(ROW_EXCEEDED))

@@ -17,7 +17,7 @@ pub(super) fn tag(number: u32, wire: u8) -> u64 {
     u64::from(number) << 3 | u64::from(wire)
 }
 
-/// Bytes after their length.
+/// Writes the length of some bytes, then the bytes.
 #[inline]
 pub(super) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     append_varint(out, bytes.len() as u64);

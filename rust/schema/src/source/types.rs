@@ -69,7 +69,8 @@ pub(crate) fn check_fields(
     for (at, field) in fields.iter().enumerate() {
         let name = field.name();
         if !has_field(name) {
-            return Err(RowFailure::new(format!("{target} has no such field; drop it from the column")).in_field(name));
+            return Err(RowFailure::new(format!("{target} has no such field; drop it from the column"))
+                .in_field(name));
         }
         if fields.find(name).is_some_and(|(first, _)| first != at) {
             return Err(RowFailure::new("the column has this field twice").in_field(name));

@@ -126,7 +126,7 @@ fn values_that_do_not_fit_are_errors_of_their_rows() {
         (
             avro(r#"{"type": "enum", "name": "shop.State", "symbols": ["NEW", "PAID"]}"#),
             array_ref(StringArray::from(vec!["OLD"])),
-            "\"OLD\" is no symbol of the enum shop.State",
+            "\"OLD\" is not a symbol of the enum shop.State",
         ),
         (
             avro(r#"{"type": "fixed", "name": "F", "size": 3}"#),
@@ -136,12 +136,12 @@ fn values_that_do_not_fit_are_errors_of_their_rows() {
         (
             avro(r#"{"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}"#),
             array_ref(IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(-1, 0, 0)])),
-            "a duration's months, days and milliseconds are 0 to 2³² - 1",
+            "a duration's months, days and milliseconds must be from 0 to 2³² - 1",
         ),
         (
             avro(r#"{"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}"#),
             array_ref(IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(0, 0, 1)])),
-            "a duration has whole milliseconds",
+            "a duration must have whole milliseconds",
         ),
     ];
     for (schema, array, expected) in cases {
@@ -398,7 +398,7 @@ fn columns_of_nulls_lists_of_a_size_and_dictionaries_are_encoded() {
     let states = avro(r#"{"type": "enum", "name": "E", "symbols": ["A", "B"]}"#);
     let dictionary: DictionaryArray<Int8Type> =
         [Some("B"), None, Some("A"), Some("B"), Some("C")].into_iter().collect();
-    assert_eq!(failures(&states, &dictionary), [(4, "\"C\" is no symbol of the enum E".to_owned())]);
+    assert_eq!(failures(&states, &dictionary), [(4, "\"C\" is not a symbol of the enum E".to_owned())]);
     let encoded = encoder(&states, &dictionary).encode(&dictionary, &[]).unwrap();
     let payloads: Vec<_> = encoded.payloads.iter().collect();
     assert_eq!(payloads, [Some(&[2][..]), None, Some(&[0]), Some(&[2]), None]);

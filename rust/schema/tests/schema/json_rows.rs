@@ -167,6 +167,6 @@ fn the_rest_of_a_header_is_an_error() {
     assert_eq!(decoded.array.as_primitive::<Int64Type>().value(0), 7);
     assert_eq!(
         only_error(&decoded),
-        (1, "schema 1: bytes are left after the schema's id in the header".to_owned())
+        (1, "schema 1: bytes are left after the schema id in the header".to_owned())
     );
 }

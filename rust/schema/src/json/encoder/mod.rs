@@ -34,7 +34,7 @@ use crate::registered_schema::RegisteredSchema;
 use crate::row_failure::RowFailure;
 use crate::source::Source;
 
-/// What the places of failures begin with.
+/// The prefix of the paths in error messages.
 const ROOT: &str = "$";
 
 /// The encoder of a type for columns of another one.

@@ -35,7 +35,7 @@ use crate::row_failure::RowFailure;
 use crate::source::{Source, Values};
 use crate::wire_format::WireFormat;
 
-/// What the places of failures begin with.
+/// The prefix of the paths in error messages.
 const ROOT: &str = "field ";
 
 /// The encoder of a message for columns of one type.
