@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request
 from ottla.admin.items import error_of
+from ottla.admin.operation_call import Body, Call, Request
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ottla import arguments
-from ottla.admin.call import Body, Call, Destination, Request, Response
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.destinations import by_destination
 from ottla.admin.items import Results, error_of, settle
+from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 

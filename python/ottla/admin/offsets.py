@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 
 from ottla import arguments
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, by_destination, leaders
 from ottla.admin.items import Results, error_of, known, settle
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.errors import ConfigError, KafkaError
 
 OffsetSpec: TypeAlias = (
@@ -91,14 +91,14 @@ async def list_offsets(
     """Look up offsets."""
     if isolation_level not in _LEVELS:
         raise ConfigError(f"isolation_level is {isolation_level!r}: expected {list(_LEVELS)}")
-    timestamps = {place: _timestamp_of(spec) for place, spec in specs.items()}
+    timestamps = {topic_partition: _timestamp_of(spec) for topic_partition, spec in specs.items()}
     leading: dict[TopicPartition, int | KafkaError] = {}
 
     async def find(
         partitions: list[TopicPartition],
     ) -> dict[TopicPartition, int | KafkaError]:
         leading.update(await leaders(call, partitions))
-        return {place: leading[place] for place in partitions}
+        return {topic_partition: leading[topic_partition] for topic_partition in partitions}
 
     def build(partitions: list[TopicPartition]) -> Request:
         topics: dict[str, list[Body]] = {}
@@ -121,21 +121,24 @@ async def list_offsets(
         results: Results[TopicPartition, PartitionOffset] = {}
         for topic in response.body["topics"]:
             for each in topic["partitions"]:
-                place = topic["name"], each["partition_index"]
-                if place not in timestamps:
+                topic_partition = topic["name"], each["partition_index"]
+                if topic_partition not in timestamps:
                     continue
-                since = timestamps[place][1]
+                since = timestamps[topic_partition][1]
                 if response.version < since:
                     message = (
-                        f"broker {leading[place]} supports ListOffsets up to version "
-                        f"{response.version}; {specs[place]!r} needs {since}"
+                        f"broker {leading[topic_partition]} supports ListOffsets up to version "
+                        f"{response.version}; {specs[topic_partition]!r} needs {since}"
                     )
-                    results[place] = error_of_code(
-                        _UNSUPPORTED_VERSION, message, topic=place[0], partition=place[1]
+                    results[topic_partition] = error_of_code(
+                        _UNSUPPORTED_VERSION,
+                        message,
+                        topic=topic_partition[0],
+                        partition=topic_partition[1],
                     )
                     continue
-                results[place] = error_of(
-                    each, topic=place[0], partition=place[1]
+                results[topic_partition] = error_of(
+                    each, topic=topic_partition[0], partition=topic_partition[1]
                 ) or PartitionOffset(
                     known(each["offset"]),
                     known(each["timestamp"]),
@@ -157,17 +160,20 @@ async def offset_bounds(
     wanted = list(places)
     first = settle(await list_offsets(call, dict.fromkeys(wanted, "earliest")), "raise")
     last = settle(await list_offsets(call, dict.fromkeys(wanted, "latest")), "raise")
-    return {place: (first[place].offset or 0, last[place].offset or 0) for place in wanted}
+    return {
+        topic_partition: (first[topic_partition].offset or 0, last[topic_partition].offset or 0)
+        for topic_partition in wanted
+    }
 
 
-def place_text(place: TopicPartition, offset: int, bounds: tuple[int, int]) -> str:
+def place_text(topic_partition: TopicPartition, offset: int, bounds: tuple[int, int]) -> str:
     """Return the name of a partition, for plans; with the offsets that it has if it lacks one.
 
     Args:
-        place: the partition.
+        topic_partition: the partition.
         offset: the offset that it may lack.
         bounds: its first offset, and the one after its last record.
     """
     low, high = bounds
-    text = f"{place[0]}-{place[1]}"
+    text = f"{topic_partition[0]}-{topic_partition[1]}"
     return text if low <= offset <= high else f"{text} (it has the offsets {low} to {high})"

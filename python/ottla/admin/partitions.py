@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ottla._core import error_of_code
-from ottla.admin.call import Call
 from ottla.admin.destinations import TopicPartition, partitions_by_topic
 from ottla.admin.items import settle
+from ottla.admin.operation_call import Call
 from ottla.admin.topics import PartitionDescription, describe_topics
 
 _UNKNOWN_TOPIC_OR_PARTITION = 3
@@ -33,7 +33,7 @@ async def describe_partitions(
     for topic, partition in wanted:
         if (topic, partition) not in known:
             raise error_of_code(_UNKNOWN_TOPIC_OR_PARTITION, topic=topic, partition=partition)
-    return {place: known[place] for place in wanted}
+    return {topic_partition: known[topic_partition] for topic_partition in wanted}
 
 
 def brokers_text(brokers: Iterable[int]) -> str:

@@ -53,7 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
         end = offsets_at(client, places, "latest")
         at = offsets_at(client, places, arguments.at) if arguments.at else {}
     found = [
-        PartitionOffsets(*place, earliest[place], end[place], at.get(place)) for place in places
+        PartitionOffsets(
+            *topic_partition,
+            earliest[topic_partition],
+            end[topic_partition],
+            at.get(topic_partition),
+        )
+        for topic_partition in places
     ]
     show(arguments, found, [_table(found, arguments.at)])
     return 0

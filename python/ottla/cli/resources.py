@@ -172,7 +172,7 @@ def report(
     return code
 
 
-def place(partition: tuple[str, int]) -> str:
+def partition_name(partition: tuple[str, int]) -> str:
     """Return a partition as ``orders-0``."""
     return f"{partition[0]}-{partition[1]}"
 

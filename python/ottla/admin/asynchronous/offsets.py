@@ -8,10 +8,10 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import offsets
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors
 from ottla.admin.offsets import IsolationLevel, OffsetSpec, PartitionOffset
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.errors import KafkaError
 
 

@@ -7,12 +7,12 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import group_offsets, lag, resetting
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.items import ItemErrors
 from ottla.admin.lag import PartitionLag
 from ottla.admin.offsets import IsolationLevel
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.resetting import ResetTarget
 from ottla.admin.tables import Table

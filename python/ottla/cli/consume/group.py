@@ -83,4 +83,4 @@ def _is_at_end(consumer: Consumer[bytes, bytes]) -> bool:
     if not assigned or any(consumer.lag().values()):
         return False
     ends = consumer.end_offsets(*assigned)
-    return all(consumer.position(*place) >= end for place, end in ends.items())
+    return all(consumer.position(*topic_partition) >= end for topic_partition, end in ends.items())

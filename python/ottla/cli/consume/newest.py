@@ -114,8 +114,8 @@ def _read_missing(
     wanted = {(partition, offset) for partition, each in missing.items() for offset in each}
     for records in read(ranges) if ranges else ():
         for record in records:
-            if (place := (record.partition, record.offset)) in wanted:
-                again[place] = record
+            if (position := (record.partition, record.offset)) in wanted:
+                again[position] = record
             del record
         records.clear()
     chosen = (each.record or again.get(each.age[1:]) for each in group)

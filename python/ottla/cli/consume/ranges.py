@@ -23,12 +23,12 @@ def ranges_of(client: Client, arguments: argparse.Namespace) -> list[Range]:
     """Return the range to read of each partition; without an end if the topic is followed."""
     partitions = _partitions(client, arguments.topic, arguments.partition)
     offsets = [_offset(text) for text in arguments.offset or ["beginning"]]
-    starts = [(kind, place) for kind, place in offsets if kind != "until"]
+    starts = [(kind, position) for kind, position in offsets if kind != "until"]
     stops = [time for kind, time in offsets if kind == "until"]
     if len(starts) > 1 or len(stops) > 1:
         raise ConfigError("-o: give at most one start and one end (e@TIME)")
-    kind, place = (starts or [("beginning", 0)])[0]
-    start = _starts(client, partitions, kind, place)
+    kind, position = (starts or [("beginning", 0)])[0]
+    start = _starts(client, partitions, kind, position)
     end: dict[tuple[str, int], int | None] = dict.fromkeys(partitions)
     if stops:
         end.update(_at_time(client, partitions, stops[0]))
@@ -76,17 +76,19 @@ def _time(text: str, when: str) -> datetime:
     )
 
 
-def _starts(client: Client, partitions: _Partitions, kind: str, place: int | datetime) -> _Offsets:
-    if kind == "time" or isinstance(place, datetime):
-        return _at_time(client, partitions, place)
+def _starts(
+    client: Client, partitions: _Partitions, kind: str, position: int | datetime
+) -> _Offsets:
+    if kind == "time" or isinstance(position, datetime):
+        return _at_time(client, partitions, position)
     if kind == "at":
-        return dict.fromkeys(partitions, place)
+        return dict.fromkeys(partitions, position)
     if kind == "beginning":
         return _listed(client, partitions, "earliest")
     if kind == "end":
         return _listed(client, partitions, "latest")
     first = _listed(client, partitions, "earliest")
-    return tail_starts(client, first, _listed(client, partitions, "latest"), -place)
+    return tail_starts(client, first, _listed(client, partitions, "latest"), -position)
 
 
 def _listed(client: Client, partitions: _Partitions, spec: str | int | datetime) -> _Offsets:

@@ -35,9 +35,9 @@ def tail_starts(
     window = count
     while True:
         ranges: list[tuple[str, int, int, int | None]] = [
-            (*place, max(first[place], end - window), end)
-            for place, end in ends.items()
-            if missing[place] > 0 and first[place] < end
+            (*topic_partition, max(first[topic_partition], end - window), end)
+            for topic_partition, end in ends.items()
+            if missing[topic_partition] > 0 and first[topic_partition] < end
         ]
         if not ranges:
             return starts
@@ -48,9 +48,9 @@ def tail_starts(
             for batch in scan:
                 for topic, partition, offset in batch.rows():
                     found[topic, partition].append(offset)
-        for place, offsets in found.items():
-            missing[place] -= len(offsets)
+        for topic_partition, offsets in found.items():
+            missing[topic_partition] -= len(offsets)
             if offsets:
-                starts[place] = offsets[0]
+                starts[topic_partition] = offsets[0]
         ends |= {(topic, partition): start for topic, partition, start, _ in ranges}
         window *= _GROWTH

@@ -45,10 +45,10 @@ def all_lags(
     states = {each.group_id: each.state for each in client.list_groups(timeout=timeout)}
     committed = client.list_group_offsets(states, errors="return", timeout=timeout)
     places = {
-        place
+        topic_partition
         for offsets in committed.values()
         if not isinstance(offsets, KafkaError)
-        for place in offsets
+        for topic_partition in offsets
     }
     ends = client.list_offsets(
         dict.fromkeys(sorted(places), "latest"),
@@ -62,8 +62,8 @@ def all_lags(
             lags.append(GroupLag(group, states[group], 0, None, str(offsets)))
             continue
         lag = 0
-        for place, offset in offsets.items():
-            end = ends[place]
+        for topic_partition, offset in offsets.items():
+            end = ends[topic_partition]
             # A topic that was deleted has no lag.
             if not isinstance(end, KafkaError):
                 lag += max(0, (end.offset or 0) - offset.offset)

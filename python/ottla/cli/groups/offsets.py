@@ -11,7 +11,7 @@ from ottla.cli.resources import (
     add_subcommand,
     admin,
     confirm,
-    place,
+    partition_name,
     report,
     show,
     text,
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(group: str, offsets: dict[tuple[str, int], CommittedOffset]) -> Table:
     rows = [
-        [place(where), str(each.offset), text(each.leader_epoch), each.metadata]
+        [partition_name(where), str(each.offset), text(each.leader_epoch), each.metadata]
         for where, each in sorted(offsets.items())
     ]
     header = ["partition", "offset", "leader epoch", "metadata"]
@@ -86,4 +86,4 @@ def run_delete(arguments: argparse.Namespace) -> int:
         if not confirm(arguments, plan):
             return 1
         deleted = client.delete_group_offsets(arguments.name, chosen, errors="return")
-    return report(deleted, "deleted the offset of", place)
+    return report(deleted, "deleted the offset of", partition_name)

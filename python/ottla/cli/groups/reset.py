@@ -18,7 +18,7 @@ from ottla.cli.resources import (
     add_subcommand,
     admin,
     confirm,
-    place,
+    partition_name,
     print_plan,
     report,
 )
@@ -102,7 +102,7 @@ def _import(client: Admin, arguments: argparse.Namespace) -> int:
     if not confirm(arguments, plan):
         return 1 if plan else 0
     altered = client.alter_group_offsets(arguments.name, changed, errors="return")
-    return report(altered, "reset", place)
+    return report(altered, "reset", partition_name)
 
 
 def _read(path: Path, group: str) -> dict[tuple[str, int], int]:

@@ -39,13 +39,13 @@ def offsets_of(lags: Iterable[PartitionLag]) -> Offsets:
 def trends_of(before: Offsets, after: Offsets, seconds: float) -> dict[tuple[str, int], Trend]:
     """Return the trends of the partitions that both measurements have."""
     trends = {}
-    for place, (committed, end) in after.items():
-        if place in before:
-            committed_before, end_before = before[place]
+    for topic_partition, (committed, end) in after.items():
+        if topic_partition in before:
+            committed_before, end_before = before[topic_partition]
             read = (committed - committed_before) / seconds
             written = (end - end_before) / seconds
             lag = max(0, end - committed)
-            trends[place] = Trend(read, written, _seconds_to_clear(lag, read, written))
+            trends[topic_partition] = Trend(read, written, _seconds_to_clear(lag, read, written))
     return trends
 
 

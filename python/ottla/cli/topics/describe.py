@@ -77,7 +77,11 @@ def _offsets(
 ) -> dict[tuple[str, int], int | None]:
     """Return the offsets that could be looked up."""
     found = client.list_offsets(dict.fromkeys(places, spec), errors="return")
-    return {place: each.offset for place, each in found.items() if not isinstance(each, KafkaError)}
+    return {
+        topic_partition: each.offset
+        for topic_partition, each in found.items()
+        if not isinstance(each, KafkaError)
+    }
 
 
 def _altered(entries: Mapping[str, ConfigEntry]) -> dict[str, str | None]:

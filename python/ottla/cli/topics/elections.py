@@ -12,7 +12,7 @@ from ottla.cli.resources import (
     add_subcommand,
     admin,
     confirm,
-    place,
+    partition_name,
     print_plan,
     report,
 )
@@ -50,4 +50,4 @@ def run(arguments: argparse.Namespace) -> int:
             return 1
         elected = client.elect_leaders(places, unclean=unclean, errors="return")
     changed = {each: result for each, result in elected.items() if result is not False}
-    return report(changed, "elected the leader of", place)
+    return report(changed, "elected the leader of", partition_name)

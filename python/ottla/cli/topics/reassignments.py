@@ -22,7 +22,7 @@ from ottla.cli.resources import (
     admin,
     confirm,
     joined,
-    place,
+    partition_name,
     report,
     show,
 )
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 1 if plan else 0
         altered = client.alter_partition_reassignments(targets, errors="return")
         done = "cancelled the reassignment of" if arguments.cancel else "reassigned"
-        code = report(altered, done, place)
+        code = report(altered, done, partition_name)
         if arguments.wait:
             _wait(client, places)
     return code
@@ -102,7 +102,7 @@ def _targets(
         count = arguments.replication or replicas[each]
         if not 0 < count <= len(brokers):
             raise ConfigError(
-                f"{place(each)} would have {counted(count, 'replica')}, but --to names "
+                f"{partition_name(each)} would have {counted(count, 'replica')}, but --to names "
                 f"{len(brokers)}: name more, or give --replication"
             )
         first = index % len(brokers)

@@ -6,7 +6,7 @@ import argparse
 
 from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
 from ottla.cli.parsing import add_partitions
-from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, place, report
+from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, partition_name, report
 
 
 def add(subcommands: Subcommands) -> None:
@@ -30,4 +30,6 @@ def run(arguments: argparse.Namespace) -> int:
         if not confirm(arguments, plan):
             return 1 if plan else 0
         deleted = client.delete_records(wanted, errors="return")
-    return report(deleted, "deleted records:", lambda each: f"{place(each)} before {deleted[each]}")
+    return report(
+        deleted, "deleted records:", lambda each: f"{partition_name(each)} before {deleted[each]}"
+    )

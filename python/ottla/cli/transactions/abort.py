@@ -9,7 +9,7 @@ import argparse
 
 from ottla import Admin
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.resources import confirm, place
+from ottla.cli.resources import confirm, partition_name
 from ottla.cli.streams import print_done
 from ottla.cli.transactions.describe import open_seconds
 from ottla.doctor.text import duration
@@ -75,6 +75,6 @@ def _abort_hanging(admin: Admin, arguments: argparse.Namespace) -> int:
     if not confirm(arguments, plan):
         return 1
     admin.abort_hanging_transaction(topic, partition, start_offset)
-    where = f"{place((topic, partition))} at offset {start_offset}"
+    where = f"{partition_name((topic, partition))} at offset {start_offset}"
     print_done(clean(f"aborted the hanging transaction in {where}"))
     return 0

@@ -126,13 +126,13 @@ def _csv(records: list[Record], command: Command) -> Iterator[bytes]:
     yield _row(["partition", "offset", "timestamp", "key", "value", "headers"])
     for record in records:
         headers = [[name, _decoded(value)] for name, value in record.headers or []]
-        place = [record.partition, record.offset, record.timestamp]
+        position = [record.partition, record.offset, record.timestamp]
         cells = [_cell(record, part, command) for part in PARTS]
         if not any(isinstance(cell, bytes) for cell in cells):
-            yield _row([*place, *cells, json_text(headers)])
+            yield _row([*position, *cells, json_text(headers)])
             continue
         # The module csv takes four bytes for each character of a row.
-        yield _row(place, end=",")
+        yield _row(position, end=",")
         for cell in cells:
             if isinstance(cell, bytes):
                 yield from _large_cell(cell)

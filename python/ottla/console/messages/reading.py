@@ -90,8 +90,8 @@ Convert = Callable[[Record], Message]
 
 def as_message(record: Record) -> Message:
     """Return a message with the record itself."""
-    place = record.timestamp, record.partition, record.offset
-    return Message(*place, record, size_of(record))
+    position = record.timestamp, record.partition, record.offset
+    return Message(*position, record, size_of(record))
 
 
 def read(client: Client, command: Command, count: int, convert: Convert = as_message) -> Reading:

@@ -184,9 +184,9 @@ class Traffic:
         try:
             number = int(json.loads(record.value)["number"])
         except (TypeError, ValueError, KeyError) as error:
-            place = f"{TOPIC}-{record.partition} at offset {record.offset}"
+            where = f"{TOPIC}-{record.partition} at offset {record.offset}"
             self._commentary.note(
-                f"The record of {place} is not of this producer: {described(error)}"
+                f"The record of {where} is not of this producer: {described(error)}"
             )
         else:
             self.tally.on_read(record.partition, record.offset, number)
