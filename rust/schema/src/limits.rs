@@ -72,7 +72,7 @@ impl SchemaLimits {
         }
         let start: String = name.chars().take(40).collect();
         Err(format!(
-            "the name {start:?}… has {length} bytes, but the limit for a name is {limit} bytes ({NAME_KEY})"
+            "the name {start:?}… has {length} bytes, but the limit of a name is {limit} bytes ({NAME_KEY})"
         ))
     }
 
@@ -94,7 +94,7 @@ impl SchemaLimits {
         match usize::try_from(size) {
             Ok(size) if size <= limit => Ok(size),
             _ => Err(format!(
-                "the fixed type {name} has {size} bytes, but the limit for a fixed type is {limit} bytes ({FIXED_KEY})"
+                "the fixed type {name} has {size} bytes, but the limit of a fixed type is {limit} bytes ({FIXED_KEY})"
             )),
         }
     }

@@ -100,7 +100,7 @@ impl<'a> Pass<'a> {
             self.early.insert(qualified, definition);
             return Ok(parsed);
         }
-        Err(invalid(format!("the type {qualified} is defined neither in the schema nor in its references")))
+        Err(invalid(format!("the type {qualified} is not defined in the schema or its references")))
     }
 
     fn union(&mut self, branches: &[Value], namespace: &str, level: usize) -> Parsed {

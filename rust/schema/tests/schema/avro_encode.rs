@@ -364,7 +364,7 @@ fn a_union_has_the_member_that_is_not_null() {
         good(&nullable, &array.slice(0, 3)),
         [[long(0), long(1)].concat(), [long(2), bytes(b"x")].concat(), long(1)]
     );
-    let none = "field v: all members of a union are null, which it does not allow".to_owned();
+    let none = "field v: all members of the union are null, which it does not allow".to_owned();
     let required = record(r#"["long", "string"]"#);
     assert_eq!(failures(&required, &array), [(2, none), (3, both.to_owned())]);
     // A member that the column lacks is never the value.
