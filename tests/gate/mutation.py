@@ -270,8 +270,8 @@ MUTATIONS = [
     Mutation(
         "offsets-that-were-not-asked-for-count",
         "python/ottla/admin/offsets.py",
-        "if place not in timestamps:",
-        "if not place:",
+        "if topic_partition not in timestamps:",
+        "if not topic_partition:",
     ),
     Mutation(
         "escaped-line-ends-damage-a-pem",

@@ -1,6 +1,6 @@
 """Offsets as arguments: ``earliest``, ``latest``, a number, a time, or a duration ago.
 
-Invariant: a number is taken as it is; that a partition lacks it is the broker's error.
+Invariant: numbers are not checked; if a partition lacks an offset, the broker reports the error.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ def partitions_of(client: Admin, texts: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def parse_spec(text: str) -> OffsetSpec:
-    """Parse an argument that names an offset by time or place; numbers are offsets, not times."""
+    """Parse an offset specification: a name, a number or a time. Numbers are offsets, not times."""
     if text in {"earliest", "latest"}:
         return text  # type: ignore[return-value]  # the literals of OffsetSpec
     with suppress(ConfigError):
         return parse_ago(text)
     with suppress(ConfigError):
         return parse_time(text)
-    raise ConfigError(f"{text!r} is no offset: expected {SPEC_HELP}")
+    raise ConfigError(f"{text!r} is not an offset: expected {SPEC_HELP}")
 
 
 def offsets_at(
     client: Admin, places: Sequence[tuple[str, int]], text: str
 ) -> dict[tuple[str, int], int]:
-    """Return the offsets that an argument means; of a time, the end if no record is as late."""
+    """Return the offsets that an argument means. A time after all records means the end offset."""
     if text.isdecimal():
         return dict.fromkeys(places, int(text))
     found = client.list_offsets(dict.fromkeys(places, parse_spec(text)))

@@ -1,4 +1,4 @@
-"""Which records ``ottla consume`` reads: a range of each partition, from the argument ``-o``."""
+"""The records that ``ottla consume`` reads: a range of each partition, from the argument ``-o``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError
 
 Range = tuple[str, int, int, int | None]
-"""A topic, a partition, the first offset and the one before which to end; None to follow."""
+"""A topic, a partition, the first offset, and the offset before which to end (None: follow)."""
 
 _Partitions = list[tuple[str, int]]
 _Offsets = dict[tuple[str, int], int]
 
 
 def ranges_of(client: Client, arguments: argparse.Namespace) -> list[Range]:
-    """Return the range to read of each partition; without an end if the topic is followed."""
+    """Return the range to read of each partition. It has no end if the topic is followed."""
     partitions = _partitions(client, arguments.topic, arguments.partition)
     offsets = [_offset(text) for text in arguments.offset or ["beginning"]]
     starts = [(kind, position) for kind, position in offsets if kind != "until"]
@@ -61,7 +61,7 @@ def _offset(text: str) -> tuple[str, int | datetime]:
     except ValueError:
         return kind or "time", _time(text, rest)
     if kind is not None:
-        # Milliseconds; before 1970 there are no records.
+        # The number is milliseconds. No record is older than 1970.
         return kind, max(0, number)
     return "tail" if number < 0 else "at", number
 
@@ -97,19 +97,19 @@ def _listed(client: Client, partitions: _Partitions, spec: str | int | datetime)
 
 
 def _at_time(client: Client, partitions: _Partitions, time: int | datetime) -> _Offsets:
-    """Return the first offsets at or after a time; end offsets where there is no such record."""
+    """Return the first offsets at or after a time, or end offsets if there is no such record."""
     found = _listed(client, partitions, time)
     late = [partition for partition, offset in found.items() if offset < 0]
     return found | (_listed(client, late, "latest") if late else {})
 
 
 def newest_ranges(client: Client, arguments: argparse.Namespace, count: int | None) -> list[Range]:
-    """Return the last records of each partition, of which the newest are to be found.
+    """Return the ranges of the last records in each partition, as candidates for the newest.
 
     Args:
         client: the client.
         arguments: the command's arguments.
-        count: how many of each; None for all.
+        count: the number of records in each partition; None for all.
     """
     partitions = _partitions(client, arguments.topic, arguments.partition)
     start = _listed(client, partitions, "earliest")

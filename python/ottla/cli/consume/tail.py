@@ -1,8 +1,8 @@
-"""Where the last records of partitions begin, for ``-o -N`` and ``--last N``.
+"""The start offsets of the last records of partitions, for ``-o -N`` and ``--last N``.
 
-Offsets are not records: markers of transactions, aborted records and compacted ones leave gaps.
+Offsets do not count records: transaction markers, aborted records and compaction leave gaps.
 Invariant: partitions are read backwards, in windows that grow until they have enough records, so
-that few offsets before the first wanted record are read.
+few offsets before the first requested record are read.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _Place = tuple[str, int]
 def tail_starts(
     client: Client, first: Mapping[_Place, int], last: Mapping[_Place, int], count: int
 ) -> dict[_Place, int]:
-    """Return the offset from which each partition has so many records, or all that it has.
+    """Return the start offset of the last ``count`` records of each partition, or of all records.
 
     Args:
-        client: the client; its isolation level says which records count.
+        client: the client. Its isolation level determines which records count.
         first: the first offset of each partition.
-        last: the offset after the last one of each.
-        count: the number of records of each partition, at least 1.
+        last: the end offset of each partition.
+        count: the number of records in each partition, at least 1.
     """
     starts = dict(last)
     missing = dict.fromkeys(last, count)

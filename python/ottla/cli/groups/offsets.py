@@ -76,7 +76,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
     topics = {each for each in given if isinstance(each, str)}
     with admin(arguments) as client:
         committed = client.list_group_offsets([arguments.name])[arguments.name]
-        # A topic that was deleted has committed offsets still.
+        # A deleted topic may still have committed offsets.
         chosen = [each for each in sorted(committed) if each in given or each[0] in topics]
         if not chosen:
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""``ottla topics describe``: the partitions of topics, their offsets, and what is configured."""
+"""``ottla topics describe``: the partitions of topics, their offsets and configuration."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _offsets(
 
 
 def _altered(entries: Mapping[str, ConfigEntry]) -> dict[str, str | None]:
-    """Return what is set for the topic itself."""
+    """Return the configuration that is set for the topic itself."""
     return {
         name: entry.value
         for name, entry in entries.items()

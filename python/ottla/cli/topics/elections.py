@@ -1,4 +1,4 @@
-"""``ottla topics elect-leaders``: let the preferred replicas lead, or any that is alive."""
+"""``ottla topics elect-leaders``: elect the preferred replicas as leaders, or any live replica."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def add(subcommands: Subcommands) -> None:
         "elect-leaders",
         run,
         "let the preferred replicas lead their partitions",
-        details="With --unclean, partitions without a leader get any replica that is alive, and "
-        "lose the records that it lacks: that needs --yes.",
+        details="With --unclean, a partition without a leader elects any live replica, and loses "
+        "the records that this replica lacks. That needs --yes.",
         confirmed=True,
     )
     add_partitions(parser, or_all=True)

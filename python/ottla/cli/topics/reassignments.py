@@ -41,7 +41,7 @@ def add(subcommands: Subcommands) -> None:
         "reassign",
         run,
         "move the replicas of partitions to brokers",
-        details="The brokers copy in the background; `ottla topics reassignments` shows how far.",
+        details="The brokers copy in the background; `ottla topics reassignments` shows progress.",
         confirmed=True,
     )
     add_partitions(parser)
@@ -49,18 +49,18 @@ def add(subcommands: Subcommands) -> None:
     to.add_argument(
         "--to",
         metavar="IDS",
-        help="the brokers to use, such as 1,2,3; of a single partition, the first is to lead",
+        help="the brokers to use, such as 1,2,3; for a single partition, the first one should lead",
     )
     to.add_argument("--cancel", action="store_true", help="cancel reassignments in progress")
     parser.add_argument(
-        "-r", "--replication", type=int, help="number of replicas (as many as there are)"
+        "-r", "--replication", type=int, help="number of replicas (the current number)"
     )
     _add_wait(parser)
     parser = add_subcommand(
         subcommands,
         "reassignments",
         run_list,
-        "show reassignments in progress, and how much is copied",
+        "show reassignments in progress, and how much of them is copied",
         positional=True,
         has_json=True,
     )

@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
         places = partitions_of(client, arguments.partitions)
         first = offsets_at(client, places, "earliest")
         before = offsets_at(client, places, arguments.before)
-        # Partitions that begin later have nothing to delete, and nothing to report.
+        # A partition that begins at a later offset has nothing to delete or report.
         wanted = {each: before[each] for each in places if before[each] > first[each]}
         plan = client.delete_records(wanted, dry_run=True)
         if not confirm(arguments, plan):

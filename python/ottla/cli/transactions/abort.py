@@ -1,4 +1,4 @@
-"""``ottla transactions abort``: end a transaction whose producer does not.
+"""``ottla transactions abort``: abort a transaction that its producer does not end.
 
 Invariant: nothing changes without ``--yes``; without it, the command shows what it would abort.
 """
@@ -21,7 +21,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the subcommand."""
     parser = subcommands.add_parser(
         "abort",
-        help="abort the open transaction of an id, or a hanging one in a partition",
+        help="abort the open transaction of an id, or a hanging transaction in a partition",
         description=(
             "Abort the open transaction of a transactional id, which also fences its producer; "
             "or, with -t, -p and --start-offset, a hanging transaction that no coordinator knows. "
