@@ -146,7 +146,7 @@ def test_brokers_die_and_return(page: Page) -> None:
     page.until_comment("may or may not have been processed")
     page.until_delivered()
     status, message = page.impossible("kill_broker", broker=1)
-    assert (status, message) == (409, "broker 1 does not run: it cannot be killed")
+    assert (status, message) == (409, "broker 1 is not running: it cannot be killed")
     page.act("kill_broker", broker=2)
     status, message = page.impossible("kill_broker", broker=3)
     assert (status, message.split(":")[0]) == (409, "broker 3 is the last running broker")
