@@ -34,7 +34,7 @@ _TYPE_OF_CODE = {code: name for name, code in _TYPES.items()}
 
 @dataclass(frozen=True, order=True)
 class ConfigResource:
-    """What has a configuration.
+    """A resource that has a configuration.
 
     Attributes:
         type: ``topic``, ``broker``, ``broker_logger``, ``client_metrics`` or ``group``.

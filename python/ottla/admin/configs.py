@@ -258,7 +258,7 @@ def _after(entry: ConfigEntry | None, value: Alteration) -> str | None:
     elements = [each for each in ((entry and entry.value) or "").split(",") if each]
     match value:
         case None:
-            # What is in effect once the value of this resource is gone.
+            # The value in effect once this resource's own value is gone.
             return entry.synonyms[1].value if entry and len(entry.synonyms) > 1 else "(default)"
         case Append(element):
             return ",".join(dict.fromkeys([*elements, element]))

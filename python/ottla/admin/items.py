@@ -74,7 +74,7 @@ async def until_final(
     changes: bool = False,
     authoritative: bool = False,
 ) -> Results[K, V]:
-    """Try items until each has a result or an error that a repetition would not mend.
+    """Try items until each has a result or an error that is not retriable.
 
     Args:
         call: the call.

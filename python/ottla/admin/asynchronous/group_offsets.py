@@ -21,7 +21,7 @@ from ottla.errors import KafkaError
 
 
 class AsyncGroupOffsetCalls(AsynchronousCalls):
-    """Lists, alters and deletes committed offsets, and tells the lag."""
+    """Lists, alters and deletes committed offsets, and reports the lag."""
 
     @overload
     async def list_group_offsets(
@@ -246,7 +246,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
         isolation_level: IsolationLevel = "read_uncommitted",
         timeout: float | None = None,
     ) -> Table[PartitionLag]:
-        """Return how far a group is behind, in records and in time, and who has which partition.
+        """Return the lag of a group, in records and in time, and the member of each partition.
 
         Args:
             group: the id of the group.

@@ -20,7 +20,7 @@ from ottla.errors import KafkaError
 
 
 class GroupOffsetCalls(BlockingCalls):
-    """Lists, alters and deletes committed offsets, and tells the lag."""
+    """Lists, alters and deletes committed offsets, and reports the lag."""
 
     @overload
     def list_group_offsets(
@@ -245,7 +245,7 @@ class GroupOffsetCalls(BlockingCalls):
         isolation_level: IsolationLevel = "read_uncommitted",
         timeout: float | None = None,
     ) -> Table[PartitionLag]:
-        """Return how far a group is behind, in records and in time, and who has which partition.
+        """Return the lag of a group, in records and in time, and the member of each partition.
 
         Args:
             group: the id of the group.

@@ -51,7 +51,7 @@ _FIRST_WINDOW = 100
 
 @dataclass(frozen=True)
 class History:
-    """What the topic has of a query.
+    """The history of a query, as read from the topic.
 
     Attributes:
         last: the last decision, if there is one.

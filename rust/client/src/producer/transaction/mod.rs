@@ -121,7 +121,7 @@ impl TransactionManager {
         self.shared.lock().state.protocol()
     }
 
-    /// The newest protocol that the cluster supports, as far as the brokers have told.
+    /// The newest protocol that the cluster supports, as last reported by the brokers.
     fn supported_protocol(&self, client: &Client) -> TransactionProtocol {
         let level = client.inner.settings.features.transaction_version();
         if level >= V2_LEVEL && !self.v2_unsupported.load(Ordering::Acquire) {
