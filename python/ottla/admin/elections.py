@@ -78,11 +78,11 @@ async def plan_elections(
 ) -> Plan:
     """Return the partitions whose leader would change."""
     if partitions is None:
-        places = await _all_partitions(call)
+        topic_partitions = await _all_partitions(call)
     else:
-        places = await describe_partitions(call, partitions)
+        topic_partitions = await describe_partitions(call, partitions)
     changes = []
-    for (topic, partition), each in sorted(places.items()):
+    for (topic, partition), each in sorted(topic_partitions.items()):
         before = "none" if each.leader is None else str(each.leader)
         resource, preferred = f"partition {topic}-{partition}", each.replicas[0]
         if unclean and each.leader is None:

@@ -75,8 +75,8 @@ async def group_lag(
         for member in description[group].members
         for topic_partition in member.assignment or ()
     }
-    places = sorted({*committed, *owners})
-    ends = await _ask(call, dict.fromkeys(places, "latest"), isolation_level)
+    topic_partitions = sorted({*committed, *owners})
+    ends = await _ask(call, dict.fromkeys(topic_partitions, "latest"), isolation_level)
     positions = {topic_partition: each.offset for topic_partition, each in committed.items()}
     behind = {
         topic_partition: positions[topic_partition]

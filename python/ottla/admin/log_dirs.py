@@ -166,10 +166,10 @@ async def alter_replica_log_dirs(
                 "path": path,
                 "topics": [
                     {"name": topic, "partitions": partitions}
-                    for topic, partitions in partitions_by_topic(places).items()
+                    for topic, partitions in partitions_by_topic(topic_partitions).items()
                 ],
             }
-            for path, places in by_path.items()
+            for path, topic_partitions in by_path.items()
         ]
         return Request("AlterReplicaLogDirs", {"dirs": dirs})
 

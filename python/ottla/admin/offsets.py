@@ -150,14 +150,14 @@ async def list_offsets(
 
 
 async def offset_bounds(
-    call: Call, places: Iterable[TopicPartition]
+    call: Call, topic_partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
     """Return the first offset of each partition, and the one after its last record.
 
     Raises:
         KafkaError: of the first partition whose offsets cannot be looked up.
     """
-    wanted = list(places)
+    wanted = list(topic_partitions)
     first = settle(await list_offsets(call, dict.fromkeys(wanted, "earliest")), "raise")
     last = settle(await list_offsets(call, dict.fromkeys(wanted, "latest")), "raise")
     return {

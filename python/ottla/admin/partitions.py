@@ -17,14 +17,14 @@ _UNKNOWN_TOPIC_OR_PARTITION = 3
 
 
 async def describe_partitions(
-    call: Call, places: Iterable[TopicPartition]
+    call: Call, topic_partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, PartitionDescription]:
     """Describe partitions.
 
     Raises:
         UnknownTopicError: one does not exist.
     """
-    wanted = list(places)
+    wanted = list(topic_partitions)
     names = dict.fromkeys(topic for topic, _ in wanted)
     topics = settle(await describe_topics(call, names, authorized_operations=False), "raise")
     known = {

@@ -48,10 +48,10 @@ def add(commands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show offsets; return the exit code."""
     with admin(arguments) as client:
-        places = partitions_of(client, arguments.partitions)
-        earliest = offsets_at(client, places, "earliest")
-        end = offsets_at(client, places, "latest")
-        at = offsets_at(client, places, arguments.at) if arguments.at else {}
+        topic_partitions = partitions_of(client, arguments.partitions)
+        earliest = offsets_at(client, topic_partitions, "earliest")
+        end = offsets_at(client, topic_partitions, "latest")
+        at = offsets_at(client, topic_partitions, arguments.at) if arguments.at else {}
     found = [
         PartitionOffsets(
             *topic_partition,
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             end[topic_partition],
             at.get(topic_partition),
         )
-        for topic_partition in places
+        for topic_partition in topic_partitions
     ]
     show(arguments, found, [_table(found, arguments.at)])
     return 0

@@ -3,8 +3,8 @@
 //! A schema multiplies its data: one byte may stand for a null in thousands of columns, a long default or a large
 //! fixed type. The budget therefore counts the bytes of the columns as they grow, not the bytes of the payloads.
 //!
-//! Invariants: a batch ends at the row that spends its budget, so at most one row exceeds it. A row that exceeds the
-//! budget by more than 16 bytes for each of its own is an error.
+//! Invariants: a batch ends at the row that spends its budget, so at most one row exceeds it. A row that takes more
+//! than the whole budget and 16 bytes for each byte of its payload is an error.
 
 /// The default budget of a batch, in bytes of its columns. [`SchemaLimits`](crate::SchemaLimits) can change it.
 pub const DEFAULT_BATCH_BYTES: usize = 128 << 20;

@@ -15,12 +15,15 @@ from ottla import Client
 _GROWTH = 4
 _ROWS = 10_000
 
-_Place = tuple[str, int]
+_TopicPartition = tuple[str, int]
 
 
 def tail_starts(
-    client: Client, first: Mapping[_Place, int], last: Mapping[_Place, int], count: int
-) -> dict[_Place, int]:
+    client: Client,
+    first: Mapping[_TopicPartition, int],
+    last: Mapping[_TopicPartition, int],
+    count: int,
+) -> dict[_TopicPartition, int]:
     """Return the start offset of the last ``count`` records of each partition, or of all records.
 
     Args:
@@ -41,8 +44,10 @@ def tail_starts(
         ]
         if not ranges:
             return starts
-        places = [(topic, partition) for topic, partition, _, _ in ranges]
-        found: dict[_Place, deque[int]] = {each: deque(maxlen=missing[each]) for each in places}
+        topic_partitions = [(topic, partition) for topic, partition, _, _ in ranges]
+        found: dict[_TopicPartition, deque[int]] = {
+            each: deque(maxlen=missing[each]) for each in topic_partitions
+        }
         columns = ["topic", "partition", "offset"]
         with client.scan(ranges, columns=columns, max_rows=_ROWS, fail_on_data_loss=False) as scan:
             for batch in scan:

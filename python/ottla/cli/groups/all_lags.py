@@ -44,14 +44,14 @@ def all_lags(
     """
     states = {each.group_id: each.state for each in client.list_groups(timeout=timeout)}
     committed = client.list_group_offsets(states, errors="return", timeout=timeout)
-    places = {
+    topic_partitions = {
         topic_partition
         for offsets in committed.values()
         if not isinstance(offsets, KafkaError)
         for topic_partition in offsets
     }
     ends = client.list_offsets(
-        dict.fromkeys(sorted(places), "latest"),
+        dict.fromkeys(sorted(topic_partitions), "latest"),
         isolation_level=isolation_level,
         errors="return",
         timeout=timeout,

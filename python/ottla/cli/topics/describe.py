@@ -73,10 +73,10 @@ def _rows(
 
 
 def _offsets(
-    client: Admin, places: Sequence[tuple[str, int]], spec: OffsetSpec
+    client: Admin, topic_partitions: Sequence[tuple[str, int]], spec: OffsetSpec
 ) -> dict[tuple[str, int], int | None]:
     """Return the offsets that could be looked up."""
-    found = client.list_offsets(dict.fromkeys(places, spec), errors="return")
+    found = client.list_offsets(dict.fromkeys(topic_partitions, spec), errors="return")
     return {
         topic_partition: each.offset
         for topic_partition, each in found.items()

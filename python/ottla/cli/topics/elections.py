@@ -41,13 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("--unclean: name the partitions")
     unclean = arguments.unclean
     with admin(arguments) as client:
-        places = partitions_of(client, arguments.partitions) if arguments.partitions else None
-        plan = client.elect_leaders(places, unclean=unclean, dry_run=True)
+        topic_partitions = (
+            partitions_of(client, arguments.partitions) if arguments.partitions else None
+        )
+        plan = client.elect_leaders(topic_partitions, unclean=unclean, dry_run=True)
         if arguments.dry_run or not plan:
             print_plan(plan)
             return 0
         if unclean and not confirm(arguments, plan):
             return 1
-        elected = client.elect_leaders(places, unclean=unclean, errors="return")
+        elected = client.elect_leaders(topic_partitions, unclean=unclean, errors="return")
     changed = {each: result for each, result in elected.items() if result is not False}
     return report(changed, "elected the leader of", partition_name)

@@ -74,8 +74,12 @@ def _add_wait(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reassign partitions; return the exit code."""
     with admin(arguments, "the reassignment to be complete") as client:
-        places = partitions_of(client, arguments.partitions)
-        targets = dict.fromkeys(places) if arguments.cancel else _targets(client, places, arguments)
+        topic_partitions = partitions_of(client, arguments.partitions)
+        targets = (
+            dict.fromkeys(topic_partitions)
+            if arguments.cancel
+            else _targets(client, topic_partitions, arguments)
+        )
         plan = client.alter_partition_reassignments(targets, dry_run=True)
         if not confirm(arguments, plan):
             return 1 if plan else 0
@@ -83,22 +87,22 @@ def run(arguments: argparse.Namespace) -> int:
         done = "cancelled the reassignment of" if arguments.cancel else "reassigned"
         code = report(altered, done, partition_name)
         if arguments.wait:
-            _wait(client, places)
+            _wait(client, topic_partitions)
     return code
 
 
 def _targets(
-    client: Admin, places: Sequence[TopicPartition], arguments: argparse.Namespace
+    client: Admin, topic_partitions: Sequence[TopicPartition], arguments: argparse.Namespace
 ) -> dict[TopicPartition, list[int]]:
     brokers = _brokers(arguments.to)
-    described = client.describe_topics({topic for topic, _ in places})
+    described = client.describe_topics({topic for topic, _ in topic_partitions})
     replicas = {
         (topic, each.partition): len(each.replicas)
         for topic, description in described.items()
         for each in description.partitions
     }
     targets = {}
-    for index, each in enumerate(places):
+    for index, each in enumerate(topic_partitions):
         count = arguments.replication or replicas[each]
         if not 0 < count <= len(brokers):
             raise ConfigError(
@@ -120,9 +124,9 @@ def _brokers(text: str) -> list[int]:
     return brokers
 
 
-def _wait(client: Admin, places: Sequence[TopicPartition] | None) -> None:
+def _wait(client: Admin, topic_partitions: Sequence[TopicPartition] | None) -> None:
     shown = ""
-    while found := client.list_partition_reassignments(places):
+    while found := client.list_partition_reassignments(topic_partitions):
         line = _summary(found)
         if line != shown:
             shown = line

@@ -21,11 +21,11 @@ def add(subcommands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Delete records; return the exit code."""
     with admin(arguments) as client:
-        places = partitions_of(client, arguments.partitions)
-        first = offsets_at(client, places, "earliest")
-        before = offsets_at(client, places, arguments.before)
+        topic_partitions = partitions_of(client, arguments.partitions)
+        first = offsets_at(client, topic_partitions, "earliest")
+        before = offsets_at(client, topic_partitions, arguments.before)
         # A partition that begins at a later offset has nothing to delete or report.
-        wanted = {each: before[each] for each in places if before[each] > first[each]}
+        wanted = {each: before[each] for each in topic_partitions if before[each] > first[each]}
         plan = client.delete_records(wanted, dry_run=True)
         if not confirm(arguments, plan):
             return 1 if plan else 0

@@ -25,7 +25,7 @@ _FORMATS: dict[str, type[Any]] = {"avro": Avro, "protobuf": Protobuf, "json": Js
 _WHERE = re.compile(r"[^=]+=.*", re.DOTALL)
 # The largest number of characters in a list of offsets, enough for thousands of partitions.
 _MAX_PLACES = 60_000
-_PLACE = re.compile(r"(?P<partition>\d{1,10}):(?P<offset>\d{1,19})")
+_PARTITION_OFFSET = re.compile(r"(?P<partition>\d{1,10}):(?P<offset>\d{1,19})")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def command_of(
         selection=selection,
         text=shlex.join(["ottla", "consume", *cluster, *words]),
         has_filter=bool(filters),
-        after=_places(query.text("after", most=_MAX_PLACES)),
+        after=_offsets_of(query.text("after", most=_MAX_PLACES)),
         kinds=kinds,
     )
 
@@ -154,11 +154,11 @@ def _parse(words: list[str]) -> argparse.Namespace:
         raise ConfigError(f"the request is not a command of ottla consume: {error}") from None
 
 
-def _places(text: str) -> dict[int, int]:
+def _offsets_of(text: str) -> dict[int, int]:
     """Parse ``PARTITION:OFFSET,…``."""
-    places = {}
+    offsets = {}
     for each in text.split(",") if text else ():
-        if (match := _PLACE.fullmatch(each)) is None:
+        if (match := _PARTITION_OFFSET.fullmatch(each)) is None:
             raise ConfigError(f"after: expected PARTITION:OFFSET, got {each[:40]!r}")
-        places[int(match["partition"])] = int(match["offset"])
-    return places
+        offsets[int(match["partition"])] = int(match["offset"])
+    return offsets
