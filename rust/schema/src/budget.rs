@@ -63,7 +63,7 @@ pub(crate) struct RowBudget {
 pub(crate) struct Exceeded;
 
 /// The error message for a row that exceeds its budget.
-pub(crate) const ROW_EXCEEDED: &str = "its columns take more bytes than the limit of a batch (schema.batch.max.bytes) and 16 for each of its own bytes: the schema multiplies them";
+pub(crate) const ROW_EXCEEDED: &str = "its columns take more bytes than the limit of a batch (schema.batch.max.bytes) plus 16 for each byte of its payload: the schema multiplies them";
 
 impl RowBudget {
     #[inline]
