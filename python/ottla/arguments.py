@@ -239,8 +239,8 @@ def offsets(name: str, value: Mapping[K, SupportsIndex]) -> dict[K, int]:
     """
     found = by_partition(name, value, "42")
     return {
-        place: integer(f"{name}[{place!r}]", offset, "an offset, such as 42")
-        for place, offset in found.items()
+        topic_partition: integer(f"{name}[{topic_partition!r}]", offset, "an offset, such as 42")
+        for topic_partition, offset in found.items()
     }
 
 

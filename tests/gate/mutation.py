@@ -57,7 +57,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a-lost-end-of-a-transaction-needs-no-new-epoch",
-        f"{_PRODUCER}/transaction/coordinator_requests.rs",
+        f"{_PRODUCER}/transaction/request_attempts.rs",
         "TransactionRequest::End(_) => shared.state.require_new_epoch(),",
         "TransactionRequest::End(_) => {}",
     ),

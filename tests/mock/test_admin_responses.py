@@ -21,9 +21,9 @@ from ottla.admin import (
     NewTopic,
     QuotaEntity,
     SetPassword,
-    calls,
+    operation_runners,
 )
-from ottla.admin.call import BlockingCall
+from ottla.admin.operation_call import BlockingCall
 from ottla.errors import KafkaError, ProtocolError
 from ottla.testing import MockCluster
 
@@ -191,7 +191,7 @@ def edit(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], None], spare: 
                     change(response[1])
             return responses
 
-    monkeypatch.setattr(calls, "BlockingCall", EditingCall)
+    monkeypatch.setattr(operation_runners, "BlockingCall", EditingCall)
 
 
 def results(operation: Operation, admin: ottla.Admin) -> Any:

@@ -1,9 +1,10 @@
 """Managing a cluster: ``Admin``, ``AsyncAdmin`` and the types of their arguments and results.
 
-A call's way: ``blocking/`` or ``asynchronous/`` has the method, which runs an operation of
+How a call runs: ``blocking/`` or ``asynchronous/`` has the method, which runs an operation of
 ``topics.py``, ``groups.py`` or another area. The operation builds the bodies of its requests,
-chooses a broker for each (``destinations.py``) and sends them through a ``Call`` (``call.py``),
-which encodes them and waits in Rust. ``items.py`` tries items again and collects their errors.
+chooses a broker for each (``destinations.py``) and sends them through a ``Call``
+(``operation_call.py``), which encodes them and waits in Rust. ``items.py`` retries items and
+collects their errors.
 """
 
 from ottla.admin.acls import Acl, AclFilter

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from ottla._core import OffsetAndTimestamp
-from ottla.admin.call import Call
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import Results, settle
+from ottla.admin.operation_call import Call
 
 OffsetSpec: TypeAlias = (
     Literal[
@@ -42,31 +42,34 @@ async def list_offsets(
     """Look up offsets; an isolation level of None is the one that the client is configured with."""
     found = await call.list_offsets(specs, isolation_level)
     # In the order of the arguments, which decides the error that is raised.
-    return {place: found[place] for place in specs}
+    return {topic_partition: found[topic_partition] for topic_partition in specs}
 
 
 async def offset_bounds(
-    call: Call, places: Iterable[TopicPartition]
+    call: Call, topic_partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
     """Return the first offset of each partition, and the one after its last record.
 
     Raises:
         KafkaError: of the first partition whose offsets cannot be looked up.
     """
-    wanted = list(places)
+    wanted = list(topic_partitions)
     first = settle(await list_offsets(call, dict.fromkeys(wanted, "earliest")), "raise")
     last = settle(await list_offsets(call, dict.fromkeys(wanted, "latest")), "raise")
-    return {place: (first[place].offset or 0, last[place].offset or 0) for place in wanted}
+    return {
+        topic_partition: (first[topic_partition].offset or 0, last[topic_partition].offset or 0)
+        for topic_partition in wanted
+    }
 
 
-def place_text(place: TopicPartition, offset: int, bounds: tuple[int, int]) -> str:
+def place_text(topic_partition: TopicPartition, offset: int, bounds: tuple[int, int]) -> str:
     """Return the name of a partition, for plans; with the offsets that it has if it lacks one.
 
     Args:
-        place: the partition.
+        topic_partition: the partition.
         offset: the offset that it may lack.
         bounds: its first offset, and the one after its last record.
     """
     low, high = bounds
-    text = f"{place[0]}-{place[1]}"
+    text = f"{topic_partition[0]}-{topic_partition[1]}"
     return text if low <= offset <= high else f"{text} (it has the offsets {low} to {high})"

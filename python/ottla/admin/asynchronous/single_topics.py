@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from ottla import _core, arguments
 from ottla.admin import topics
-from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.topics import NewTopic
 

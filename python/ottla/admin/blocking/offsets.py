@@ -8,10 +8,10 @@ from typing import Any, Literal, overload
 from ottla import arguments
 from ottla._core import OffsetAndTimestamp
 from ottla.admin import offsets
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors
 from ottla.admin.offsets import IsolationLevel, OffsetSpec
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.errors import KafkaError
 
 

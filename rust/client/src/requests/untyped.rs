@@ -1,7 +1,7 @@
 //! Requests whose messages are trees: for operations that are written in another language.
 //!
-//! Invariant: a request whose response was lost is sent again, and the response says so: whoever reads it must
-//! expect that the lost one took effect. If no response came in time, the error of a change says `maybe_done`.
+//! Invariant: a request whose response was lost is sent again, and the response is marked: its reader must expect that
+//! the lost request took effect. If no response came in time, the error of a change says `maybe_done`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
