@@ -283,7 +283,7 @@ def test_a_malformed_value_is_an_error_with_its_place(
         ({"schema": TYPE, "version": 1}, errors.ConfigError, "either schema or version"),
         ({"schema": b"{}"}, TypeError, "schema is of type bytes: expected the text of a schema"),
         ({"fields": []}, errors.ConfigError, "fields: none were given"),
-        ({"fields": ["`a"]}, errors.ConfigError, "is open"),
+        ({"fields": ["`a"]}, errors.ConfigError, "is not closed"),
     ],
 )
 def test_wrong_arguments_are_refused(
