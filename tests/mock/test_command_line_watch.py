@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import pty
@@ -238,12 +239,14 @@ def test_ctrl_c_does_not_wait_for_a_look_up(mock_cluster: MockCluster, group: st
 def test_the_live_view(mock_cluster: MockCluster, topic: str, group: str) -> None:
     hostile = "evil\x1b]0;title\x07"
     arguments = ("--group", group, "--group", hostile, "--interval", "0.2")
-    committed = iter(range(1, 10_000))
+    committed = itertools.count(1)
     with terminal(mock_cluster.bootstrap, *arguments) as watch:
 
         def read_more() -> None:
-            mock_cluster.commit(group, topic, 2, min(10, next(committed)))
+            # However long it takes, the group reads on, and more is written than it reads.
             mock_cluster.append(topic, 0, [b"more"])
+            mock_cluster.append(topic, 2, [b"more"])
+            mock_cluster.commit(group, topic, 2, next(committed))
 
         drawing = watch.wait_for("open of", "GROUP_ID_NOT_FOUND", "never", act=read_more)
         lag = row(drawing, "lag ", group)
