@@ -164,8 +164,10 @@ impl Client {
 
 fn unsupported(spec: OffsetSpec, version: i16) -> Error {
     let (name, needed) = (spec.name().unwrap_or("a time"), spec.wire_timestamp().1);
-    let message =
-        format!("the broker supports ListOffsets up to version {version}; {name} needs version {needed}");
+    let release = if spec == OffsetSpec::MaxTimestamp { " (Kafka 3.0)" } else { "" };
+    let message = format!(
+        "the broker supports ListOffsets up to version {version}; {name} needs version {needed}{release}"
+    );
     Error::with_code(ErrorCode::UnsupportedVersion, message)
 }
 
