@@ -81,11 +81,11 @@ impl Client {
         Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
     {
         let wanted = wanted.into_iter().collect();
-        let mut call = Call { wanted, results: BTreeMap::new(), has_failed: false };
+        let mut call = Call { wanted, results: BTreeMap::new(), stop_at_error, has_failed: false };
         let mut retry = self.retry(what, timeout);
         let mut is_first = true;
-        while !call.wanted.is_empty() && !(stop_at_error && call.has_failed) {
-            let attempt = self.attempt(&mut call, &mut retry, (is_first, stop_at_error), &send);
+        while !call.is_done() {
+            let attempt = self.attempt(&mut call, &mut retry, is_first, &send);
             if let Err(error) = attempt.await {
                 call.fail_all(&error);
             }
@@ -99,7 +99,7 @@ impl Client {
         &self,
         call: &mut Call<W, F>,
         retry: &mut Retry,
-        (is_first, stop_at_error): (bool, bool),
+        is_first: bool,
         send: &SendRequest,
     ) -> Result<()>
     where
@@ -109,7 +109,7 @@ impl Client {
         Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
     {
         self.drop_missing(call, retry, is_first).await?;
-        if stop_at_error && call.has_failed {
+        if call.is_done() {
             return Ok(());
         }
         let snapshot = self.snapshot();
@@ -128,7 +128,7 @@ impl Client {
                 Err(error) => partitions.iter().for_each(|partition| call.fail(partition, error.clone())),
             }
         }
-        if call.wanted.is_empty() || stop_at_error && call.has_failed {
+        if call.is_done() {
             return Ok(());
         }
         let error = last.unwrap_or_else(|| Error::from_code(ErrorCode::LeaderNotAvailable));
@@ -180,6 +180,8 @@ impl Client {
 struct Call<W, F> {
     wanted: PartitionRequests<W>,
     results: BTreeMap<TopicPartition, Result<F>>,
+    /// Whether the first error ends the call.
+    stop_at_error: bool,
     has_failed: bool,
 }
 
@@ -209,6 +211,10 @@ impl<W: Clone, F> Call<W, F> {
 }
 
 impl<W, F> Call<W, F> {
+    fn is_done(&self) -> bool {
+        self.wanted.is_empty() || self.stop_at_error && self.has_failed
+    }
+
     /// Keeps the results of a response; partitions to be retried stay in `wanted`.
     fn process(&mut self, results: PartitionResults<F>, broker: i32, last: &mut Option<Error>) {
         for (partition, result) in results {
@@ -256,8 +262,12 @@ mod tests {
     #[test]
     fn partitions_that_were_not_asked_for_are_ignored() {
         let partition = |index| (Arc::from("t"), index);
-        let mut call =
-            Call { wanted: [(partition(0), ())].into(), results: BTreeMap::new(), has_failed: false };
+        let mut call = Call {
+            wanted: [(partition(0), ())].into(),
+            results: BTreeMap::new(),
+            stop_at_error: false,
+            has_failed: false,
+        };
         let refused = Error::from_code(ErrorCode::TopicAuthorizationFailed);
         let results = vec![(partition(1), Ok(7)), (partition(2), Err(refused)), (partition(0), Ok(5))];
         call.process(results, 1, &mut None);

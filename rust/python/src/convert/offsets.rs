@@ -31,6 +31,9 @@ pub(crate) struct OffsetAndTimestamp {
     leader_epoch: Option<i32>,
 }
 
+/// The arguments of its constructor.
+type Fields = (Option<i64>, Option<i64>, Option<i32>);
+
 impl From<ListedOffset> for OffsetAndTimestamp {
     fn from(listed: ListedOffset) -> Self {
         Self {
@@ -53,10 +56,7 @@ impl OffsetAndTimestamp {
         Self { offset, timestamp, leader_epoch }
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyType>, (Option<i64>, Option<i64>, Option<i32>)) {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Fields) {
         (py.get_type::<Self>(), (self.offset, self.timestamp, self.leader_epoch))
     }
 
