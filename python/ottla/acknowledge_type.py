@@ -1,4 +1,4 @@
-"""``AcknowledgeType``: what becomes of a record that a share consumer has received.
+"""``AcknowledgeType``: how a share consumer acknowledges the delivery of a record.
 
 Invariant: the numbers are those of Kafka's protocol (KIP-932, KIP-1222).
 """
@@ -11,13 +11,16 @@ __all__ = ["AcknowledgeType"]
 
 
 class AcknowledgeType(enum.IntEnum):
-    """What becomes of a record that a share consumer has received (KIP-932)."""
+    """How a share consumer acknowledges the delivery of a record (KIP-932)."""
 
     ACCEPT = 1
-    """The record was processed."""
+    """The record was consumed successfully."""
     RELEASE = 2
-    """It was not processed, and may be delivered again, to any member of the group."""
+    """The record was not consumed successfully. Release it for another delivery attempt, to any
+    member of the group."""
     REJECT = 3
-    """It cannot be processed, and is not delivered again."""
+    """The record was not consumed successfully. Reject it and do not release it for another
+    delivery attempt."""
     RENEW = 4
-    """It needs more time: its lock starts anew, and the next poll returns it again (KIP-1222)."""
+    """The record is still being processed. Renew its acquisition lock; the next poll returns it
+    again (KIP-1222)."""

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import Client, Scan
+from ottla._internal.renamed import refuse_old_formats
 from ottla.arguments import collection, integer, integers, names
 from ottla.errors import ConfigError, UnknownTopicError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Bound = str | int | datetime | Mapping[int, int]
 
 
+@refuse_old_formats
 def scan(
     topics: str | Sequence[str],
     bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None = None,
@@ -38,8 +40,8 @@ def scan(
     target_bytes: int = 4 << 20,
     fail_on_data_loss: bool = True,
     timeout: float | None = None,
-    key: ColumnFormat | None = None,
-    value: ColumnFormat | None = None,
+    key_format: ColumnFormat | None = None,
+    value_format: ColumnFormat | None = None,
     **kwargs: Unpack[ClientConfig],
 ) -> Scan:
     """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
@@ -68,9 +70,9 @@ def scan(
             skipped with a warning.
         timeout: seconds to look up topics and offsets, and seconds without progress after which
             reading fails. Default: ``default.api.timeout.ms``, 60 s.
-        key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Default:
-            keys stay bytes.
-        value: the same for values.
+        key_format: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+            Default: keys stay bytes.
+        value_format: the same for values.
 
     Returns:
         A scan: iterate over it, or pass it to a library that supports Arrow's PyCapsule interface
@@ -108,8 +110,8 @@ def scan(
         target_bytes=target_bytes,
         fail_on_data_loss=fail_on_data_loss,
         timeout=timeout,
-        key=key,
-        value=value,
+        key_format=key_format,
+        value_format=value_format,
     )
 
 

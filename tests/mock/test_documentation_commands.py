@@ -131,7 +131,7 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
     producer = ottla.Producer(mock_cluster.bootstrap, transactional_id="billing-1")
     producer.init_transactions()
     producer.begin_transaction()
-    producer.send("orders", b"open", partition=1).result(10)
+    producer.send("orders", b"open", partition=1).result(timeout=10)
     yield tmp_path
     # The command may have fenced it.
     with contextlib.suppress(ottla.errors.FencedError):

@@ -50,7 +50,7 @@ from ottla._core.partitioner import Array, partition_for_key, partitions_for_key
 from ottla._core.producer import Producer
 from ottla._core.records import Record, RecordBatch
 from ottla._core.request_statistics import ApiStatistics, RequestStatistics, SlowRequest
-from ottla._core.scan import Scan
+from ottla._core.scan import AsyncScanBase, Scan
 from ottla._core.schema_registry import (
     AsyncRegistry,
     Compatibility,
@@ -82,6 +82,7 @@ __all__ = [
     "AsyncEvents",
     "AsyncProducer",
     "AsyncRegistry",
+    "AsyncScanBase",
     "AsyncShareConsumerBase",
     "Avro",
     "BatchDelivery",

@@ -170,7 +170,7 @@ def _cluster_arguments(arguments: argparse.Namespace) -> list[str]:
 def _wait(console: Console, seconds: float | None) -> None:
     until = None if seconds is None else time.monotonic() + seconds
     while until is None or time.monotonic() < until:
-        if console.wait(_INTERVAL):
+        if console.wait(timeout=_INTERVAL):
             return
 
 

@@ -143,7 +143,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fetch the metadata and print it."""
     with connect(arguments, arguments.timeout) as client:
-        names = arguments.topic or client.list_topics(timeout=arguments.timeout)
+        names = arguments.topic or client.topic_names(timeout=arguments.timeout)
         cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)
         seen = overview(cluster, names)
     if arguments.json:

@@ -49,7 +49,7 @@ class Console:
         self.token = token
         self.url = f"http://{_url_host(host)}:{self.port}/" + (f"?token={token}" if token else "")
 
-    def wait(self, timeout: float | None = None) -> bool:
+    def wait(self, *, timeout: float | None = None) -> bool:
         """Wait until the console is closed.
 
         Args:

@@ -75,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::record_metadata::RecordMetadata>()?;
     module.add_class::<mock::MockRegistry>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_class::<scan::AsyncScanBase>()?;
     module.add_class::<schema_registry::asynchronous::AsyncRegistry>()?;
     module.add_class::<schema_registry::schema::Compatibility>()?;
     module.add_class::<schema_registry::schema::Schema>()?;
