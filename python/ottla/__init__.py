@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from ottla.acknowledge_type import AcknowledgeType
     from ottla.admin import Admin, AsyncAdmin
     from ottla.async_consumer import AsyncConsumer
+    from ottla.async_scan import AsyncScan, scan_async
     from ottla.async_share_consumer import AsyncShareConsumer
     from ottla.connections import Connections
     from ottla.doctor import diagnose
@@ -96,6 +97,7 @@ __all__ = [
     "AsyncConsumer",
     "AsyncEvents",
     "AsyncProducer",
+    "AsyncScan",
     "AsyncShareConsumer",
     "BatchDelivery",
     "Broker",
@@ -146,6 +148,7 @@ __all__ = [
     "prometheus",
     "register_token_provider",
     "scan",
+    "scan_async",
     "schema",
     "serializers",
     "spark",
@@ -162,6 +165,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "Admin": "admin",
             "AsyncAdmin": "admin",
             "AsyncConsumer": "async_consumer",
+            "AsyncScan": "async_scan",
             "AsyncShareConsumer": "async_share_consumer",
             "Connections": "connections",
             "Metrics": "metrics",
@@ -171,6 +175,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "diagnose": "doctor",
             "register_token_provider": "token_providers",
             "scan": "scanning",
+            "scan_async": "async_scan",
             "transform": "transforming",
             "transform_async": "transforming",
         },
@@ -179,6 +184,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "admin",
             "assignors",
             "async_consumer",
+            "async_scan",
             "async_share_consumer",
             "config_types",
             "connections",

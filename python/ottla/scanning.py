@@ -5,11 +5,11 @@ The call looks up the range of offsets, so the stream does not include records w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ottla._core import Client, Scan
+from ottla._core import Client, Cluster, Scan
 from ottla._internal.renamed import refuse_old_formats
 from ottla.arguments import collection, integer, integers, names
 from ottla.errors import ConfigError, UnknownTopicError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # A bound of a scan: "earliest", "latest", a time, an offset for all partitions, or offsets by
 # partition.
 Bound = str | int | datetime | Mapping[int, int]
+
+Offsets = dict[tuple[str, int], int]
 
 
 @refuse_old_formats
@@ -99,7 +101,8 @@ def scan(
     topics = [topics] if isinstance(topics, str) else names("topics", topics)
     partitions = collection("partitions", partitions, "[0, 1]")
     columns = names("columns", columns)
-    chosen = _partitions(client, list(dict.fromkeys(topics)), partitions, timeout)
+    topics = list(dict.fromkeys(topics))
+    chosen = chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
     starts = _offsets(client, chosen, start, "start", timeout)
     ends = _offsets(client, chosen, end, "end", timeout)
     return client.scan(
@@ -115,11 +118,11 @@ def scan(
     )
 
 
-def _partitions(
-    client: Client, topics: list[str], wanted: Iterable[int] | None, timeout: float | None
+def chosen_partitions(
+    cluster: Cluster, topics: list[str], wanted: Iterable[int] | None
 ) -> list[tuple[str, int]]:
     """Return the partitions to read; raise if one does not exist."""
-    known = client.cluster(topics, timeout=timeout).topics
+    known = cluster.topics
     if wanted is None:
         return [(topic, index) for topic in topics for index in known[topic].partitions]
     indexes = list(dict.fromkeys(integers("partitions", wanted)))
@@ -140,8 +143,26 @@ def _offsets(
     bound: Bound,
     name: str,
     timeout: float | None,
-) -> dict[tuple[str, int], int]:
+) -> Offsets:
     """Return a bound as an offset for each partition; ``name`` is the argument's."""
+    lookups, found = offset_lookups(partitions, bound, name), None
+    while True:
+        try:
+            wanted = lookups.send(found)
+        except StopIteration as done:
+            offsets: Offsets = done.value
+            return offsets
+        listed = client.list_offsets(wanted, timeout=timeout)
+        found = {partition: offset.offset for partition, offset in listed.items()}
+
+
+def offset_lookups(
+    partitions: list[tuple[str, int]], bound: Bound, name: str
+) -> Generator[Mapping[tuple[str, int], str | int | datetime], Offsets | None, Offsets]:
+    """Return a bound as an offset for each partition, without I/O.
+
+    It yields the offsets to look up and is sent what was found, or -1 where no record is that late.
+    """
     if not isinstance(bound, (str, datetime, Mapping)):
         expected = "'earliest', 'latest', a datetime, an offset, or offsets by partition"
         offset = integer(name, bound, expected)
@@ -163,13 +184,11 @@ def _offsets(
         raise ConfigError(
             f"{name}={bound}: naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)"
         )
-    listed = client.list_offsets(dict.fromkeys(partitions, bound), timeout=timeout)
-    offsets = {partition: found.offset for partition, found in listed.items()}
+    offsets = dict((yield dict.fromkeys(partitions, bound)) or {})
     # No record is that late: the bound is the end of the log.
     late: dict[tuple[str, int], str | int | datetime] = {
         p: "latest" for p, offset in offsets.items() if offset < 0
     }
     if late:
-        ends = client.list_offsets(late, timeout=timeout)
-        offsets |= {partition: found.offset for partition, found in ends.items()}
+        offsets |= (yield late) or {}
     return offsets

@@ -245,7 +245,7 @@ def test_values_of_confluents_serializer_become_columns(
         value_deserializer=Avro(Registry(mock_registry.url), version=1),
     ) as consumer:
         consumer.assign([(single, 0)])
-        records = consumer.poll(TIMEOUT, max_records=4)
+        records = consumer.poll(timeout=TIMEOUT, max_records=4)
         assert records[3].value == {"id": 3, "item": "cup"}
 
 

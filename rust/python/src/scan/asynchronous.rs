@@ -56,13 +56,10 @@ impl AsyncScanBase {
 
     /// Return the next batch, or None at the end.
     fn next<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
-        // The reader that waits holds the lock: a second one gets an error instead of waiting.
-        let source = self
-            .source()?
-            .try_lock_owned()
-            .map_err(|_| errors::closed("another task reads this scan: a scan can be read once"))?;
+        let source = self.source()?;
         let work = async move {
-            let mut source = source;
+            // A wait that was cancelled before this one may hold the lock until its task has ended.
+            let mut source = source.lock_owned().await;
             let failed = match &source.buffered {
                 Some(_) => None,
                 None => source.read().await,
