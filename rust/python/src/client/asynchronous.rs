@@ -149,6 +149,7 @@ impl AsyncClient {
         topic_names(py, self.core()?, timeout)
     }
 
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
     #[getter]
     fn list_topics(&self) -> PyResult<Py<PyAny>> {
         Err(renamed::old_method("AsyncClient.list_topics()", "topic_names()"))

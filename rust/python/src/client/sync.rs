@@ -151,6 +151,7 @@ impl Client {
         topic_names(py, self.core()?, timeout)
     }
 
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
     #[getter]
     fn list_topics(&self) -> PyResult<Py<PyAny>> {
         Err(renamed::old_method("Client.list_topics()", "topic_names()"))

@@ -194,6 +194,7 @@ impl AsyncConsumerBase {
         async_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
     }
 
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
     #[getter]
     fn list_topics(&self) -> PyResult<Py<PyAny>> {
         Err(renamed::old_method("AsyncConsumer.list_topics()", "topic_names()"))

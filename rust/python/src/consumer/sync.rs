@@ -207,6 +207,7 @@ impl Consumer {
         sync_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
     }
 
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
     #[getter]
     fn list_topics(&self) -> PyResult<Py<PyAny>> {
         Err(renamed::old_method("Consumer.list_topics()", "topic_names()"))

@@ -131,6 +131,7 @@ impl AsyncRegistry {
         self.find(py, Wanted::Version(subject, version), timeout)
     }
 
+    /// The old name of ``schema_by_version()``, which raises an ``AttributeError``.
     #[getter]
     fn version(&self) -> PyResult<Py<PyAny>> {
         Err(renamed::old_method("AsyncRegistry.version()", "schema_by_version()"))

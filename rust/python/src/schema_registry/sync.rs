@@ -127,6 +127,7 @@ impl Registry {
         self.find(py, Wanted::Version(subject, version), timeout)
     }
 
+    /// The old name of ``schema_by_version()``, which raises an ``AttributeError``.
     #[getter]
     fn version(&self) -> PyResult<Py<PyAny>> {
         Err(renamed::old_method("Registry.version()", "schema_by_version()"))
