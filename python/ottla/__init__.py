@@ -55,8 +55,8 @@ from ottla._core import (
     partition_for_key,
     partitions_for_keys,
 )
+from ottla._internal.loading import load_later
 from ottla.errors import KafkaError
-from ottla.loading import load_later
 
 if TYPE_CHECKING:
     from ottla import (

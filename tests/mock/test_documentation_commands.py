@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 import ottla
+from ottla._internal.extras import PACKAGES
 from ottla.admin import SetPassword
 from ottla.cli import build_parser
 from ottla.cli.options import configuration
-from ottla.extras import PACKAGES
 from ottla.testing import MockCluster, MockRegistry
 from tests.support.jars import REPOSITORY
 from tests.support.payments import create_payments

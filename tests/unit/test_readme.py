@@ -74,7 +74,15 @@ def test_the_versions_of_spark() -> None:
 
 
 def test_what_it_does_is_there() -> None:
-    names = ("Producer", "AsyncProducer", "Consumer", "AsyncConsumer", "scan", "scan_async", "diagnose")
+    names = (
+        "Producer",
+        "AsyncProducer",
+        "Consumer",
+        "AsyncConsumer",
+        "scan",
+        "scan_async",
+        "diagnose",
+    )
     for name in (*names, "ShareConsumer", "AsyncShareConsumer"):
         assert hasattr(ottla, name)
     calls = ("describe_topics", "alter_configs", "group_lag", "create_acls", "elect_leaders")

@@ -22,13 +22,13 @@ import sys
 from collections.abc import Sequence
 
 import ottla
+from ottla._internal.stderr_log import show_warnings
 from ottla.arguments import names
 from ottla.cli.options import add_profile
 from ottla.cli.signals import ended_by_signals, signal_of
 from ottla.cli.streams import Replacements, standard_streams
 from ottla.cli.texts import as_utf8, check_arguments
 from ottla.errors import ConfigError, KafkaError
-from ottla.stderr_log import show_warnings
 
 _COMMANDS = {
     "topology": "topology",

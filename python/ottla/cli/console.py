@@ -19,7 +19,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ottla import Client, extras
+from ottla import Client
+from ottla._internal import extras
 from ottla.cli.options import add_cluster, configuration, registry_configuration
 from ottla.cli.registry_keys import REGISTRY_URL, without_limits
 from ottla.errors import ConfigError

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ottla import extras
 from ottla._core import check_schema_limits
+from ottla._internal import extras
 from ottla.arguments import integer, names, number
 from ottla.errors import ConfigError
 
