@@ -147,6 +147,18 @@ def mapping(name: str, value: Mapping[K, T], example: str) -> dict[K, T]:
     raise ArgumentTypeError(f"{name} is of type {kind}: expected a mapping, such as {example}")
 
 
+def text(name: str, value: str) -> str:
+    """Return an argument that is a str, such as a topic.
+
+    Raises:
+        ArgumentTypeError: it is no str.
+    """
+    given: object = value
+    if isinstance(given, str):
+        return given
+    raise ArgumentTypeError(f"{name} is {_described(value)}: expected a str")
+
+
 def integer(name: str, value: SupportsIndex, expected: str = "an int, such as 1") -> int:
     """Return an argument that is an integer, also one of numpy.
 
@@ -194,6 +206,20 @@ def counts(name: str, value: Mapping[str, SupportsIndex], example: str) -> dict[
     return {key: integer(f"{name}[{key!r}]", number) for key, number in found.items()}
 
 
+def texts(name: str, value: Mapping[str, str], example: str) -> dict[str, str]:
+    """Return texts by name.
+
+    Raises:
+        ArgumentTypeError: it is no mapping, or a name or a value is no str.
+    """
+    found: dict[Any, Any] = mapping(name, value, example)
+    for key, item in found.items():
+        if not isinstance(key, str) or not isinstance(item, str):
+            shown = f'such as "{_cut(str(key))}": "1"'
+            raise ArgumentTypeError(f"{name}[{key}] is {_shown(item)}: expected a str, {shown}")
+    return found
+
+
 def by_partition(name: str, value: Mapping[K, T], example: str) -> dict[K, T]:
     """Return the items of a mapping whose keys are partitions.
 
@@ -213,8 +239,8 @@ def offsets(name: str, value: Mapping[K, SupportsIndex]) -> dict[K, int]:
     """
     found = by_partition(name, value, "42")
     return {
-        place: integer(f"{name}[{place!r}]", offset, "an offset, such as 42")
-        for place, offset in found.items()
+        topic_partition: integer(f"{name}[{topic_partition!r}]", offset, "an offset, such as 42")
+        for topic_partition, offset in found.items()
     }
 
 

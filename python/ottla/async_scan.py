@@ -190,7 +190,7 @@ def scan_async(
                     bounds.append(done.value)
                     break
                 listed = await client.list_offsets(wanted_offsets, timeout=timeout)
-                found = {partition: offset.offset for partition, offset in listed.items()}
+                found = scanning.offsets_found(listed)
         starts, ends = bounds
         return await client._scan(  # noqa: SLF001 - the core of this class
             [(topic, index, starts[topic, index], ends[topic, index]) for topic, index in chosen],

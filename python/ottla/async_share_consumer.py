@@ -140,7 +140,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         return results
 
     async def close(self, *, timeout: float = 30.0) -> None:
-        """Send the acknowledgements that there are, release all other records, leave the group.
+        """Send pending acknowledgements, release all other records, and leave the group.
 
         With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and
         delivered again, to any member: only the next poll or ``commit()`` accepts them.

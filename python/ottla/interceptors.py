@@ -50,7 +50,7 @@ class ProducerRecord:
 
 
 class _Interceptor:
-    """What both kinds of interceptors have."""
+    """The methods that both kinds of interceptors have."""
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Learn which client this is; called once, by its constructor.

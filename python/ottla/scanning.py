@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ottla._core import Client, Cluster, Scan
+from ottla._core import Client, Cluster, OffsetAndTimestamp, Scan
 from ottla._internal.renamed import refuse_old_formats
 from ottla.arguments import collection, integer, integers, names
 from ottla.errors import ConfigError, UnknownTopicError
@@ -153,7 +153,15 @@ def _offsets(
             offsets: Offsets = done.value
             return offsets
         listed = client.list_offsets(wanted, timeout=timeout)
-        found = {partition: offset.offset for partition, offset in listed.items()}
+        found = offsets_found(listed)
+
+
+def offsets_found(listed: Mapping[tuple[str, int], OffsetAndTimestamp]) -> Offsets:
+    """Return the offsets that were looked up, as ``offset_lookups`` takes them."""
+    return {
+        partition: -1 if found.offset is None else found.offset
+        for partition, found in listed.items()
+    }
 
 
 def offset_lookups(
@@ -187,7 +195,7 @@ def offset_lookups(
     offsets = dict((yield dict.fromkeys(partitions, bound)) or {})
     # No record is that late: the bound is the end of the log.
     late: dict[tuple[str, int], str | int | datetime] = {
-        p: "latest" for p, offset in offsets.items() if offset < 0
+        partition: "latest" for partition, offset in offsets.items() if offset < 0
     }
     if late:
         offsets |= (yield late) or {}

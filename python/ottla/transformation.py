@@ -42,7 +42,7 @@ class StopFlag(Protocol):
 
 @dataclass
 class TransformSummary:
-    """What a transformation has done.
+    """The outcome of a transformation.
 
     Attributes:
         records: the number of input records whose transactions were committed.

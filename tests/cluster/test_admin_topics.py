@@ -14,7 +14,7 @@ import pytest
 
 import ottla
 from ottla import errors
-from ottla.admin import Alteration, Append, ConfigResource, NewTopic, PartitionOffset, Subtract
+from ottla.admin import Alteration, Append, ConfigResource, NewTopic, Subtract
 from tests.cluster.conftest import Brokers
 from tests.support.admins import admin_of_kind
 from tests.support.kafka_admin import wait_until
@@ -131,7 +131,7 @@ def test_offsets_by_every_spec_and_deleted_records(admin: ottla.Admin, brokers: 
         {(topic, 7): "latest", first: "latest"}, errors="return", timeout=5
     )
     assert isinstance(missing[topic, 7], errors.UnknownTopicError)
-    assert isinstance(missing[first], PartitionOffset)
+    assert isinstance(missing[first], ottla.OffsetAndTimestamp)
     with pytest.raises(errors.ConfigError, match="time zone"):
         admin.list_offsets({first: datetime(2026, 1, 1)})  # noqa: DTZ001 - the mistake itself
 

@@ -70,7 +70,7 @@ def test_offsets_are_reset_by_every_kind_of_target(
     assert committed(brokers, group) == [4, 4]
     assert run_well(brokers, *reset, "--from-file", str(file), "--yes") == "nothing to change\n"
     for arguments, message in (
-        (("--to", "soon", "--yes"), "'soon' is no offset"),
+        (("--to", "soon", "--yes"), "'soon' is not an offset"),
         (("--to", "earliest", "-t", f"{topic}:first", "--yes"), "names no partition"),
         (("--from-file", str(tmp_path / "none")), "none"),
     ):

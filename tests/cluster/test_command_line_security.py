@@ -49,10 +49,10 @@ def test_acls(brokers: Brokers) -> None:
     wait_until(lambda: listed() == 0, lambda: "all entries are gone")
     assert run_well(brokers, "acls", "delete", "--all", "--yes") == "nothing to change\n"
     for arguments, message in (
-        (("create", "--principal", "User:a", "--allow", "read"), "name what it is about"),
+        (("create", "--principal", "User:a", "--allow", "read"), "name the resource, such as"),
         (("create", *entry[:4], "--allow", "reed"), "operation is 'reed'"),
-        (("delete",), "say what to delete"),
-        (("delete", "--all", "--topic", "orders"), "say what to delete"),
+        (("delete",), "name the entries to delete"),
+        (("delete", "--all", "--topic", "orders"), "name the entries to delete"),
         (("list", "--affecting"), "name a resource"),
     ):
         done = run(brokers, "acls", *arguments)
@@ -124,7 +124,7 @@ def test_quotas(brokers: Brokers) -> None:
     run_well(brokers, "quotas", "unset", "--user", "default", "request_percentage")
     wait_until(lambda: not listed(), lambda: "no quotas are left")
     for arguments, message in (
-        (("set", "consumer_byte_rate=1"), "say whose quota it is"),
+        (("set", "consumer_byte_rate=1"), "give the owner of the quota"),
         (("set", "--user", "a", "consumer_byte_rate=much"), "expected a number"),
         (("set", "--user", "a", "consumer_byte_rate"), "expected QUOTA=NUMBER"),
         (("set", "--user", "a", "--ip", "127.0.0.1", "x=1"), "a quota is for"),

@@ -18,7 +18,7 @@ from ottla.spark.writing.exactly_once import driver
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 from ottla.testing import MockCluster
 from tests.cluster.conftest import Brokers
-from tests.spark.exactly_once import PARTITIONS, Crash, Query, Run, expected, rows_of
+from tests.spark.exactly_once import PARTITIONS, Crash, Query, Run, commit_all, expected, rows_of
 
 # OTTLA_SEEDS=200 is a longer run; OTTLA_SEED=7 repeats one.
 SEEDS = range(int(os.environ.get("OTTLA_SEEDS", "4")))
@@ -317,10 +317,10 @@ def test_random_crashes(
     batches = 4
     for batch in range(batches):
         for _ in range(20):
-            monkeypatch.setattr(driver, "reach", lambda *_: None)
+            commit_all(monkeypatch)
             if crash_somewhere(query, query.run(), batch, rng):
                 break
         else:
             pytest.fail("no run succeeded")
-    monkeypatch.setattr(driver, "reach", lambda *_: None)
+    commit_all(monkeypatch)
     assert query.values() == expected(batches)

@@ -87,7 +87,9 @@ def test_each_record_is_delivered_and_repeated_only_if_not_committed(
         writer.join(120)
         with ottla.Client(kafka.bootstrap) as client:
             ends = client.list_offsets({(topic, p): "latest" for p in range(PARTITIONS)})
-        ends_by_partition = {partition: listed.offset for (_, partition), listed in ends.items()}
+        ends_by_partition = {
+            partition: listed.offset or 0 for (_, partition), listed in ends.items()
+        }
         deadline = time.monotonic() + 180
         while (missing := log.missing(ends_by_partition)) and time.monotonic() < deadline:
             time.sleep(0.2)

@@ -57,7 +57,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a-lost-end-of-a-transaction-needs-no-new-epoch",
-        f"{_PRODUCER}/transaction/coordinator_requests.rs",
+        f"{_PRODUCER}/transaction/request_attempts.rs",
         "TransactionRequest::End(_) => shared.state.require_new_epoch(),",
         "TransactionRequest::End(_) => {}",
     ),
@@ -269,9 +269,9 @@ MUTATIONS = [
     ),
     Mutation(
         "offsets-that-were-not-asked-for-count",
-        "python/ottla/admin/offsets.py",
-        "if place not in timestamps:",
-        "if not place:",
+        "rust/client/src/requests/leader_requests.rs",
+        "if self.wanted.remove(&partition).is_some() {",
+        "if self.wanted.remove(&partition).is_some() || broker > 0 {",
     ),
     Mutation(
         "escaped-line-ends-damage-a-pem",

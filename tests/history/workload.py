@@ -192,7 +192,7 @@ def _high_watermarks(
     with ottla.Client(bootstrap) as client:
         latest = dict.fromkeys(partitions, "latest")
         found = client.list_offsets(latest, isolation_level="read_uncommitted")
-        return {place: offset.offset for place, offset in found.items()}
+        return {place: offset.offset or 0 for place, offset in found.items()}
 
 
 def run_workload(

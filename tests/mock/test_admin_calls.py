@@ -29,6 +29,62 @@ def test_a_lost_response_leaves_doubt(admin: ottla.Admin, mock_cluster: MockClus
     assert admin.describe_topics(["t"])["t"].partitions
 
 
+def test_a_lost_response_to_a_call_about_one_topic_leaves_doubt(
+    admin: ottla.Admin, mock_cluster: MockCluster
+) -> None:
+    for number, lost in enumerate(
+        (
+            Fault.disconnect("after"),
+            Fault.error_after_handling("NOT_CONTROLLER"),
+            Fault.error_after_handling("REQUEST_TIMED_OUT"),
+        )
+    ):
+        topic = f"t-{number}"
+        mock_cluster.inject(lost, api="CreateTopics", times=1)
+        with pytest.raises(errors.TopicExistsError) as created:
+            admin.create_topic(topic, 1)
+        assert created.value.maybe_done
+        with pytest.raises(errors.TopicExistsError) as existed:
+            admin.create_topic(topic, 1)
+        assert not existed.value.maybe_done, "another client has created it"
+        mock_cluster.inject(lost, api="DeleteTopics", times=1)
+        with pytest.raises(errors.UnknownTopicError) as deleted:
+            admin.delete_topic(topic)
+        assert deleted.value.maybe_done
+        with pytest.raises(errors.UnknownTopicError) as missing:
+            admin.delete_topic(topic)
+        assert not missing.value.maybe_done
+
+
+def test_a_principal_may_create_topics_that_it_may_not_describe(
+    admin: ottla.Admin, mock_cluster: MockCluster
+) -> None:
+    hidden = Fault.error("TOPIC_AUTHORIZATION_FAILED")
+    for name in ("one", "many"):
+        mock_cluster.inject(hidden, api="Metadata", topic=name)
+    admin.create_topic("one", 2)
+    assert admin.create_topics([NewTopic("many", 3)]) == {"many": None}
+    mock_cluster.clear_faults()
+    found = admin.describe_topics(["one", "many"])
+    assert {name: len(topic.partitions) for name, topic in found.items()} == {"one": 2, "many": 3}
+
+
+def test_created_topics_are_not_requested_again(
+    admin: ottla.Admin, mock_cluster: MockCluster
+) -> None:
+    throttled = Fault.error("THROTTLING_QUOTA_EXCEEDED")
+    mock_cluster.inject(throttled, api="CreateTopics", topic="b", times=1)
+    new = [NewTopic("a", 1), NewTopic("b", 1)]
+    assert admin.create_topics(new) == {"a": None, "b": None}
+    # A topic that exists does not prevent the others, either.
+    mock_cluster.inject(throttled, api="CreateTopics", topic="c", times=1)
+    created = admin.create_topics([NewTopic("a", 1), NewTopic("c", 1)], errors="return")
+    assert isinstance(created["a"], errors.TopicExistsError)
+    assert not created["a"].maybe_done
+    assert created["c"] is None
+    assert mock_cluster.request_count("CreateTopics") == 4
+
+
 def test_a_lost_request_is_sent_again(admin: ottla.Admin, mock_cluster: MockCluster) -> None:
     mock_cluster.inject(Fault.disconnect("before"), api="CreateTopics", times=2)
     mock_cluster.inject(Fault.disconnect("after"), api="Metadata", times=2)

@@ -21,9 +21,9 @@ from ottla.admin import (
     NewTopic,
     QuotaEntity,
     SetPassword,
-    calls,
+    operation_runners,
 )
-from ottla.admin.call import BlockingCall
+from ottla.admin.operation_call import BlockingCall
 from ottla.errors import KafkaError, ProtocolError
 from ottla.testing import MockCluster
 
@@ -56,10 +56,6 @@ READS: dict[str, tuple[Operation, set[Any] | None]] = {
     "list_config_resources": (lambda a: a.list_config_resources(), None),
     "list_group_offsets": (lambda a: a.list_group_offsets(["g"], errors="return"), {"g"}),
     "list_groups": (lambda a: a.list_groups(), None),
-    "list_offsets": (
-        lambda a: a.list_offsets({T: "latest", ("t", 1): "earliest"}, errors="return"),
-        {T, ("t", 1)},
-    ),
     "list_partition_reassignments": (lambda a: a.list_partition_reassignments(), None),
     "list_share_group_offsets": (
         lambda a: a.list_share_group_offsets(["s"], errors="return"),
@@ -195,7 +191,7 @@ def edit(monkeypatch: pytest.MonkeyPatch, change: Callable[[Any], None], spare: 
                     change(response[1])
             return responses
 
-    monkeypatch.setattr(calls, "BlockingCall", EditingCall)
+    monkeypatch.setattr(operation_runners, "BlockingCall", EditingCall)
 
 
 def results(operation: Operation, admin: ottla.Admin) -> Any:

@@ -108,18 +108,18 @@ def test_offsets_by_every_spec(client: ottla.Client, mock_cluster: MockCluster, 
         producer.send(topic, "late", partition=1, timestamp=77_000).result(timeout=30)
     mock_cluster.delete_records(topic, 0, 3)
 
-    def of(spec: str | int) -> int:
+    def of(spec: str | int) -> int | None:
         return client.list_offsets({(topic, 0): spec}, timeout=30)[topic, 0].offset
 
     assert (of("earliest"), of("latest"), of("max_timestamp")) == (3, 10, 9)
-    assert (of(0), of(5000), of(5001), of(9000), of(9001)) == (3, 5, 6, 9, -1)
+    assert (of(0), of(5000), of(5001), of(9000), of(9001)) == (3, 5, 6, 9, None)
     found = client.list_offsets(
         {(topic, 0): 4500, (topic, 1): "max_timestamp", (topic, 2): "latest"}
     )
     assert found[topic, 0] == client.list_offsets({(topic, 0): 4500})[topic, 0]
     assert (found[topic, 0].offset, found[topic, 0].timestamp) == (5, 5000)
     assert (found[topic, 1].offset, found[topic, 1].timestamp) == (0, 77_000)
-    assert (found[topic, 2].offset, found[topic, 2].timestamp) == (0, -1)
+    assert (found[topic, 2].offset, found[topic, 2].timestamp) == (0, None)
     assert client.list_offsets({(topic, 0): "latest"}, isolation_level="read_committed")
     assert client.list_offsets({}) == {}
 

@@ -118,14 +118,14 @@ def test_bytes_that_are_something_else(mock_cluster: MockCluster, single: str, k
     mock_cluster.append(single, 0, [b"\xff\xff\xff"])
     done = consume(mock_cluster, single, "-e", "--value-as", kind)
     assert (done.code, done.out) == (1, b"")
-    assert f"single-0 at offset 0: the value is no {kind}, in 3 bytes" in done.err
+    assert f"single-0 at offset 0: the value is not a valid {kind}, in 3 bytes" in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--key", "("], "--key '(' is no regular expression"),
-        (["--header", "a=("], "--header '(' is no regular expression"),
+        (["--key", "("], "--key '(' is not a regular expression"),
+        (["--header", "a=("], "--header '(' is not a regular expression"),
         (["--where", "a"], "expected FIELD=VALUE"),
         (["--last", "3", "-c", "3"], "--last replaces -o and -c"),
         (["--group", "g", "--last", "3"], "--group excludes"),

@@ -281,14 +281,14 @@ def test_json_of_a_version_by_id(
         (b"{", "it is not JSON: "),
         (b"", "it is empty: -Z sends empty keys and values as null"),
         (b"\xff", "'utf-8' codec can't decode"),
-        (b'{"id": 1, "id": 2}', "the key 'id' is there twice"),
+        (b'{"id": 1, "id": 2}', "the key 'id' occurs twice"),
         (b'{"id": 1, "itme": "x"}', 'the schema has no field "itme": its fields are id, item'),
         (b'{"item": "x"}', "id"),
         (b'{"id": 1.5}', "field id: expected an int, not Decimal"),
-        (b'{"id": NaN}', "NaN is not a value of JSON"),
+        (b'{"id": NaN}', "NaN is not a JSON value"),
         (b'{"id": 9223372036854775808}', "does not fit into Int64"),
         (b"[1]", "the value: expected an object, not list"),
-        (b"[" * 100_000, "it has too many levels"),
+        (b"[" * 100_000, "it is nested too deep"),
     ],
 )
 def test_a_line_that_is_no_value_is_an_error(

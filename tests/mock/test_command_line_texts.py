@@ -196,13 +196,13 @@ def test_a_record_that_is_something_else_stops_no_other(
     for more in ([], ["-G", "billing"]):
         done = ottla_here(*command, *more)
         assert (done.code, done.text) == (1, "1\n3\n")
-        assert "single-0 at offset 1: the value is no string" in done.err
+        assert "single-0 at offset 1: the value is not a valid string" in done.err
     assert mock_cluster.committed("billing") == {(single, 0): 3}
     done = ottla_here(*command, "-J")
     assert done.code == 1
     found = [json.loads(line) for line in done.text.splitlines()]
     assert [each["value"] for each in found] == ["1", "�", "3"]
-    assert "no string" in found[1]["error"]
+    assert "not a valid string" in found[1]["error"]
     assert "error" not in found[2]
 
 

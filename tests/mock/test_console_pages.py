@@ -46,7 +46,7 @@ def test_the_map_follows_leaders_and_brokers(page: Page, mock_cluster: MockClust
     assert found.evaluate("each => getComputedStyle(each).backgroundColor") != color
     expect(found).to_have_class(re.compile("under"))
     ghost = page.locator(f".tile.ghost[data-broker='{leader}']")
-    expect(ghost).to_contain_text("6 replicas named")
+    expect(ghost).to_contain_text("6 replicas assigned")
     expect(page.locator(".events")).to_contain_text("orders-0 changed from")
     mock_cluster.start_broker(leader)
     expect(ghost).to_have_count(0)

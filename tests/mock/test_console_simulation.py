@@ -146,15 +146,15 @@ def test_brokers_die_and_return(page: Page) -> None:
     page.until_comment("may or may not have been processed")
     page.until_delivered()
     status, message = page.impossible("kill_broker", broker=1)
-    assert (status, message) == (409, "broker 1 does not run: it cannot be killed")
+    assert (status, message) == (409, "broker 1 is not running: it cannot be killed")
     page.act("kill_broker", broker=2)
     status, message = page.impossible("kill_broker", broker=3)
-    assert (status, message.split(":")[0]) == (409, "broker 3 is the last one that runs")
+    assert (status, message.split(":")[0]) == (409, "broker 3 is the last running broker")
     assert page.impossible("move_leader", partition=0, broker=1)[0] == 409
     assert page.impossible("one_address")[0] == 409
     page.act("start_broker", broker=1)
     page.act("start_broker", broker=2)
-    assert page.impossible("start_broker", broker=1) == (409, "broker 1 runs already")
+    assert page.impossible("start_broker", broker=1) == (409, "broker 1 is already running")
     # What has returned follows: it leads nothing until leaders are moved back to it.
     assert page.mock.leader("orders", 0) == 3
     page.act("move_leader", partition=0, broker=1)

@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_written(
 def test_one_output_has_one_format(mock_cluster: MockCluster) -> None:
     done = ottla("doctor", mock_cluster.bootstrap, "--html", "-", "--json")
     assert (done.code, done.out) == (2, b"")
-    assert "only one of them" in done.err
+    assert "exclude each other" in done.err
 
 
 def test_no_secret_is_in_the_report() -> None:

@@ -117,7 +117,7 @@ EXPECTED = {
         r"^\[\(1, {'name': 'Ada'}\), \(2, {'name': 'Bob'}\), \(3, {'name': 'Eve'}\)\]$"
     ),
     ("docs/guides/schemas.md", 6): Expected(
-        "^0 {'id': 1} None\n1 None value: the value begins with byte 0x6e .*\n2 {'id': 2} None$",
+        "^0 {'id': 1} None\n1 None value: the value begins with byte 0x6e, .*\n2 {'id': 2} None$",
         malformed=True,
     ),
     ("docs/guides/schemas.md", 7): Expected(

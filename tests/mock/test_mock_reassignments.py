@@ -6,7 +6,7 @@ import pytest
 
 import ottla
 from ottla import errors
-from ottla.admin.call import BlockingCall, Request, finish
+from ottla.admin.operation_call import BlockingCall, Request, finish
 from ottla.testing import MockCluster, Reassignment
 
 

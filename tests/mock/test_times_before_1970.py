@@ -49,7 +49,7 @@ def test_the_first_record_is_found(mock_cluster: MockCluster, filled: str, time:
         assert found is not None
         assert (found.offset, found.timestamp) == (2, 7)
 
-    async def look_up() -> int:
+    async def look_up() -> int | None:
         async with ottla.AsyncAdmin(servers) as admin:
             offset = (await admin.list_offsets({place: time}))[place].offset
         async with ottla.AsyncConsumer(servers) as consumer:

@@ -65,7 +65,7 @@ def test_ids_in_headers_say_their_kind(apicurio: MockRegistry) -> None:
         encoded = [*two, ("apicurio.value.encoding", b"JSON")]
         with pytest.raises(errors.SerializationError, match="Avro in JSON"):
             text.deserialize("a", b'"x"', encoded)
-        with pytest.raises(errors.SerializationError, match="4 bytes, and not the eight"):
+        with pytest.raises(errors.SerializationError, match="4 bytes, but an Apicurio id"):
             text.deserialize("a", b"\2x", [("apicurio.value.contentId", b"1234")])
         nine = [("apicurio.value.globalId", (9).to_bytes(8, "big"))]
         with pytest.raises(errors.SerializationError, match=r"it was deleted, or the data was"):

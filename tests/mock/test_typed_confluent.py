@@ -46,7 +46,7 @@ def test_messages_of_confluents_serializer_are_read(
         decoded = [shop.read(value_format.deserialize("orders", value)) for value in values]
         assert decoded == [shop.expected(message) for message in messages]
     other = Protobuf(registry, message="shop.Address")
-    with pytest.raises(errors.SerializationError, match=f"the message is shop.{name}, and the"):
+    with pytest.raises(errors.SerializationError, match=f"the message is shop.{name}, but the"):
         other.deserialize("orders", values[0])
 
 

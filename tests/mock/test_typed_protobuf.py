@@ -226,7 +226,7 @@ def test_a_malformed_value_names_its_field(mock_cluster: MockCluster, single: st
         ({"wire_format": "confluent"}, errors.ConfigError, "need a schema registry"),
         ({"version": 1}, errors.ConfigError, "either schema or version"),
         ({"schema": 1.5}, TypeError, "schema is of type float: expected the text of a schema"),
-        ({"fields": []}, errors.ConfigError, "fields: there are none"),
+        ({"fields": []}, errors.ConfigError, "fields: none were given"),
         ({"fields": ["a..b"]}, errors.ConfigError, "an empty name"),
         ({"fields": "state"}, TypeError, "str"),
     ],

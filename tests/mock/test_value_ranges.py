@@ -159,7 +159,7 @@ def test_a_time_that_is_not_within_a_day_is_an_error_of_its_row(
     columns = pa.record_batch(found)
     columns.validate(full=True)
     assert [value and value["n"] for value in columns.column("value").to_pylist()] == [0, None, 2]
-    assert "is no time of day" in columns.column("_error")[1].as_py()
+    assert "is not a time of day" in columns.column("_error")[1].as_py()
 
 
 def test_a_time_of_an_array_that_is_not_within_a_day_is_not_written(
@@ -168,7 +168,7 @@ def test_a_time_of_an_array_that_is_not_within_a_day_is_not_written(
     """Arrow libraries do not check the numbers of arrays that they make."""
     times = pa.array([1, -26], pa.int32()).view(pa.time32("ms"))
     rows = pa.table({"value": pa.StructArray.from_arrays([times, pa.array([1, 2])], ["x", "n"])})
-    with pytest.raises(errors.SerializationError, match=r"row 1.* no time of day"):
+    with pytest.raises(errors.SerializationError, match=r"row 1.* not a time of day"):
         producer.send_batch(single, rows, value_format=record("time-millis", "int"))
 
 

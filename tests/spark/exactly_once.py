@@ -1,7 +1,7 @@
 """Plays Spark for the exactly-once sink: runs tasks, commits and restarts, without a session.
 
 A run is one start of a query. What Spark would keep in its processes is forgotten between runs.
-Drivers die at the fault point, between the decision and the commits.
+Drivers die between the decision and the commits, in place of ``_commit_decided``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from ottla.spark.writing.exactly_once.task_identity import TaskIdentity, WriteId
 from ottla.spark.writing.write_schema import fingerprint_of
 from tests.cluster.conftest import Brokers
 from tests.support.committed import committed_rows
+
+_COMMIT_DECIDED = driver._commit_decided
 
 PARTITIONS = 3
 COMPACTED = {"cleanup.policy": "compact"}
@@ -60,6 +62,11 @@ def arrow(rows: Sequence[bytes], partition: int) -> pa.RecordBatch:
 def forget() -> None:
     """Forget what processes of Spark know; nothing that is open is closed."""
     recovery._recoveries.clear()
+
+
+def commit_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let drivers live between the decision and the commits."""
+    monkeypatch.setattr(driver, "_commit_decided", _COMMIT_DECIDED)
 
 
 @dataclass
@@ -153,24 +160,29 @@ class Query:
         """
         decided: list[ottla.PreparedTransaction] = []
 
-        def die(_point: str, decision: Decision) -> None:
-            self._monkeypatch.setattr(driver, "reach", lambda *_: None)
-            decided.extend(each.transaction for each in decision.participants.values())
+        def die(
+            _admin: ottla.Admin, _write: WriteIdentity, new: Decision, _participants: int
+        ) -> None:
+            commit_all(self._monkeypatch)
+            decided.extend(each.transaction for each in new.participants.values())
             with ottla.Admin(self.brokers.bootstrap) as admin:
                 admin.end_prepared_transactions(decided[:commits], commit=True)
             raise Crash
 
-        self._monkeypatch.setattr(driver, "reach", die)
+        self._monkeypatch.setattr(driver, "_commit_decided", die)
         return decided
 
     def lose_after_decision(self, *partitions: int) -> None:
         """Let the transactions of partitions expire after the next decision, before a commit."""
 
-        def lose(_point: str, decision: Decision) -> None:
-            self._monkeypatch.setattr(driver, "reach", lambda *_: None)
-            self.fence([decision.participants[each].transaction for each in partitions])
+        def lose(
+            admin: ottla.Admin, write: WriteIdentity, new: Decision, participants: int
+        ) -> None:
+            commit_all(self._monkeypatch)
+            self.fence([new.participants[each].transaction for each in partitions])
+            _COMMIT_DECIDED(admin, write, new, participants)
 
-        self._monkeypatch.setattr(driver, "reach", lose)
+        self._monkeypatch.setattr(driver, "_commit_decided", lose)
 
     @contextmanager
     def nothing_is_aborted(self) -> Iterator[None]:

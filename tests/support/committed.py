@@ -28,7 +28,7 @@ def committed_rows(bootstrap: str, topic: str, *, all_ended: bool = True) -> lis
         def written() -> bool:
             ends = client.list_offsets(latest, isolation_level="read_uncommitted")
             stable = client.list_offsets(latest, isolation_level="read_committed")
-            return all(stable[place].offset >= ends[place].offset for place in partitions)
+            return all((stable[p].offset or 0) >= (ends[p].offset or 0) for p in partitions)
 
         if all_ended:
             wait_until(written, lambda: f"{topic} lacks the markers of transactions")

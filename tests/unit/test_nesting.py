@@ -29,9 +29,9 @@ def test_json_is_nested_so_deep_at_most() -> None:
 def test_expressions_of_the_command_line_are_nested_so_deep_at_most() -> None:
     for option in ("key", "value"):
         given: dict[str, object] = {"key": None, "value": None, "header": [], "where": []}
-        with pytest.raises(ConfigError, match=rf"--{option} .* is no regular expression"):
+        with pytest.raises(ConfigError, match=rf"--{option} .* is not a regular expression"):
             filter_of(argparse.Namespace(**{**given, option: PATTERN}))
-    with pytest.raises(ConfigError, match=r"--match .* is no regular expression"):
+    with pytest.raises(ConfigError, match=r"--match .* is not a regular expression"):
         matching(argparse.Namespace(match=PATTERN))
 
 

@@ -42,7 +42,7 @@ def test_everything_can_be_printed(mock_cluster: MockCluster) -> None:
     for thing, pattern in shown.items():
         assert re.fullmatch(pattern, repr(thing)), repr(thing)
     assert re.fullmatch(
-        r"OffsetAndTimestamp\(offset=1, timestamp=-1, leader_epoch=\d+\)", repr(offset)
+        r"OffsetAndTimestamp\(offset=1, timestamp=None, leader_epoch=\d+\)", repr(offset)
     )
     producer.close()
     client.close()

@@ -44,46 +44,6 @@ class Admin:
         timeout: float | None = None,
         **kwargs: Unpack[CommonConfig],
     ) -> Self: ...
-    def create_topic(
-        self,
-        name: str,
-        partitions: int | None = None,
-        replication: int | None = None,
-        configs: Mapping[str, str] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> None:
-        """Create a topic, and wait until all its partitions have leaders.
-
-        Args:
-            name: the topic's name.
-            partitions: the number of partitions. Default: the cluster's ``num.partitions``.
-            replication: the number of replicas. Default: the cluster's
-                ``default.replication.factor``.
-            configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Raises:
-            TopicExistsError: the topic exists; with ``maybe_done``, this call may have created it.
-            ConfigError: the number of partitions or replicas, or the configuration, is invalid.
-            AuthorizationError: the principal may not create the topic.
-            TimeoutError: the topic was not created, or has no leaders, in time.
-        """
-
-    def delete_topic(self, name: str, *, timeout: float | None = None) -> None:
-        """Delete a topic.
-
-        Args:
-            name: the topic's name.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-
-        Raises:
-            UnknownTopicError: the topic does not exist; with ``maybe_done``, this call may have
-                deleted it.
-            AuthorizationError: the principal may not delete the topic.
-            TimeoutError: the controller did not respond in time.
-        """
-
     def list_transactions(
         self,
         *,

@@ -1,8 +1,10 @@
 """The requests of one call of ``Admin``."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, final
 
+from ottla._core.offsets import OffsetAndTimestamp
 from ottla.errors import KafkaError
 
 @final
@@ -36,6 +38,30 @@ class AdminCall:
 
         Returns:
             A future of the responses and errors, in the order of the requests.
+        """
+    def list_offsets(
+        self, specs: Mapping[tuple[str, int], str | int | datetime], isolation_level: str | None
+    ) -> dict[tuple[str, int], OffsetAndTimestamp | KafkaError]:
+        """Look up offsets of partitions, as ``Client.list_offsets``.
+
+        Args:
+            specs: which offset, by ``(topic, partition)``.
+            isolation_level: None for the client's.
+
+        Returns:
+            The offsets and errors by ``(topic, partition)``.
+        """
+    def list_offsets_async(
+        self, specs: Mapping[tuple[str, int], str | int | datetime], isolation_level: str | None
+    ) -> Awaitable[dict[tuple[str, int], OffsetAndTimestamp | KafkaError]]:
+        """Look up offsets of partitions, for asyncio.
+
+        Args:
+            specs: which offset, by ``(topic, partition)``.
+            isolation_level: None for the client's.
+
+        Returns:
+            A future of the offsets and errors by ``(topic, partition)``.
         """
     def pause(self, code: int, message: str) -> None:
         """Wait before something is tried again, and refresh the metadata.

@@ -51,32 +51,6 @@ class AsyncAdmin:
             BootstrapError: no bootstrap server could be used; the message lists each with its
                 cause.
         """
-    def create_topic(
-        self,
-        name: str,
-        partitions: int | None = None,
-        replication: int | None = None,
-        configs: Mapping[str, str] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> Awaitable[None]:
-        """Create a topic, and wait until its partitions have leaders; see ``Admin.create_topic``.
-
-        Args:
-            name: the topic's name.
-            partitions: the number of partitions. Default: the cluster's ``num.partitions``.
-            replication: the number of replicas. Default: the cluster's
-                ``default.replication.factor``.
-            configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-        """
-    def delete_topic(self, name: str, *, timeout: float | None = None) -> Awaitable[None]:
-        """Delete a topic; see ``Admin.delete_topic``.
-
-        Args:
-            name: the topic's name.
-            timeout: seconds. Default: ``default.api.timeout.ms``.
-        """
     def list_transactions(
         self,
         *,

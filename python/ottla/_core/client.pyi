@@ -4,7 +4,7 @@ from asyncio import Future
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, final
+from typing import Any, Literal, final, overload
 
 from typing_extensions import Unpack
 
@@ -16,6 +16,7 @@ from ottla._core.request_statistics import RequestStatistics
 from ottla._core.scan import AsyncScanBase, Scan
 from ottla.config_types import ClientConfig
 from ottla.connections import Connections
+from ottla.errors import KafkaError
 from ottla.metrics import Metrics
 
 @final
@@ -155,29 +156,69 @@ class Client:
             TimeoutError: no broker has assigned an id in time.
         """
 
+    @overload
     def list_offsets(
         self,
-        spec: Mapping[tuple[str, int], str | int | datetime],
+        specs: Mapping[tuple[str, int], str | int | datetime],
         *,
         isolation_level: str | None = None,
+        errors: Literal["raise"] = "raise",
         timeout: float | None = None,
     ) -> dict[tuple[str, int], OffsetAndTimestamp]:
         """Look up offsets of partitions (Kafka's ListOffsets).
 
         Args:
-            spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-                ``"max_timestamp"`` (KIP-734), or a timestamp for the first record at or after it:
-                milliseconds since 1970 or an aware ``datetime``.
+            specs: by ``(topic, partition)``, which offset: ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"`` (KIP-734), ``"earliest_local"`` or ``"latest_tiered"`` (tiered
+                storage), ``"earliest_pending_upload"`` (KIP-1023), or a time: the first record with
+                this time or a later one, as an aware ``datetime`` or in ms since 1970.
             isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
                 ``"latest"`` is the last stable offset: the end, or the first record of an open
                 transaction. Default: the client's ``isolation.level``.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each in place of the offset.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+            The offsets by ``(topic, partition)``; an offset of None means that no record matches.
 
         Raises:
-            ConfigError: an entry of ``spec`` or the isolation level is invalid.
+            AuthorizationError: the principal may not describe a topic.
+            BrokerError: a broker does not support the name of an offset.
+            ConfigError: a specification or the isolation level is invalid.
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
+    @overload
+    def list_offsets(
+        self,
+        specs: Mapping[tuple[str, int], str | int | datetime],
+        *,
+        isolation_level: str | None = None,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> dict[tuple[str, int], OffsetAndTimestamp | KafkaError]:
+        """Look up offsets of partitions (Kafka's ListOffsets).
+
+        Args:
+            specs: by ``(topic, partition)``, which offset: ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"`` (KIP-734), ``"earliest_local"`` or ``"latest_tiered"`` (tiered
+                storage), ``"earliest_pending_upload"`` (KIP-1023), or a time: the first record with
+                this time or a later one, as an aware ``datetime`` or in ms since 1970.
+            isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+                ``"latest"`` is the last stable offset: the end, or the first record of an open
+                transaction. Default: the client's ``isolation.level``.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each in place of the offset.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; an offset of None means that no record matches.
+
+        Raises:
+            AuthorizationError: the principal may not describe a topic.
+            BrokerError: a broker does not support the name of an offset.
+            ConfigError: a specification or the isolation level is invalid.
             UnknownTopicError: a topic or a partition does not exist.
             TimeoutError: a leader did not respond in time.
         """
@@ -382,27 +423,69 @@ class AsyncClient:
             TimeoutError: no broker has assigned an id in time.
         """
 
+    @overload
     def list_offsets(
         self,
-        spec: Mapping[tuple[str, int], str | int | datetime],
+        specs: Mapping[tuple[str, int], str | int | datetime],
         *,
         isolation_level: str | None = None,
+        errors: Literal["raise"] = "raise",
         timeout: float | None = None,
     ) -> Future[dict[tuple[str, int], OffsetAndTimestamp]]:
         """Look up offsets of partitions (Kafka's ListOffsets).
 
         Args:
-            spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-                ``"max_timestamp"``, or a timestamp; see ``Client.list_offsets``.
-            isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
-                ``isolation.level``.
+            specs: by ``(topic, partition)``, which offset: ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"`` (KIP-734), ``"earliest_local"`` or ``"latest_tiered"`` (tiered
+                storage), ``"earliest_pending_upload"`` (KIP-1023), or a time: the first record with
+                this time or a later one, as an aware ``datetime`` or in ms since 1970.
+            isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+                ``"latest"`` is the last stable offset: the end, or the first record of an open
+                transaction. Default: the client's ``isolation.level``.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each in place of the offset.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+            The offsets by ``(topic, partition)``; an offset of None means that no record matches.
 
         Raises:
-            ConfigError: an entry of ``spec`` or the isolation level is invalid.
+            AuthorizationError: the principal may not describe a topic.
+            BrokerError: a broker does not support the name of an offset.
+            ConfigError: a specification or the isolation level is invalid.
+            UnknownTopicError: a topic or a partition does not exist.
+            TimeoutError: a leader did not respond in time.
+        """
+    @overload
+    def list_offsets(
+        self,
+        specs: Mapping[tuple[str, int], str | int | datetime],
+        *,
+        isolation_level: str | None = None,
+        errors: Literal["return"],
+        timeout: float | None = None,
+    ) -> Future[dict[tuple[str, int], OffsetAndTimestamp | KafkaError]]:
+        """Look up offsets of partitions (Kafka's ListOffsets).
+
+        Args:
+            specs: by ``(topic, partition)``, which offset: ``"earliest"``, ``"latest"``,
+                ``"max_timestamp"`` (KIP-734), ``"earliest_local"`` or ``"latest_tiered"`` (tiered
+                storage), ``"earliest_pending_upload"`` (KIP-1023), or a time: the first record with
+                this time or a later one, as an aware ``datetime`` or in ms since 1970.
+            isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+                ``"latest"`` is the last stable offset: the end, or the first record of an open
+                transaction. Default: the client's ``isolation.level``.
+            errors: what to do with the error of one partition: ``"raise"`` the first one, or
+                ``"return"`` each in place of the offset.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            The offsets by ``(topic, partition)``; an offset of None means that no record matches.
+
+        Raises:
+            AuthorizationError: the principal may not describe a topic.
+            BrokerError: a broker does not support the name of an offset.
+            ConfigError: a specification or the isolation level is invalid.
             UnknownTopicError: a topic or a partition does not exist.
             TimeoutError: a leader did not respond in time.
         """

@@ -7,23 +7,23 @@ class OffsetAndTimestamp:
     """The offset and timestamp of a record, as ListOffsets returns them.
 
     Args:
-        offset: the offset; -1 if no record matches.
-        timestamp: the record's timestamp in milliseconds since 1970; -1 if unknown.
-        leader_epoch: the leader epoch of the record. Default: -1, unknown.
+        offset: the offset; None if no record matches.
+        timestamp: the record's timestamp in milliseconds since 1970. Default: None, unknown.
+        leader_epoch: the leader epoch of the record. Default: None, unknown.
     """
 
     def __new__(
-        cls, offset: int, timestamp: int, leader_epoch: int = ...
+        cls, offset: int | None, timestamp: int | None = ..., leader_epoch: int | None = ...
     ) -> OffsetAndTimestamp: ...
     @property
-    def offset(self) -> int:
-        """The offset; -1 if no record matches."""
+    def offset(self) -> int | None:
+        """The offset; None if no record matches."""
     @property
-    def timestamp(self) -> int:
-        """The record's timestamp in milliseconds since 1970; -1 if unknown."""
+    def timestamp(self) -> int | None:
+        """The record's timestamp in ms since 1970; None if it was not looked up by time."""
     @property
-    def leader_epoch(self) -> int:
-        """The leader epoch of the record; -1 if unknown."""
+    def leader_epoch(self) -> int | None:
+        """The leader epoch of the record; None if unknown."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...

@@ -1,9 +1,10 @@
 """Managing a cluster: ``Admin``, ``AsyncAdmin`` and the types of their arguments and results.
 
-A call's way: ``blocking/`` or ``asynchronous/`` has the method, which runs an operation of
+How a call runs: ``blocking/`` or ``asynchronous/`` has the method, which runs an operation of
 ``topics.py``, ``groups.py`` or another area. The operation builds the bodies of its requests,
-chooses a broker for each (``destinations.py``) and sends them through a ``Call`` (``call.py``),
-which encodes them and waits in Rust. ``items.py`` tries items again and collects their errors.
+chooses a broker for each (``destinations.py``) and sends them through a ``Call``
+(``operation_call.py``), which encodes them and waits in Rust. ``items.py`` retries items and
+collects their errors.
 """
 
 from ottla.admin.acls import Acl, AclFilter
@@ -18,7 +19,6 @@ from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.groups import GroupListing
 from ottla.admin.lag import PartitionLag
 from ottla.admin.log_dirs import LogDirDescription, ReplicaInLogDir
-from ottla.admin.offsets import PartitionOffset
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.quorum import QuorumDescription, QuorumReplica, RaftVoterEndpoint
 from ottla.admin.quotas import QuotaEntity
@@ -58,7 +58,6 @@ __all__ = [
     "NewTopic",
     "PartitionDescription",
     "PartitionLag",
-    "PartitionOffset",
     "PartitionReassignment",
     "Plan",
     "PlannedChange",
@@ -81,3 +80,9 @@ __all__ = [
     "TopicDescription",
     "TopicListing",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "PartitionOffset":
+        raise AttributeError("ottla.admin.PartitionOffset is ottla.OffsetAndTimestamp now")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

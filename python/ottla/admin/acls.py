@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ottla.admin.authorized_operations import OPERATIONS
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, in_order
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
-from ottla.admin.call import Body, Call, Request
 from ottla.admin.destinations import ask_controller, metadata
 from ottla.admin.items import error_of, known
+from ottla.admin.operation_call import Body, Call, Request
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request
 from ottla.admin.items import error_of
+from ottla.admin.operation_call import Body, Call, Request
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
 
@@ -34,7 +34,7 @@ _TYPE_OF_CODE = {code: name for name, code in _TYPES.items()}
 
 @dataclass(frozen=True, order=True)
 class ConfigResource:
-    """What has a configuration.
+    """A resource that has a configuration.
 
     Attributes:
         type: ``topic``, ``broker``, ``broker_logger``, ``client_metrics`` or ``group``.

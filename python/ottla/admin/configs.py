@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ottla import arguments
-from ottla.admin.call import Body, Call, Destination, Request, Response
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.destinations import by_destination
 from ottla.admin.items import Results, error_of, settle
+from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 
@@ -258,7 +258,7 @@ def _after(entry: ConfigEntry | None, value: Alteration) -> str | None:
     elements = [each for each in ((entry and entry.value) or "").split(",") if each]
     match value:
         case None:
-            # What is in effect once the value of this resource is gone.
+            # The value in effect once this resource's own value is gone.
             return entry.synonyms[1].value if entry and len(entry.synonyms) > 1 else "(default)"
         case Append(element):
             return ",".join(dict.fromkeys([*elements, element]))

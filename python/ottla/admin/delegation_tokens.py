@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Destination, Request, Response
 from ottla.admin.destinations import ask_controller, by_destination
 from ottla.admin.items import Results, error_of
+from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Destination, Request, Response
 from ottla.admin.items import Results, error_of, left_out, until_final
+from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -81,17 +81,22 @@ async def leaders(
         if error := error_of(topic, topic=name):
             missing[name] = error
         for partition in topic["partitions"]:
-            place = name, partition["partition_index"]
+            topic_partition = name, partition["partition_index"]
             leader = partition["leader_id"]
-            found[place] = leader if leader >= 0 else _error(_LEADER_NOT_AVAILABLE, place)
+            found[topic_partition] = (
+                leader if leader >= 0 else _error(_LEADER_NOT_AVAILABLE, topic_partition)
+            )
     return {
-        place: found.get(place, missing.get(place[0], _error(_UNKNOWN_TOPIC_OR_PARTITION, place)))
-        for place in wanted
+        topic_partition: found.get(
+            topic_partition,
+            missing.get(topic_partition[0], _error(_UNKNOWN_TOPIC_OR_PARTITION, topic_partition)),
+        )
+        for topic_partition in wanted
     }
 
 
-def _error(code: int, place: TopicPartition) -> KafkaError:
-    return error_of_code(code, topic=place[0], partition=place[1])
+def _error(code: int, topic_partition: TopicPartition) -> KafkaError:
+    return error_of_code(code, topic=topic_partition[0], partition=topic_partition[1])
 
 
 async def group_coordinators(call: Call, groups: Sequence[str]) -> dict[str, int | KafkaError]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,
     TopicPartition,
@@ -16,6 +15,7 @@ from ottla.admin.destinations import (
     to_controller,
 )
 from ottla.admin.items import Results, error_of
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.topics import PartitionDescription, describe_topics
@@ -63,11 +63,13 @@ def _results(response: Response) -> Results[TopicPartition, bool]:
     results: Results[TopicPartition, bool] = {}
     for topic in response.body["replica_election_results"]:
         for each in topic["partition_result"]:
-            place = topic["topic"], each["partition_id"]
+            topic_partition = topic["topic"], each["partition_id"]
             if each["error_code"] == _ELECTION_NOT_NEEDED:
-                results[place] = False
+                results[topic_partition] = False
             else:
-                results[place] = error_of(each, topic=place[0], partition=place[1]) or True
+                results[topic_partition] = (
+                    error_of(each, topic=topic_partition[0], partition=topic_partition[1]) or True
+                )
     return results
 
 
@@ -76,11 +78,11 @@ async def plan_elections(
 ) -> Plan:
     """Return the partitions whose leader would change."""
     if partitions is None:
-        places = await _all_partitions(call)
+        topic_partitions = await _all_partitions(call)
     else:
-        places = await describe_partitions(call, partitions)
+        topic_partitions = await describe_partitions(call, partitions)
     changes = []
-    for (topic, partition), each in sorted(places.items()):
+    for (topic, partition), each in sorted(topic_partitions.items()):
         before = "none" if each.leader is None else str(each.leader)
         resource, preferred = f"partition {topic}-{partition}", each.replicas[0]
         if unclean and each.leader is None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ottla._core import __version__, error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, from_all_brokers, to_controller
 from ottla.admin.items import Results, error_of, known, settle
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 

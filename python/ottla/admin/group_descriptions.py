@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, by_destination, group_coordinators
 from ottla.admin.items import Results, error_of
 from ottla.admin.member_assignment import decode_assignment, decode_subscription
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.streams_groups import StreamsMember, StreamsTopology, member_of, topology_of
 from ottla.errors import KafkaError
 

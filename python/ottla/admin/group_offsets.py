@@ -11,11 +11,11 @@ from typing import SupportsIndex, TypeVar
 
 from ottla import arguments
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, to_coordinators
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.items import Results, error_of, is_repeated, known, left_out, settle
 from ottla.admin.offsets import offset_bounds, place_text
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import FencedError, KafkaError
@@ -59,10 +59,12 @@ def committed_offsets(
         ArgumentTypeError: they are no mapping of partitions to offsets.
     """
     found = {}
-    for place, each in arguments.by_partition("offsets", offsets, "42").items():
+    for topic_partition, each in arguments.by_partition("offsets", offsets, "42").items():
         number = each.offset if isinstance(each, CommittedOffset) else each
-        offset = arguments.integer(f"offsets[{place!r}]", number, "an offset, such as 42")
-        found[place] = each if isinstance(each, CommittedOffset) else CommittedOffset(offset)
+        offset = arguments.integer(f"offsets[{topic_partition!r}]", number, "an offset, such as 42")
+        found[topic_partition] = (
+            each if isinstance(each, CommittedOffset) else CommittedOffset(offset)
+        )
     return found
 
 
@@ -109,12 +111,12 @@ def _offsets_of(group: str, body: Body) -> dict[TopicPartition, CommittedOffset]
     offsets = {}
     for topic in body["topics"]:
         for each in topic["partitions"]:
-            place = topic["name"], each["partition_index"]
-            if error := error_of(each, topic=place[0], partition=place[1]):
+            topic_partition = topic["name"], each["partition_index"]
+            if error := error_of(each, topic=topic_partition[0], partition=topic_partition[1]):
                 return error
             if each["committed_offset"] >= 0:
                 epoch = each.get("committed_leader_epoch", -1)
-                offsets[place] = CommittedOffset(
+                offsets[topic_partition] = CommittedOffset(
                     each["committed_offset"], known(epoch), each["metadata"] or ""
                 )
     return offsets
@@ -187,12 +189,12 @@ async def alter_group_offsets(
 ) -> Results[TopicPartition, None]:
     """Set the committed offsets of a group without members."""
     entries = {
-        place: {
+        topic_partition: {
             "committed_offset": each.offset,
             "committed_leader_epoch": -1 if each.leader_epoch is None else each.leader_epoch,
             "committed_metadata": each.metadata,
         }
-        for place, each in offsets.items()
+        for topic_partition, each in offsets.items()
     }
     body = {"group_id": group, "topics": _by_topic(entries)}
     request = Request("OffsetCommit", body, max_version=_LAST_BY_NAME)
@@ -204,7 +206,10 @@ async def delete_group_offsets(
 ) -> Results[TopicPartition, None]:
     """Delete committed offsets of topics that the group does not subscribe to."""
     wanted = list(partitions)
-    body = {"group_id": group, "topics": _by_topic({place: {} for place in wanted})}
+    body = {
+        "group_id": group,
+        "topics": _by_topic({topic_partition: {} for topic_partition in wanted}),
+    }
     return await _change(call, group, Request("OffsetDelete", body), wanted)
 
 
@@ -234,12 +239,12 @@ async def plan_alterations(
             PlannedChange(
                 "alter",
                 f"offset of group {group}",
-                place_text(place, after.offset, bounds[place]),
-                str(committed[place]) if place in committed else None,
+                place_text(topic_partition, after.offset, bounds[topic_partition]),
+                str(committed[topic_partition]) if topic_partition in committed else None,
                 str(after),
             )
-            for place, after in offsets.items()
-            if committed.get(place) != after
+            for topic_partition, after in offsets.items()
+            if committed.get(topic_partition) != after
         ]
     )
 
@@ -260,11 +265,11 @@ async def plan_deletion(call: Call, group: str, partitions: Iterable[TopicPartit
             PlannedChange(
                 "delete",
                 f"offset of group {group}",
-                f"{place[0]}-{place[1]}",
-                str(committed[place]),
+                f"{topic_partition[0]}-{topic_partition[1]}",
+                str(committed[topic_partition]),
             )
-            for place in wanted
-            if place in committed
+            for topic_partition in wanted
+            if topic_partition in committed
         ]
     )
 

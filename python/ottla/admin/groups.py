@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import from_all_brokers, to_coordinators
 from ottla.admin.group_descriptions import (
     MemberDescription,
     describe_groups,
 )
 from ottla.admin.items import Results, error_of, settle
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import partitions_text
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call
+from ottla.admin.operation_call import Body, Call
 from ottla.errors import ConfigError, KafkaError, ProtocolError, TimeoutError  # noqa: A004
 
 K = TypeVar("K", bound=Hashable)
@@ -43,7 +43,7 @@ def is_repeated(error: KafkaError) -> bool:
 
 
 def error_of(
-    body: Body, item: object = "", *, maybe_done: bool = False, **place: Any
+    body: Body, item: object = "", *, maybe_done: bool = False, **context: Any
 ) -> KafkaError | None:
     """Return the error of a response or of an item of it; None for success.
 
@@ -51,14 +51,14 @@ def error_of(
         body: the item, with ``error_code`` and perhaps ``error_message``.
         item: what it is about, such as ``group billing``, unless the place says that.
         maybe_done: whether the operation may have taken effect nevertheless.
-        place: ``topic`` and ``partition``.
+        context: ``topic`` and ``partition``.
     """
     code = body["error_code"]
     if code == 0:
         return None
     parts = (str(item), body.get("error_message"))
     message = ": ".join(part for part in parts if part)
-    return error_of_code(code, message or None, maybe_done=maybe_done, **place)
+    return error_of_code(code, message or None, maybe_done=maybe_done, **context)
 
 
 def known(number: int) -> int | None:
@@ -74,7 +74,7 @@ async def until_final(
     changes: bool = False,
     authoritative: bool = False,
 ) -> Results[K, V]:
-    """Try items until each has a result or an error that a repetition would not mend.
+    """Try items until each has a result or an error that is not retriable.
 
     Args:
         call: the call.

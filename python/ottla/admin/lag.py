@@ -9,12 +9,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ottla.admin.call import Call
+from ottla._core import OffsetAndTimestamp
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_descriptions import MemberDescription, describe_groups
 from ottla.admin.group_offsets import list_group_offsets
 from ottla.admin.items import settle
-from ottla.admin.offsets import IsolationLevel, OffsetSpec, PartitionOffset, list_offsets
+from ottla.admin.offsets import IsolationLevel, OffsetSpec, list_offsets
+from ottla.admin.operation_call import Call
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError
 
@@ -54,10 +55,14 @@ class PartitionLag:
 
 async def _ask(
     call: Call, specs: Mapping[TopicPartition, OffsetSpec], isolation_level: IsolationLevel
-) -> dict[TopicPartition, PartitionOffset]:
+) -> dict[TopicPartition, OffsetAndTimestamp]:
     found = await list_offsets(call, specs, isolation_level=isolation_level)
     # A topic that was deleted has no lag.
-    return {place: each for place, each in found.items() if not isinstance(each, KafkaError)}
+    return {
+        topic_partition: each
+        for topic_partition, each in found.items()
+        if not isinstance(each, KafkaError)
+    }
 
 
 async def group_lag(
@@ -67,30 +72,34 @@ async def group_lag(
     committed = settle(await list_group_offsets(call, [group]), "raise")[group]
     description = settle(await describe_groups(call, [group], authorized_operations=False), "raise")
     owners = {
-        place: member for member in description[group].members for place in member.assignment or ()
+        topic_partition: member
+        for member in description[group].members
+        for topic_partition in member.assignment or ()
     }
-    places = sorted({*committed, *owners})
-    ends = await _ask(call, dict.fromkeys(places, "latest"), isolation_level)
-    positions = {place: each.offset for place, each in committed.items()}
+    topic_partitions = sorted({*committed, *owners})
+    ends = await _ask(call, dict.fromkeys(topic_partitions, "latest"), isolation_level)
+    positions = {topic_partition: each.offset for topic_partition, each in committed.items()}
     behind = {
-        place: positions[place]
-        for place, end in ends.items()
-        if place in positions and end.offset is not None and positions[place] < end.offset
+        topic_partition: positions[topic_partition]
+        for topic_partition, end in ends.items()
+        if topic_partition in positions
+        and end.offset is not None
+        and positions[topic_partition] < end.offset
     }
     ages = await _ages(call, behind)
     rows = []
-    for place, end in ends.items():
-        offset = positions.get(place)
-        member: MemberDescription | None = owners.get(place)
+    for topic_partition, end in ends.items():
+        offset = positions.get(topic_partition)
+        member: MemberDescription | None = owners.get(topic_partition)
         assert end.offset is not None, "a partition has an end"
         rows.append(
             PartitionLag(
-                place[0],
-                place[1],
+                topic_partition[0],
+                topic_partition[1],
                 offset,
                 end.offset,
                 None if offset is None else max(0, end.offset - offset),
-                None if offset is None else ages.get(place, 0),
+                None if offset is None else ages.get(topic_partition, 0),
                 member.member_id if member else None,
                 member.client_id if member else None,
                 member.host if member else None,
@@ -112,25 +121,30 @@ async def _ages(
     ages: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
     # Where the time lies: at `low` the offset is not behind the record, at `high` it is.
     low = {
-        place: each.timestamp
-        for place, each in first.items()
+        topic_partition: each.timestamp
+        for topic_partition, each in first.items()
         if each.timestamp is not None and each.offset is not None
     }
     high = dict.fromkeys(low, now + 1)
     for _ in range(_ROUNDS):
         open_ = {
-            place: (low[place] + high[place]) // 2
-            for place in low
-            if high[place] - low[place] > max(_PRECISION_MS, (now - low[place]) * _PRECISION)
+            topic_partition: (low[topic_partition] + high[topic_partition]) // 2
+            for topic_partition in low
+            if high[topic_partition] - low[topic_partition]
+            > max(_PRECISION_MS, (now - low[topic_partition]) * _PRECISION)
         }
         if not open_:
             break
         found = await _ask(call, open_, "read_uncommitted")
-        for place, middle in open_.items():
-            each = found.get(place)
-            if each is not None and each.offset is not None and each.offset <= offsets[place]:
-                low[place] = middle
+        for topic_partition, middle in open_.items():
+            each = found.get(topic_partition)
+            if (
+                each is not None
+                and each.offset is not None
+                and each.offset <= offsets[topic_partition]
+            ):
+                low[topic_partition] = middle
             else:
-                high[place] = middle
-    ages.update({place: max(0, now - at) for place, at in low.items()})
+                high[topic_partition] = middle
+    ages.update({topic_partition: max(0, now - at) for topic_partition, at in low.items()})
     return ages

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Destination, Request, Response
 from ottla.admin.destinations import (
     TopicPartition,
     broker_ids,
@@ -18,6 +17,7 @@ from ottla.admin.destinations import (
     partitions_by_topic,
 )
 from ottla.admin.items import Results, error_of, known, settle
+from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import KafkaError
@@ -138,7 +138,7 @@ async def replica_sizes(
         # A broker refuses by a response without log directories.
         if isinstance(response, KafkaError) or not response.body["results"]:
             continue
-        sizes.update({(*place, broker): 0 for place in by_broker[broker]})
+        sizes.update({(*topic_partition, broker): 0 for topic_partition in by_broker[broker]})
         for log_dir in (_log_dir(broker, body) for body in response.body["results"]):
             for each in log_dir.replicas:
                 if not each.is_future:
@@ -166,10 +166,10 @@ async def alter_replica_log_dirs(
                 "path": path,
                 "topics": [
                     {"name": topic, "partitions": partitions}
-                    for topic, partitions in partitions_by_topic(places).items()
+                    for topic, partitions in partitions_by_topic(topic_partitions).items()
                 ],
             }
-            for path, places in by_path.items()
+            for path, topic_partitions in by_path.items()
         ]
         return Request("AlterReplicaLogDirs", {"dirs": dirs})
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ottla._core import error_of_code
-from ottla.admin.call import Call
 from ottla.admin.destinations import TopicPartition, partitions_by_topic
 from ottla.admin.items import settle
+from ottla.admin.operation_call import Call
 from ottla.admin.topics import PartitionDescription, describe_topics
 
 _UNKNOWN_TOPIC_OR_PARTITION = 3
 
 
 async def describe_partitions(
-    call: Call, places: Iterable[TopicPartition]
+    call: Call, topic_partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, PartitionDescription]:
     """Describe partitions.
 
     Raises:
         UnknownTopicError: one does not exist.
     """
-    wanted = list(places)
+    wanted = list(topic_partitions)
     names = dict.fromkeys(topic for topic, _ in wanted)
     topics = settle(await describe_topics(call, names, authorized_operations=False), "raise")
     known = {
@@ -33,7 +33,7 @@ async def describe_partitions(
     for topic, partition in wanted:
         if (topic, partition) not in known:
             raise error_of_code(_UNKNOWN_TOPIC_OR_PARTITION, topic=topic, partition=partition)
-    return {place: known[place] for place in wanted}
+    return {topic_partition: known[topic_partition] for topic_partition in wanted}
 
 
 def brokers_text(brokers: Iterable[int]) -> str:

@@ -40,7 +40,7 @@ class PlannedChange:
 
 
 class Plan(Table[PlannedChange]):
-    """What a call would change. ``str()`` of it has one line for each change."""
+    """The changes that a call would make. ``str()`` returns one line for each change."""
 
     def __init__(self, changes: list[PlannedChange]) -> None:
         super().__init__(PlannedChange, changes)

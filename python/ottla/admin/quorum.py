@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, ask_controller, to_controller
 from ottla.admin.items import Results, error_of, known, left_out
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from ottla import arguments
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.cluster import describe_cluster
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,
@@ -22,6 +21,7 @@ from ottla.admin.destinations import (
 )
 from ottla.admin.items import Results, error_of
 from ottla.admin.log_dirs import replica_sizes
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import brokers_text, describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
@@ -81,14 +81,14 @@ async def list_partition_reassignments(
         for each in topic["partitions"]
         if asked is None or (topic["name"], each["partition_index"]) in asked
     }
-    adding = {place: each["adding_replicas"] for place, each in ongoing.items()}
+    adding = {topic_partition: each["adding_replicas"] for topic_partition, each in ongoing.items()}
     leader_sizes, copied = await _sizes(call, adding)
     rows = []
-    for place, each in sorted(ongoing.items()):
-        size, copies = leader_sizes[place], copied[place].values()
+    for topic_partition, each in sorted(ongoing.items()):
+        size, copies = leader_sizes[topic_partition], copied[topic_partition].values()
         rows.append(
             PartitionReassignment(
-                *place,
+                *topic_partition,
                 each["replicas"],
                 each["adding_replicas"],
                 each["removing_replicas"],
@@ -111,13 +111,22 @@ async def _sizes(
         for topic in found["topics"]
         for each in topic["partitions"]
     }
-    leading = {place: (*place, leaders.get(place, -1)) for place in adding}
-    added = {place: [(*place, each) for each in brokers] for place, brokers in adding.items()}
+    leading = {
+        topic_partition: (*topic_partition, leaders.get(topic_partition, -1))
+        for topic_partition in adding
+    }
+    added = {
+        topic_partition: [(*topic_partition, each) for each in brokers]
+        for topic_partition, brokers in adding.items()
+    }
     replicas = [*leading.values(), *(each for more in added.values() for each in more)]
     sizes = await replica_sizes(call, replicas, [each["node_id"] for each in found["brokers"]])
     return (
-        {place: sizes[replica] for place, replica in leading.items()},
-        {place: {each[2]: sizes[each] for each in more} for place, more in added.items()},
+        {topic_partition: sizes[replica] for topic_partition, replica in leading.items()},
+        {
+            topic_partition: {each[2]: sizes[each] for each in more}
+            for topic_partition, more in added.items()
+        },
     )
 
 
@@ -131,14 +140,16 @@ def checked(
         ConfigError: a partition has no replica, or a broker twice.
     """
     found: dict[TopicPartition, list[int] | None] = {}
-    for place, given in arguments.by_partition("targets", targets, "[1, 2, 3]").items():
-        brokers = None if given is None else arguments.integers(f"targets[{place!r}]", given)
+    for topic_partition, given in arguments.by_partition("targets", targets, "[1, 2, 3]").items():
+        brokers = (
+            None if given is None else arguments.integers(f"targets[{topic_partition!r}]", given)
+        )
         if brokers is not None and (not brokers or len(set(brokers)) < len(brokers)):
             raise ConfigError(
-                f"{place[0]}-{place[1]}: the replicas are {brokers}: expected one or more "
-                "brokers, each once; None cancels a reassignment"
+                f"{topic_partition[0]}-{topic_partition[1]}: the replicas are {brokers}: "
+                "expected one or more brokers, each once; None cancels a reassignment"
             )
-        found[place] = brokers
+        found[topic_partition] = brokers
     return found
 
 
@@ -199,24 +210,29 @@ async def plan_reassignments(
     brokers = {each.id for each in cluster.brokers}
     added: dict[TopicPartition, list[int]] = {}
     original: dict[TopicPartition, list[int]] = {}
-    for place, target in targets.items():
-        adding = ongoing[place].adding_replicas if place in ongoing else []
-        original[place] = [each for each in partitions[place].replicas if each not in adding]
-        if target is None and place not in ongoing:
-            raise _error(_NO_REASSIGNMENT_IN_PROGRESS, None, place)
+    for topic_partition, target in targets.items():
+        adding = ongoing[topic_partition].adding_replicas if topic_partition in ongoing else []
+        original[topic_partition] = [
+            each for each in partitions[topic_partition].replicas if each not in adding
+        ]
+        if target is None and topic_partition not in ongoing:
+            raise _error(_NO_REASSIGNMENT_IN_PROGRESS, None, topic_partition)
         if target is None:
             continue
         if unknown := [each for each in target if each not in brokers]:
             message = f"no such broker: {brokers_text(unknown)}"
-            raise _error(_INVALID_REPLICA_ASSIGNMENT, message, place)
-        if not allow_replication_factor_change and len(target) != len(original[place]):
-            message = f"{len(original[place])} replicas would become {len(target)}"
-            raise _error(_INVALID_REPLICATION_FACTOR, message, place)
-        added[place] = [each for each in target if each not in original[place]]
+            raise _error(_INVALID_REPLICA_ASSIGNMENT, message, topic_partition)
+        if not allow_replication_factor_change and len(target) != len(original[topic_partition]):
+            message = f"{len(original[topic_partition])} replicas would become {len(target)}"
+            raise _error(_INVALID_REPLICATION_FACTOR, message, topic_partition)
+        added[topic_partition] = [each for each in target if each not in original[topic_partition]]
     leader_sizes, copied = await _sizes(call, added)
     changes = []
-    for place, target in targets.items():
-        before, name = partitions[place].replicas, f"{place[0]}-{place[1]}"
+    for topic_partition, target in targets.items():
+        before, name = (
+            partitions[topic_partition].replicas,
+            f"{topic_partition[0]}-{topic_partition[1]}",
+        )
         if target is None:
             changes.append(
                 PlannedChange(
@@ -224,11 +240,11 @@ async def plan_reassignments(
                     f"reassignment of {name}",
                     "",
                     brokers_text(before),
-                    brokers_text(original[place]),
+                    brokers_text(original[topic_partition]),
                 )
             )
-        elif place in ongoing or list(target) != before:
-            detail = _copy(leader_sizes[place], copied[place])
+        elif topic_partition in ongoing or list(target) != before:
+            detail = _copy(leader_sizes[topic_partition], copied[topic_partition])
             after = brokers_text(target)
             changes.append(
                 PlannedChange("reassign", f"partition {name}", detail, brokers_text(before), after)
@@ -236,8 +252,8 @@ async def plan_reassignments(
     return Plan(changes)
 
 
-def _error(code: int, message: str | None, place: TopicPartition) -> KafkaError:
-    return error_of_code(code, message, topic=place[0], partition=place[1])
+def _error(code: int, message: str | None, topic_partition: TopicPartition) -> KafkaError:
+    return error_of_code(code, message, topic=topic_partition[0], partition=topic_partition[1])
 
 
 def _copy(leader_size: int | None, copied: Mapping[int, int | None]) -> str:

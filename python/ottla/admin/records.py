@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.config_resources import ConfigResource
 from ottla.admin.configs import describe_configs
 from ottla.admin.destinations import (
@@ -19,6 +18,7 @@ from ottla.admin.destinations import (
 )
 from ottla.admin.items import Results, error_of, settle
 from ottla.admin.offsets import offset_bounds
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.topics import describe_topics
 from ottla.errors import AuthorizationError, KafkaError

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Literal, TypeAlias
 
 from ottla import arguments
-from ottla.admin.call import Call
 from ottla.admin.destinations import TopicPartition, metadata
 from ottla.admin.group_offsets import (
     CommittedOffset,
@@ -21,6 +20,7 @@ from ottla.admin.group_offsets import (
 )
 from ottla.admin.items import error_of, settle
 from ottla.admin.offsets import OffsetSpec, list_offsets, offset_bounds, place_text
+from ottla.admin.operation_call import Call
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError
 
@@ -75,14 +75,14 @@ async def planned_offsets(
     bounds = await offset_bounds(call, chosen)
     by_time = await _offsets_of_times(call, target, chosen)
     offsets, changes = {}, []
-    for place in chosen:
-        before = committed[place].offset if place in committed else None
-        low, high = bounds[place]
-        wanted = _wanted(target, before, low, high, by_time.get(place))
+    for topic_partition in chosen:
+        before = committed[topic_partition].offset if topic_partition in committed else None
+        low, high = bounds[topic_partition]
+        wanted = _wanted(target, before, low, high, by_time.get(topic_partition))
         offset = min(max(wanted, low), high)
-        detail = place_text(place, wanted, bounds[place])
+        detail = place_text(topic_partition, wanted, bounds[topic_partition])
         if offset != before:
-            offsets[place] = CommittedOffset(offset)
+            offsets[topic_partition] = CommittedOffset(offset)
             shown = None if before is None else str(before)
             changes.append(PlannedChange("reset", f"group {group}", detail, shown, str(offset)))
     return offsets, Plan(changes)
@@ -127,7 +127,7 @@ async def _offsets_of_times(
         return {}
     specs: dict[TopicPartition, OffsetSpec] = dict.fromkeys(places, target)
     found = settle(await list_offsets(call, specs), "raise")
-    return {place: each.offset for place, each in found.items()}
+    return {topic_partition: each.offset for topic_partition, each in found.items()}
 
 
 def _ago(duration: timedelta) -> datetime:

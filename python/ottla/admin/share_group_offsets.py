@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import TopicPartition, to_coordinators
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.group_offsets import change_offsets
 from ottla.admin.items import Results, error_of, known, settle
 from ottla.admin.offsets import offset_bounds, place_text
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import KafkaError
 
@@ -61,12 +61,12 @@ def _offsets_of(body: Body) -> dict[TopicPartition, ShareGroupOffset] | KafkaErr
     offsets = {}
     for topic in body["topics"]:
         for each in topic["partitions"]:
-            place = topic["topic_name"], each["partition_index"]
-            if error := error_of(each, topic=place[0], partition=place[1]):
+            topic_partition = topic["topic_name"], each["partition_index"]
+            if error := error_of(each, topic=topic_partition[0], partition=topic_partition[1]):
                 return error
             # A partition that no member has read yet has no offset.
             if each["start_offset"] >= 0:
-                offsets[place] = ShareGroupOffset(
+                offsets[topic_partition] = ShareGroupOffset(
                     each["start_offset"], known(each["leader_epoch"]), known(each.get("lag", -1))
                 )
     return dict(sorted(offsets.items()))
@@ -101,9 +101,9 @@ async def plan_alterations(call: Call, group: str, offsets: Mapping[TopicPartiti
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
     bounds = await offset_bounds(call, offsets)
     changes = []
-    for place, offset in offsets.items():
-        before = str(current[place].start_offset) if place in current else None
-        detail = place_text(place, offset, bounds[place])
+    for topic_partition, offset in offsets.items():
+        before = str(current[topic_partition].start_offset) if topic_partition in current else None
+        detail = place_text(topic_partition, offset, bounds[topic_partition])
         if before != str(offset):
             changes.append(PlannedChange("alter", f"group {group}", detail, before, str(offset)))
     return Plan(changes)
@@ -133,7 +133,11 @@ async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
     changes = []
     for topic in topics:
-        found = {place: each for place, each in current.items() if place[0] == topic}
+        found = {
+            topic_partition: each
+            for topic_partition, each in current.items()
+            if topic_partition[0] == topic
+        }
         if not found:
             raise error_of_code(
                 _UNKNOWN_TOPIC_OR_PARTITION, f"group {group} has no offsets of it", topic=topic

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ottla.admin.call import Body
+from ottla.admin.operation_call import Body
 
 Task: TypeAlias = tuple[str, int]
 """A task: the id of its subtopology and its partition."""

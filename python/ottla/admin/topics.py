@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from ottla import arguments
 from ottla._core import error_of_code
 from ottla.admin.authorized_operations import operations_of
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,
     metadata,
     to_controller,
 )
 from ottla.admin.items import Results, error_of, known, settle, until_final
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
 from ottla.errors import ConfigError, KafkaError
@@ -194,7 +194,7 @@ def _creatable(topic: NewTopic) -> Body:
     for what, number in (("partitions", topic.partitions), ("replication", topic.replication)):
         if number is not None and arguments.integer(what, number) < 1:
             raise ConfigError(f"topic {topic.name}: {what} is {number}: expected 1 or more")
-    configs = arguments.mapping("configs", topic.configs, '{"retention.ms": "3600000"}')
+    configs = arguments.texts("configs", topic.configs, '{"retention.ms": "3600000"}')
     return {
         "name": topic.name,
         "num_partitions": topic.partitions or -1,

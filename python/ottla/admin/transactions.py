@@ -96,17 +96,20 @@ def plan_abort(
     """
     here = [each for each in opened if (each.topic, each.partition) == (topic, partition)]
     found = next((each for each in here if each.start_offset == start_offset), None)
-    place = f"{topic}-{partition}"
+    partition_name = f"{topic}-{partition}"
     if found is None:
         starts = ", ".join(str(each.start_offset) for each in here)
         known = f"those that are open start at {starts}" if starts else "none is open there"
-        raise StateError(f"no open transaction starts at offset {start_offset} in {place}: {known}")
+        raise StateError(
+            f"no open transaction starts at offset {start_offset} in {partition_name}: {known}"
+        )
     if not found.is_hanging:
         named = found.transaction.transactional_id if found.transaction else "?"
         raise StateError(
-            f"the transaction in {place} does not hang: the coordinator of the transactional id "
-            f"{named} knows it and will end it. To abort it at once, fence its producer"
+            f"the transaction in {partition_name} does not hang: the coordinator of the "
+            f"transactional id {named} knows it and will end it. To abort it at once, fence its "
+            "producer"
         )
     resource = f"hanging transaction of producer id {found.producer_id}"
-    detail = f"{place} at offset {start_offset}"
+    detail = f"{partition_name} at offset {start_offset}"
     return Plan([PlannedChange("abort", resource, detail, "open", "aborted")])

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 
 from ottla import arguments
 from ottla._core import error_of_code
-from ottla.admin.call import Body, Call, Request, Response
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, left_out
+from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.errors import ConfigError, KafkaError
 

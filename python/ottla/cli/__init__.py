@@ -1,15 +1,15 @@
-"""The command line: ``ottla topology | doctor | produce | consume | watch | console``, and what
-manages a cluster: ``ottla topics | groups | offsets | configs | brokers | quorum | features |
-acls | users | quotas | tokens | transactions``.
+"""The command line: ``ottla topology | doctor | produce | consume | watch | console``, and the
+commands that manage a cluster: ``ottla topics | groups | offsets | configs | brokers | quorum |
+features | acls | users | quotas | tokens | transactions``.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` are for system tests.
 
 Each command has a module with ``add`` (its arguments) and ``run``. Only ``console``, the live view
 of ``watch`` and ``completion`` need other packages (``pip install 'ottla[cli,console]'``).
 
-Exit codes: 0 for success; 1 for a failure, and if characters were replaced that the output cannot
-show; 2 for wrong arguments or configuration; 130 after Ctrl-C, 129 after SIGHUP, 143 after SIGTERM;
-141 if the reader of the output has exited. ``doctor`` has further codes.
+Exit codes: 0 for success; 1 for a failure, or if the output could not show some characters and
+replaced them; 2 for wrong arguments or configuration; 130 after Ctrl-C, 129 after SIGHUP, 143 after
+SIGTERM; 141 if the reader of the output has exited. ``doctor`` has further codes.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser; its result has the command's ``run``.
 
     Args:
-        only: the command whose arguments are wanted: importing the others takes longer than most
-            commands do. Default: all, for help and errors.
+        only: the only command to add arguments for, since importing all of them takes longer than
+            most commands do. Default: all commands, for help and errors.
     """
     parser = argparse.ArgumentParser(
         prog="ottla", description="Inspect and manage a Kafka cluster, read and write its topics."
@@ -111,7 +111,7 @@ def _run(argv: Sequence[str]) -> int:
         return _fail(error, 2)
     except (UnicodeEncodeError, UnicodeDecodeError) as error:
         # The text is not shown, since it may be a secret.
-        return _fail(f"a text has no form in {error.encoding}: {error.reason}", 2)
+        return _fail(f"a text cannot be encoded in {error.encoding}: {error.reason}", 2)
     except (KafkaError, OSError) as error:
         return _fail(error, 1)
     return code

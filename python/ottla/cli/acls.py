@@ -46,14 +46,14 @@ def _add_resources(parser: argparse.ArgumentParser) -> None:
 
 def _add_filter(parser: argparse.ArgumentParser) -> None:
     _add_resources(parser)
-    parser.add_argument("--principal", help="only of this principal, such as User:alice")
-    parser.add_argument("--host", help="only for this address")
-    parser.add_argument("--operation", help="only of this operation, such as read")
+    parser.add_argument("--principal", help="only entries of this principal, such as User:alice")
+    parser.add_argument("--host", help="only entries for this address")
+    parser.add_argument("--operation", help="only entries for this operation, such as read")
     parser.add_argument("--permission", choices=["allow", "deny"], help="only these")
     parser.add_argument(
         "--affecting",
         action="store_true",
-        help="all entries that apply to the resource: by its name, a prefix of it, or *",
+        help="all entries that apply to the resource: by its full name, a prefix, or *",
     )
 
 
@@ -66,18 +66,18 @@ def _add_create(subcommands: Subcommands) -> None:
     parser = add_subcommand(subcommands, "create", run_create, "create entries")
     _add_resources(parser)
     parser.add_argument(
-        "--principal", action="append", required=True, help="who, such as User:alice or User:*"
+        "--principal", action="append", required=True, help="such as User:alice or User:*"
     )
     permission = parser.add_mutually_exclusive_group(required=True)
     permission.add_argument(
-        "--allow", metavar="OPERATIONS", help="what is allowed, such as read,describe or all"
+        "--allow", metavar="OPERATIONS", help="the allowed operations, such as read,describe or all"
     )
-    permission.add_argument("--deny", metavar="OPERATIONS", help="what is denied")
-    parser.add_argument("--host", action="append", help="from which address (any)")
+    permission.add_argument("--deny", metavar="OPERATIONS", help="the denied operations")
+    parser.add_argument("--host", action="append", help="the client address (any)")
     parser.add_argument(
-        "--prefixed", action="store_true", help="for all resources whose names begin so"
+        "--prefixed", action="store_true", help="for all resources whose names begin with this name"
     )
-    add_dry_run(parser, "only show the entries")
+    add_dry_run(parser, "only show the entries, and create nothing")
 
 
 def _add_delete(subcommands: Subcommands) -> None:
@@ -85,7 +85,7 @@ def _add_delete(subcommands: Subcommands) -> None:
         subcommands,
         "delete",
         run_delete,
-        "delete the entries that match all that is given",
+        "delete the entries that match all given options",
         confirmed=True,
     )
     _add_filter(parser)
@@ -148,7 +148,7 @@ def run_create(arguments: argparse.Namespace) -> int:
     """Create entries; return the exit code."""
     resources = _resources(arguments)
     if not resources:
-        raise ConfigError("name what it is about, such as --topic orders, or --cluster")
+        raise ConfigError("name the resource, such as --topic orders, or --cluster")
     permission = "allow" if arguments.allow else "deny"
     operations = [each.strip() for each in (arguments.allow or arguments.deny).split(",")]
     entries = [
@@ -177,7 +177,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
     """Delete entries; return the exit code."""
     filters = _filters(arguments)
     if arguments.all != (filters == [AclFilter()]):
-        raise ConfigError("say what to delete, such as --principal User:alice, or --all alone")
+        raise ConfigError("name the entries to delete, such as --principal User:alice, or --all")
     with admin(arguments) as client:
         plan = client.delete_acls(filters, dry_run=True)
         if not confirm(arguments, plan):

@@ -27,11 +27,11 @@ class BrokerLoad:
 
     Attributes:
         broker: the broker.
-        leads: the number of partitions that it leads.
-        preferred: the number of partitions that it should lead, as their first replica.
-        replicas: the number of replicas on it.
+        leads: the number of partitions that the broker leads.
+        preferred: the number of partitions whose preferred (first) replica is on the broker.
+        replicas: the number of replicas on the broker.
         log_dirs: its log directories; empty if they are unknown.
-        error: why they are unknown.
+        error: the reason why the log directories are unknown.
     """
 
     broker: BrokerDescription
@@ -49,7 +49,8 @@ def add(commands: Subcommands) -> None:
         "brokers",
         run,
         "show brokers, the balance of leaders, and disks",
-        details="Shows how many partitions each leads and has, and the disk of each log directory.",
+        details="Shows how many partitions each broker leads and hosts, and the disk of each log "
+        "directory.",
         positional=True,
         has_json=True,
     )

@@ -26,7 +26,7 @@ _TYPES = {
     "group": "group",
     "client-metrics": "client_metrics",
 }
-# The name of the defaults of all brokers.
+# The name that stands for the defaults of all brokers.
 _ALL = "default"
 _SETTING = re.compile(r"(?P<key>[^=]+?)(?P<operation>[+-]?)=(?P<value>.*)", re.DOTALL)
 
@@ -38,19 +38,19 @@ def add(commands: Subcommands) -> None:
 
 
 def _add_resource_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("type", choices=sorted(_TYPES), help="what has the configuration")
+    parser.add_argument("type", choices=sorted(_TYPES), help="the kind of resource")
     parser.add_argument(
-        "name", help=f"its name; of a broker the id, or `{_ALL}` for the defaults of all brokers"
+        "name", help=f"its name; for a broker the id, or `{_ALL}` for the defaults of all brokers"
     )
 
 
 def _add_describe(subcommands: Subcommands) -> None:
     parser = add_subcommand(
-        subcommands, "describe", run_describe, "show what is configured", has_json=True
+        subcommands, "describe", run_describe, "show the configuration", has_json=True
     )
     _add_resource_arguments(parser)
-    parser.add_argument("keys", nargs="*", metavar="KEY", help="only these keys")
-    parser.add_argument("-a", "--all", action="store_true", help="show defaults too")
+    parser.add_argument("keys", nargs="*", metavar="KEY", help="show only these keys")
+    parser.add_argument("-a", "--all", action="store_true", help="also show defaults")
 
 
 def _add_set(subcommands: Subcommands) -> None:
@@ -98,7 +98,7 @@ def run_describe(arguments: argparse.Namespace) -> int:
 
 
 def _is_set(entry: ConfigEntry) -> bool:
-    """Return whether somebody set it: brokers report what is set for them all."""
+    """Return whether an entry was set explicitly; brokers also report cluster-wide defaults."""
     return entry.source not in {"DEFAULT_CONFIG", "UNKNOWN"}
 
 

@@ -1,7 +1,7 @@
 """``ottla console``: serve a page that shows a cluster as a client sees it, and open a browser.
 
-The page is served even if the cluster cannot be reached: it shows why. Invariant: the address, with
-its token, is printed to standard output only; no log and no list of processes has it.
+If the cluster cannot be reached, the page shows the reason. Invariant: the address, with its token,
+is printed to standard output only; it appears in no log and in no list of processes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ottla.console.simulation import Simulation
     from ottla.schema import Registry
 
-# Ctrl-C is noticed after this many seconds at most.
+# The longest delay, in seconds, before Ctrl-C takes effect.
 _INTERVAL = 0.2
 
 
@@ -78,10 +78,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         nargs="?",
         const=3,
         metavar="BROKERS",
-        help="show a mock cluster in this process instead, of that many brokers (3), with traffic, "
-        "and a page to break it; the pages may change it",
+        help="show a mock cluster in this process instead, with that many brokers (3) and traffic, "
+        "and a page that breaks it; the pages may change it",
     )
-    parser.add_argument("--no-browser", action="store_true", help="open no browser")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     parser.add_argument("--for", dest="seconds", type=float, help="exit after this many seconds")
     parser.set_defaults(run=run)
 
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         simulation = None
         if arguments.simulate is None:
-            # An unreachable cluster is something to show.
+            # The console also shows an unreachable cluster.
             client: Any = stack.enter_context(
                 Client(config=configuration(arguments), connect=False)
             )
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
                 client,
                 port=arguments.port,
                 host=arguments.host,
-                # A mock cluster is there to be changed.
+                # A mock cluster may always be changed.
                 allow_changes=arguments.allow_changes or simulation is not None,
                 allow_hosts=arguments.allow_host,
                 token=not arguments.no_token,
@@ -157,7 +157,7 @@ def _registry(arguments: argparse.Namespace) -> tuple[Registry | None, dict[str,
 
 
 def _cluster_arguments(arguments: argparse.Namespace) -> list[str]:
-    """Return the arguments that commands to copy repeat; not those of -X, which may be secrets."""
+    """Return the arguments for the commands that pages offer to copy, without -X (secrets)."""
     words = []
     if servers := arguments.bootstrap or arguments.brokers:
         words += ["-b", servers]
@@ -176,7 +176,7 @@ def _wait(console: Console, seconds: float | None) -> None:
 
 
 def _open(console: Console, arguments: argparse.Namespace, stack: ExitStack) -> None:
-    """Open a browser, or report how to open the address; ``stack`` ends with the command."""
+    """Open a browser, or report how to open the address. ``stack`` closes when the command ends."""
     if arguments.no_browser:
         return
     if os.environ.get("SSH_CONNECTION"):
@@ -186,7 +186,7 @@ def _open(console: Console, arguments: argparse.Namespace, stack: ExitStack) -> 
             f"{getpass.getuser()}@{socket.gethostname()}"
         )
         return
-    # A browser in the terminal would take it over.
+    # A text browser would take over the terminal.
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if not (has_display or sys.platform in {"darwin", "win32"}):
         _report("there is no display for a browser: open the address in one")
@@ -198,8 +198,8 @@ def _open(console: Console, arguments: argparse.Namespace, stack: ExitStack) -> 
 
 
 def _redirection(url: str) -> Path:
-    """Write a page that leads to an address: the arguments of a browser are everybody's to read."""
-    # Only this user may read it.
+    """Write a page that redirects to an address, since all users can see a browser's arguments."""
+    # Only this user can read the file.
     descriptor, name = tempfile.mkstemp(prefix="ottla-console-", suffix=".html")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(url)}">\n')

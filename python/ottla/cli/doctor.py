@@ -39,7 +39,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "--html",
         type=Path,
         metavar="FILE",
-        help="also write the report as one HTML file; '-' for standard output, and nothing else",
+        help="also write the report as one HTML file; '-' writes only the HTML, to standard output",
     )
     parser.set_defaults(run=run)
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     file: Path | None = arguments.html
     to_output = file is not None and str(file) == "-"
     if to_output and arguments.json:
-        raise ConfigError("--html - and --json: standard output can have only one of them")
+        raise ConfigError("--html - and --json exclude each other: both use standard output")
     if file is not None and not to_output:
         _check_file(file)
     report = diagnose(
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         timeout=arguments.timeout,
     )
     if to_output:
-        # The encoding that the document declares, whatever the terminal's is.
+        # Use the encoding that the document declares, whatever the terminal's encoding is.
         sys.stdout.flush()
         sys.stdout.buffer.write(report.to_html().encode())
         sys.stdout.buffer.flush()
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_file(file: Path) -> None:
-    """Refuse a file that cannot be written, before the checks take their time."""
+    """Refuse a file that cannot be written, before the lengthy checks begin."""
     try:
         is_directory, has_directory = file.is_dir(), file.parent.is_dir()
     except OSError as error:

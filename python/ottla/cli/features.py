@@ -1,4 +1,4 @@
-"""``ottla features``: the levels that brokers support and the cluster uses (KIP-584)."""
+"""``ottla features``: the feature levels that brokers support and the cluster uses (KIP-584)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _add_update(subcommands: Subcommands) -> None:
         "update",
         run_update,
         "set the levels that the cluster uses",
-        details="Without --yes, the controller checks them only, and the changes are shown.",
+        details="Without --yes, the controller only validates the changes, and they are shown.",
         confirmed=True,
     )
     parser.add_argument(
@@ -55,7 +55,7 @@ def _add_update(subcommands: Subcommands) -> None:
         "--downgrade",
         choices=["no", "safe", "unsafe"],
         default="no",
-        help="whether levels may be lowered: if nothing is lost, or even if metadata is (no)",
+        help="whether levels may be lowered: only without loss, or even if metadata is lost (no)",
     )
 
 
@@ -82,7 +82,7 @@ def _table(described: FeaturesDescription) -> Table:
 
 
 def _supported(described: FeaturesDescription, name: str) -> list[list[str]]:
-    """Return the levels that brokers support, and which do: one row if all agree."""
+    """Return the supported levels and the brokers that support them: one row if all agree."""
     brokers: dict[str, list[int]] = {}
     for broker, features in sorted(described.supported_features.items()):
         levels = features.get(name)

@@ -19,12 +19,12 @@ _TOKEN = re.compile(rb"%(.)", re.DOTALL)
 
 
 class Record(NamedTuple):
-    """A record in the order of the columns that ``consume`` reads, and what they were decoded to.
+    """A record with the columns that ``consume`` reads, in their order, and the decoded objects.
 
     Attributes:
         timestamp: milliseconds since 1970; None after the year 294,246.
-        objects: the key and the value that have a schema, as values of JSON.
-        error: why the key or the value cannot be decoded.
+        objects: the key and the value that have a schema, as JSON values.
+        error: the reason why the key or the value cannot be decoded.
     """
 
     key: bytes | None
@@ -39,7 +39,7 @@ class Record(NamedTuple):
 
 
 Format = Callable[[Record], Iterable[bytes]]
-"""Formats a record, in pieces: a large value is not copied."""
+"""Formats a record in pieces, so that a large value is not copied."""
 
 
 class CompiledFormat:

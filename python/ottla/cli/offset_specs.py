@@ -1,6 +1,6 @@
 """Offsets as arguments: ``earliest``, ``latest``, a number, a time, or a duration ago.
 
-Invariant: a number is taken as it is; that a partition lacks it is the broker's error.
+Invariant: numbers are not checked; if a partition lacks an offset, the broker reports the error.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def partitions_of(client: Admin, texts: Iterable[str]) -> list[tuple[str, int]]:
     given = [parse_partition(each) for each in texts]
     topics = dict.fromkeys(each if isinstance(each, str) else each[0] for each in given)
     described = client.describe_topics(topics)
-    places: set[tuple[str, int]] = set()
+    topic_partitions: set[tuple[str, int]] = set()
     for each in given:
         if isinstance(each, str):
-            places |= {(each, known.partition) for known in described[each].partitions}
+            topic_partitions |= {(each, known.partition) for known in described[each].partitions}
         else:
             known = {found.partition for found in described[each[0]].partitions}
             if each[1] not in known:
@@ -33,28 +33,28 @@ def partitions_of(client: Admin, texts: Iterable[str]) -> list[tuple[str, int]]:
                     f"partition {each[1]} of topic {each[0]} does not exist: the topic has "
                     f"{counted(len(known), 'partition')}"
                 )
-            places.add(each)
-    return sorted(places)
+            topic_partitions.add(each)
+    return sorted(topic_partitions)
 
 
 def parse_spec(text: str) -> OffsetSpec:
-    """Parse an argument that names an offset by time or place; numbers are offsets, not times."""
+    """Parse an offset specification: a name, a number or a time. Numbers are offsets, not times."""
     if text in {"earliest", "latest"}:
         return text  # type: ignore[return-value]  # the literals of OffsetSpec
     with suppress(ConfigError):
         return parse_ago(text)
     with suppress(ConfigError):
         return parse_time(text)
-    raise ConfigError(f"{text!r} is no offset: expected {SPEC_HELP}")
+    raise ConfigError(f"{text!r} is not an offset: expected {SPEC_HELP}")
 
 
 def offsets_at(
-    client: Admin, places: Sequence[tuple[str, int]], text: str
+    client: Admin, topic_partitions: Sequence[tuple[str, int]], text: str
 ) -> dict[tuple[str, int], int]:
-    """Return the offsets that an argument means; of a time, the end if no record is as late."""
+    """Return the offsets that an argument means. A time after all records means the end offset."""
     if text.isdecimal():
-        return dict.fromkeys(places, int(text))
-    found = client.list_offsets(dict.fromkeys(places, parse_spec(text)))
-    late = [each for each in places if found[each].offset is None]
+        return dict.fromkeys(topic_partitions, int(text))
+    found = client.list_offsets(dict.fromkeys(topic_partitions, parse_spec(text)))
+    late = [each for each in topic_partitions if found[each].offset is None]
     found |= client.list_offsets(dict.fromkeys(late, "latest")) if late else {}
-    return {each: found[each].offset or 0 for each in places}
+    return {each: found[each].offset or 0 for each in topic_partitions}

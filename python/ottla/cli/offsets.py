@@ -1,4 +1,4 @@
-"""``ottla offsets``: the offsets of partitions: the first, the end, and those of a time."""
+"""``ottla offsets``: the first and the end offsets of partitions, and the offsets of a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PartitionOffsets:
         topic: the topic.
         partition: the partition.
         earliest: the offset of the first record.
-        end: the offset after the last one; with read_committed, the last stable offset.
+        end: the offset after the last record; with read_committed, the last stable offset.
         at: the offset that ``--at`` means, if it was given.
     """
 
@@ -38,22 +38,28 @@ def add(commands: Subcommands) -> None:
         "offsets",
         run,
         "show the offsets of partitions",
-        details="Shows the first and the end offset of each, and the offset of a time.",
+        details="Shows the first and the end offset of each partition, and the offset of a time.",
         has_json=True,
     )
     add_partitions(parser)
-    parser.add_argument("--at", metavar="OFFSET", help=f"show this one too: {SPEC_HELP}")
+    parser.add_argument("--at", metavar="OFFSET", help=f"also show this offset: {SPEC_HELP}")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show offsets; return the exit code."""
     with admin(arguments) as client:
-        places = partitions_of(client, arguments.partitions)
-        earliest = offsets_at(client, places, "earliest")
-        end = offsets_at(client, places, "latest")
-        at = offsets_at(client, places, arguments.at) if arguments.at else {}
+        topic_partitions = partitions_of(client, arguments.partitions)
+        earliest = offsets_at(client, topic_partitions, "earliest")
+        end = offsets_at(client, topic_partitions, "latest")
+        at = offsets_at(client, topic_partitions, arguments.at) if arguments.at else {}
     found = [
-        PartitionOffsets(*place, earliest[place], end[place], at.get(place)) for place in places
+        PartitionOffsets(
+            *topic_partition,
+            earliest[topic_partition],
+            end[topic_partition],
+            at.get(topic_partition),
+        )
+        for topic_partition in topic_partitions
     ]
     show(arguments, found, [_table(found, arguments.at)])
     return 0

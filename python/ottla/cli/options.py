@@ -1,6 +1,7 @@
 """Options of all commands: the cluster's address, and the configuration from files and arguments.
 
-``--config`` wins over the profile, ``-X`` over both, and addresses on the command line over all.
+``--config`` overrides the profile, ``-X`` overrides both, and an address on the command line
+overrides all.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def add_cluster(parser: argparse.ArgumentParser, *, positional: bool = True) -> 
 
     Args:
         parser: the parser of a command.
-        positional: whether the address may be given without an option; not if names are.
+        positional: whether the address may be a positional argument. It may not if names are.
     """
     where = "host:port, or several with commas"
     if positional:
@@ -49,7 +50,7 @@ def add_cluster(parser: argparse.ArgumentParser, *, positional: bool = True) -> 
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="a properties file, or a TOML file (.toml)"
     )
-    # It may stand before the command, too: without a default, that is kept.
+    # The option may also precede the command. A default here would overwrite that value.
     add_profile(parser, default=argparse.SUPPRESS)
 
 
@@ -59,19 +60,19 @@ def add_profile(parser: argparse.ArgumentParser, default: str | None = None) -> 
         "--profile",
         metavar="NAME",
         default=default,
-        help="a profile, which has the address and the configuration",
+        help="a profile with the address and the configuration",
     )
 
 
 def record_count(text: str) -> int:
-    """Parse the argument of -c, which may not be negative."""
+    """Parse the argument of -c, which must not be negative."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number of records, 0 or more, got {text!r}")
     return int(text)
 
 
 def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the configuration of a command, without keys of schemas and their registries.
+    """Return the configuration of a command, without the keys of schemas and their registries.
 
     Raises:
         ConfigError: a file cannot be read, a profile is missing, a -X has no ``=``, or there is no
@@ -82,7 +83,7 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
         file = read_config(arguments.config)
         given = {key: value for key, value in file.items() if registry_key(key) is None}
     for key, value in settings_of(arguments):
-        # Where none is used, the client refuses the key.
+        # A command without a registry keeps the key, and the client refuses it.
         if registry_key(key) is None or not hasattr(arguments, "schema_registry"):
             put(given, key, value)
     if servers := arguments.bootstrap or arguments.brokers:
@@ -102,8 +103,8 @@ def configuration(arguments: argparse.Namespace) -> dict[str, Any]:
 def registry_configuration(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the keys of schemas and their registry of a command that has ``--schema-registry``.
 
-    The keys have their full names. A profile that the command line does not name is not used if it
-    names a cluster or a registry.
+    The keys have their full names. If the command line names a cluster or a registry, only a
+    profile that it names is used.
 
     Raises:
         ConfigError: as ``configuration``.
@@ -127,7 +128,7 @@ def settings_of(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield the keys and values of -X.
 
     Raises:
-        ConfigError: one has no ``=``.
+        ConfigError: an argument has no ``=``.
     """
     for number, pair in enumerate(arguments.settings, 1):
         key, separator, value = pair.partition("=")
@@ -142,7 +143,7 @@ def _has_cluster(config: Mapping[str, Any]) -> bool:
 
 
 def put(config: dict[str, Any], key: str, value: Any) -> None:
-    """Set a key, replacing a value under another client's name of the same key."""
+    """Set a key, and remove the value that another client's name for the same key has."""
     row = config_row_of(key)
     for name in [name for name in config if row is not None and config_row_of(name) == row]:
         del config[name]
@@ -157,7 +158,7 @@ def connect(arguments: argparse.Namespace, timeout: float | None = None) -> Clie
 
 
 def servers_of(config: Mapping[str, Any]) -> Any:
-    """Return the bootstrap servers of what ``configuration()`` returns."""
+    """Return the bootstrap servers in a configuration from ``configuration()``."""
     return next(config[key] for key in config if config_row_of(key) == "bootstrap.servers")
 
 
@@ -210,7 +211,7 @@ def read_properties(text: str) -> Iterator[tuple[str, str]]:
         line = first.lstrip()
         if not line or line[0] in "#!":
             continue
-        # An odd number of backslashes at the end continues the line.
+        # A line that ends with an odd number of backslashes continues on the next line.
         while (len(line) - len(line.rstrip("\\"))) % 2:
             line = line[:-1] + next(lines, "").lstrip()
         pair = _PAIR.match(line)

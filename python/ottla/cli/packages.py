@@ -10,7 +10,7 @@ def require(what: str, package: str) -> None:
     """Check that a package is installed.
 
     Raises:
-        ConfigError: it is not; the message names the extra.
+        ConfigError: the package is not installed; the message names the extra.
     """
     try:
         extras.require(what, "cli", package)

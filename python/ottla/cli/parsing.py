@@ -1,6 +1,6 @@
 """Arguments that several commands parse: times, durations, partitions, and pairs of names.
 
-Invariant: what cannot be parsed is an error that says what was expected.
+Invariant: an argument that cannot be parsed is an error that names the expected form.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def parse_ago(text: str) -> datetime:
-    """Parse how long ago, such as ``12h``; what is before the year 1 is the year 1."""
+    """Parse how long ago, such as ``12h``; earlier times than the year 1 become the year 1."""
     duration = parse_duration(text)
     try:
         return datetime.now(timezone.utc) - duration
@@ -40,11 +40,11 @@ def parse_ago(text: str) -> datetime:
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a time; without a time zone, it is this machine's local time."""
+    """Parse a time. Without a time zone, it is in this machine's local time."""
     try:
         if text.isdecimal():
             return datetime.fromtimestamp(int(text) / 1000, timezone.utc)
-        # Python 3.10 does not know Z.
+        # Python 3.10 cannot parse a Z.
         parsed = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
         return parsed.astimezone() if parsed.tzinfo is None else parsed
     except (ValueError, OverflowError, OSError):
@@ -66,7 +66,7 @@ def add_partitions(parser: argparse.ArgumentParser, *, or_all: bool = False) -> 
 
     Args:
         parser: the parser of a command.
-        or_all: whether none may be given, for all of the cluster.
+        or_all: whether the argument may be omitted, which means all partitions of the cluster.
     """
     parser.add_argument(
         "partitions",
@@ -80,7 +80,7 @@ def parse_pairs(texts: Iterable[str], what: str = "KEY=VALUE") -> dict[str, str]
     """Parse pairs such as ``retention.ms=1000``.
 
     Raises:
-        ConfigError: a pair has no ``=``, or a name comes twice.
+        ConfigError: a pair has no ``=``, or a name occurs twice.
     """
     found: dict[str, str] = {}
     for each in texts:
@@ -96,18 +96,18 @@ def parse_pairs(texts: Iterable[str], what: str = "KEY=VALUE") -> dict[str, str]
 def add_match(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the argument ``--match``, for ``matching``."""
     parser.add_argument(
-        "--match", metavar="REGEX", help=f"only {what} that this regular expression finds"
+        "--match", metavar="REGEX", help=f"only {what} that this regular expression matches"
     )
 
 
 def matching(arguments: argparse.Namespace) -> Callable[[str], bool]:
-    """Return whether names match ``--match``; without it, all do."""
+    """Return whether a name matches ``--match``. Without the option, all names match."""
     if arguments.match is None:
         return lambda _: True
     try:
         pattern = re.compile(arguments.match)
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(
-            f"--match {arguments.match!r} is no regular expression: {error}"
+            f"--match {arguments.match!r} is not a regular expression: {error}"
         ) from None
     return lambda name: pattern.search(name) is not None

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _servers(keys: Mapping[str, str]) -> str:
-    """Return the addresses of a profile, unless they contain credentials, which clients refuse."""
+    """Return the addresses of a profile, or hide them if they contain credentials."""
     found = (value for key, value in keys.items() if config_row_of(key) == "bootstrap.servers")
     servers = next(found, "")
     return "<hidden>" if "@" in servers else servers

@@ -7,9 +7,9 @@ that ``$OTTLA_PROFILES`` names. Each section is a profile with configuration key
     bootstrap.servers = kafka1:9092,kafka2:9092
     security.protocol = SASL_SSL
 
-``$OTTLA_PROFILE`` names the profile of commands that name none; without it, that is ``default``, if
-the file has it. Invariant: credentials are never sent to another cluster: such a profile is not
-used if the command line names a cluster.
+A command without ``--profile`` uses the profile that ``$OTTLA_PROFILE`` names, or ``default`` if
+the file has one. Invariant: credentials are never sent to another cluster: if the command line
+names a cluster, only a profile that it names is used.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_profiles(*, warns: bool = True) -> dict[str, dict[str, str]]:
     except FileNotFoundError:
         return {}
     except configparser.Error as error:
-        # Its message has the line, which may be a secret.
+        # The original message contains the line, which may be a secret.
         where = getattr(error, "lineno", None) or _line_of(error)
         raise ConfigError(
             f"profiles in {file}: {type(error).__name__}{f' in line {where}' if where else ''}: "
@@ -88,9 +88,9 @@ def profile(name: str | None, *, has_cluster: bool, warns: bool = True) -> dict[
     """Return the configuration of a profile.
 
     Args:
-        name: its name; None for the one that ``$OTTLA_PROFILE`` names, or ``default``.
-        has_cluster: whether the command line names a cluster: then, a profile that it does not
-            name is not used.
+        name: the profile's name; None for the one that ``$OTTLA_PROFILE`` names, or ``default``.
+        has_cluster: whether the command line names a cluster. If it does, only a profile that it
+            names is used.
         warns: whether to warn about secrets that others can read.
 
     Raises:

@@ -53,7 +53,7 @@ def _add_voter(subcommands: Subcommands) -> None:
         details="Without --yes, it only shows the voters before and after.",
         confirmed=True,
     )
-    _add_replica(parser, "that of the observer with this id")
+    _add_replica(parser, "the observer with this id")
     parser.add_argument(
         "--endpoint",
         action="append",
@@ -72,7 +72,7 @@ def _add_removal(subcommands: Subcommands) -> None:
         details="Without --yes, it only shows the voters before and after.",
         confirmed=True,
     )
-    _add_replica(parser, "that of the voter with this id")
+    _add_replica(parser, "the voter with this id")
 
 
 def _add_replica(parser: argparse.ArgumentParser, default: str) -> None:
@@ -124,7 +124,7 @@ def _behind(
 ) -> str:
     """Return how much earlier a time of a replica is than the leader's.
 
-    The leader reports its present time as its own, so that this machine's clock does not matter.
+    The leader reports its current time as its own, so this machine's clock does not matter.
     """
     at = time_of(replica)
     if at is None:

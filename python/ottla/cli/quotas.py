@@ -33,7 +33,7 @@ def add(commands: Subcommands) -> None:
 
 
 def _add_entity(parser: argparse.ArgumentParser) -> None:
-    default = "; `default` for all without one of their own"
+    default = "; `default` for all that have no quota of their own"
     parser.add_argument("--user", help=f"a user{default}")
     parser.add_argument("--client-id", help=f"a client.id{default}")
     parser.add_argument("--ip", help=f"an address{default}")
@@ -108,7 +108,7 @@ def run_unset(arguments: argparse.Namespace) -> int:
 def _alter(arguments: argparse.Namespace, values: dict[str, float | None]) -> int:
     entity = _entity(arguments)
     if entity is None:
-        raise ConfigError("say whose quota it is: --user, --client-id, both, or --ip")
+        raise ConfigError("give the owner of the quota: --user, --client-id, both, or --ip")
     with admin(arguments) as client:
         plan = client.alter_client_quotas({entity: values}, dry_run=True)
         if not arguments.dry_run:

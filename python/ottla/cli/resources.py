@@ -1,7 +1,7 @@
-"""What the commands about a cluster's resources share: parsers, results, and confirmation.
+"""Shared code of the commands for a cluster's resources: parsers, results, and confirmation.
 
-Invariant: what deletes or replaces something shows a plan and changes nothing, unless ``--yes`` is
-given.
+Invariant: without ``--yes``, a command that deletes or replaces something shows its plan and
+changes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 
 Subcommands: TypeAlias = "_SubParsersAction[argparse.ArgumentParser]"
-"""Where subcommands are added."""
+"""The object to which subcommands are added."""
 
 
 def add_resource(
@@ -61,18 +61,18 @@ def add_subcommand(
     Args:
         subcommands: the subcommands of a resource, or the commands.
         name: its name.
-        run: runs it, and returns the exit code.
-        description: what it does, in a line without a full stop.
+        run: runs the command, and returns the exit code.
+        description: one line without a full stop that says what the command does.
         details: more sentences for ``--help``.
-        positional: whether the address may be given without an option.
-        confirmed: whether it needs ``--yes``.
-        has_json: whether it prints a result, for people or as JSON.
+        positional: whether the address may be a positional argument.
+        confirmed: whether the command needs ``--yes``.
+        has_json: whether the command prints a result, as text or as JSON.
     """
     text = f"{_sentence(description)} {details}".strip()
     parser = subcommands.add_parser(name, help=description, description=text)
     add_cluster(parser, positional=positional)
     if confirmed:
-        parser.add_argument("--yes", action="store_true", help="do it; otherwise, only show what")
+        parser.add_argument("--yes", action="store_true", help="do it; without --yes, only show it")
     if has_json:
         parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -80,7 +80,7 @@ def add_subcommand(
 
 
 def add_dry_run(
-    parser: argparse.ArgumentParser, description: str = "let the cluster check it only"
+    parser: argparse.ArgumentParser, description: str = "let the cluster only validate the request"
 ) -> None:
     """Add the argument ``--dry-run``."""
     parser.add_argument("--dry-run", action="store_true", help=description)
@@ -92,7 +92,7 @@ def _sentence(text: str) -> str:
 
 @contextmanager
 def admin(
-    arguments: argparse.Namespace, waiting_for: str = "a response of the cluster"
+    arguments: argparse.Namespace, waiting_for: str = "a response from the cluster"
 ) -> Iterator[Admin]:
     """Yield an ``Admin`` of the cluster that the arguments name; long waits are reported."""
     with (
@@ -112,7 +112,7 @@ def show(arguments: argparse.Namespace, value: Any, tables: Sequence[Table]) -> 
 
 
 def plain(value: Any) -> Any:
-    """Return a value in JSON's types: dataclasses become objects, as partitions do."""
+    """Return a value in JSON's types. Dataclasses and partitions become objects."""
     match value:
         case (str() as topic, int() as partition):
             return {"topic": topic, "partition": partition}
@@ -165,14 +165,14 @@ def report(
     for item, result in results.items():
         if isinstance(result, KafkaError):
             code = 1
-            doubt = "; it may be done nevertheless" if result.maybe_done else ""
+            doubt = "; the change may have been made nevertheless" if result.maybe_done else ""
             print(f"ottla: {result}{doubt}", file=sys.stderr)
         else:
             print_done(clean(f"{done} {name(item)}{of}"))
     return code
 
 
-def place(partition: tuple[str, int]) -> str:
+def partition_name(partition: tuple[str, int]) -> str:
     """Return a partition as ``orders-0``."""
     return f"{partition[0]}-{partition[1]}"
 

@@ -1,7 +1,7 @@
-"""The options of keys and values with a schema, of ``ottla consume`` and ``ottla produce``.
+"""The options of ``ottla consume`` and ``ottla produce`` for keys and values with a schema.
 
-``formats_of`` makes the formats with which records are read or written. Invariant: an option that
-would have no effect is an error, and no message has a credential.
+``formats_of`` creates the formats that read or write records. Invariant: an option that would have
+no effect is an error, and no message contains a credential.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
             group.add_argument(
                 f"--{part}-register",
                 action="store_true",
-                help="register the schema of @FILE if the subject does not have it",
+                help="register the schema in @FILE if the subject does not have it yet",
             )
         group.add_argument(
             f"--{part}-subject", metavar="NAME", help=f"the subject (the topic's name and -{part})"
@@ -61,7 +61,7 @@ def add_schemas(parser: argparse.ArgumentParser, *, writes: bool = False) -> Non
             f"--{part}-wire-format",
             # The ids of AWS Glue are not looked up.
             choices=[name for name in _WIRE_FORMATS if not (writes and name == "glue")],
-            help=f"where the {part} has the id of its schema (confluent)",
+            help=f"how the {part} carries its schema id (confluent)",
         )
     parser.set_defaults(writes_schemas=writes)
 
@@ -71,7 +71,7 @@ def formats_of(arguments: argparse.Namespace, mode: str = "failfast") -> dict[st
 
     Args:
         arguments: the command's arguments.
-        mode: what is done with what cannot be decoded.
+        mode: the treatment of keys and values that cannot be decoded.
 
     Raises:
         ConfigError: an argument is wrong, has no effect, or a registry is missing.
@@ -120,7 +120,7 @@ def _uses_subject(arguments: argparse.Namespace, part: str) -> bool:
     schema = getattr(arguments, f"{part}_schema")
     if schema is None or schema == _LATEST:
         return True
-    # A given schema is written with its id, which is that of the subject.
+    # A given schema is written with the id that it has in the subject.
     has_ids = getattr(arguments, f"{part}_wire_format") != "none"
     return bool(arguments.writes_schemas and schema.startswith("@") and has_ids)
 
@@ -138,7 +138,7 @@ def _format(
     )
     schema = _schema(f"--{part}-schema", getattr(arguments, f"{part}_schema"), kind)
     wire_format = wire_format or "confluent"
-    # AWS Glue's registry is not called, and another one does not have its ids.
+    # ottla does not call AWS Glue's registry, and other registries do not have its ids.
     used = registry if wire_format != "glue" else None
     is_given = isinstance(schema, str | bytes)
     if used is None and not (is_given and wire_format in ("none", "glue")):
@@ -173,7 +173,7 @@ def _schema(option: str, text: str | None, kind: str) -> str | bytes | int | Non
         raise ConfigError(f"{option} {text!r}: expected latest, an id, or @FILE")
     path = Path(text[1:])
     try:
-        # protoc writes descriptors to files with other names.
+        # Files with other names may be descriptors that protoc wrote.
         if kind == "protobuf" and path.suffix != ".proto":
             return path.read_bytes()
         return path.read_text(encoding="utf-8")

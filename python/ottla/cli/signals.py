@@ -1,7 +1,8 @@
 """Signals that end a command as Ctrl-C does: it commits, leaves its group, and closes its clients.
 
-Invariants: a signal that the parent made the command ignore, as ``nohup`` does, stays ignored; what
-must end before the command does is not cut by the first signal, but takes a second at most.
+Invariants: a signal that the parent process made the command ignore, as ``nohup`` does, stays
+ignored. The first signal does not interrupt work that must finish before the command ends, but such
+work has a second at most.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 # Windows has no SIGHUP.
 _NUMBERS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-# Seconds that a block may take after the first signal.
+# The seconds that a block may take after the first signal.
 _SECONDS = 1.0
 
 
@@ -61,7 +62,7 @@ def _end(number: int, _: FrameType | None) -> None:
 
 @contextmanager
 def finish_first() -> Iterator[None]:
-    """Let the block end before a signal does, unless it takes longer, or another signal comes."""
+    """Delay a signal until the block ends, a time limit passes, or another signal arrives."""
     given: list[int] = []
 
     def defer(number: int, _: FrameType | None) -> None:
@@ -95,10 +96,10 @@ def finish_first() -> Iterator[None]:
 
 
 def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine as ``asyncio.run``, which cancels it on Ctrl-C only; other signals do, too.
+    """Run a coroutine like ``asyncio.run``, but cancel it on other signals as well as on Ctrl-C.
 
     Raises:
-        Ended: a signal has cancelled it.
+        Ended: a signal has cancelled the coroutine.
     """
     given: list[int] = []
 
@@ -110,7 +111,7 @@ def run_until_signal(work: Coroutine[Any, Any, None]) -> None:
             given.append(number)
             task.cancel()
 
-        # Windows' event loop takes no handlers.
+        # Windows' event loop supports no signal handlers.
         for number in _NUMBERS if sys.platform != "win32" else ():
             if signal.getsignal(number) is _end:
                 loop.add_signal_handler(number, cancel, number)

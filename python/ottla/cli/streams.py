@@ -1,8 +1,8 @@
-"""The standard streams of a command, and texts that they cannot show.
+"""The standard streams of a command, and characters that they cannot show.
 
-Invariants: a character that the output's encoding does not have, such as half of a surrogate pair,
-is printed as its escape, which JSON has too, and the exit code says so; a stream that is closed, or
-whose reader is gone, is an error of one line, and never one of Python's exit.
+Invariants: a character that the output's encoding lacks, such as half of a surrogate pair, is
+printed as an escape that is also valid in JSON, and the exit code shows it. A stream that is
+closed, or whose reader is gone, causes a one-line error, and never a traceback when Python exits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TextIO
 from ottla.doctor.text import counted
 
 _ESCAPE = "ottla.escape"
-# What commands print themselves has a form for every encoding.
+# Every encoding can show what the commands print themselves.
 _PLAIN = {"…": "..."}
 
 
@@ -50,7 +50,7 @@ def encoded(text: str) -> bytes:
 
 
 def print_done(line: str) -> None:
-    """Print what was done; a character that was replaced does not make it a failure."""
+    """Print a completed action. A replaced character does not make the command fail."""
     encoding = sys.stdout.encoding or "utf-8"
     print(line.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -98,13 +98,13 @@ def standard_streams() -> Iterator[None]:
 
 
 def _reconfigure(stream: TextIO, errors: str | None) -> None:
-    """Set how a stream treats characters that it cannot show; notebooks have other streams."""
+    """Set how a stream treats characters that it cannot show. Streams of notebooks are skipped."""
     if isinstance(stream, io.TextIOWrapper) and errors is not None:
         stream.reconfigure(errors=errors)
 
 
 def _flush(stream: TextIO) -> None:
-    """Flush a stream; what cannot be written is dropped, or Python's exit would report it."""
+    """Flush a stream. Output that cannot be written is dropped, since Python would report it."""
     try:
         stream.flush()
     except OSError:
@@ -118,13 +118,13 @@ def _flush(stream: TextIO) -> None:
 
 
 class Replacements:
-    """Says whether characters were replaced since it was made."""
+    """Detects characters that were replaced since it was created."""
 
     def __init__(self) -> None:
         self._before = _replaced.count
 
     def exit_code(self, code: int) -> int:
-        """Return the exit code of a command; a success becomes a failure, with a message."""
+        """Return the exit code. If characters were replaced, report them, and return at least 1."""
         count = _replaced.count - self._before
         if code or not count:
             return code

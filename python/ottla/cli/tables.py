@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from ottla.cli.options import style
 from ottla.doctor.tree import Style, clean
 
-# Cells of a column that is aligned to the right; empty ones do not matter.
+# A column is aligned to the right if all of its cells match. Empty cells match, too.
 _NUMBER = re.compile(r"([-+]?\d[\d.,]*( ?(%|[KMGTP]?i?B))?|none)?")
 _GAP = "  "
 
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a header and rows of text, and lines below them.
+    """A table: a title, a header, rows of text, and lines below the rows.
 
     Attributes:
         bad: show the lines in red.

@@ -1,7 +1,7 @@
 """Arguments as text: UTF-8, unless an argument takes any bytes.
 
-Invariants: a name or a setting that is not UTF-8 is an error of the arguments, since no broker
-could get it; the error does not show it, since it may be a secret.
+Invariants: a name or a setting that is not UTF-8 is an error, since it cannot be sent to a broker.
+The error does not show the text, since it may be a secret.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 from ottla.errors import ConfigError
 
-# Where the name of an argument's value says little.
+# Clearer names for some arguments in error messages.
 _NAMES = {"settings": "-X", "settings_of": "KEY=VALUE"}
 
 
 class ByteText(str):
-    """The type of an argument that may be any bytes, which its ``surrogateescape`` text keeps."""
+    """The type of an argument that may be any bytes. ``surrogateescape`` text preserves them."""
 
     __slots__ = ()
 
 
 def as_utf8(argument: str) -> str:
-    """Return an argument whose bytes are UTF-8 as text, in locales of other encodings, too."""
+    """Return an argument's UTF-8 bytes as text, even if the locale has another encoding."""
     if is_text(argument):
         return argument
     try:
@@ -33,7 +33,7 @@ def as_utf8(argument: str) -> str:
 
 
 def is_text(text: str) -> bool:
-    """Return whether a text has a form in UTF-8: no half of a surrogate pair."""
+    """Return whether a text can be encoded in UTF-8: it has no half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -42,10 +42,10 @@ def is_text(text: str) -> bool:
 
 
 def check_arguments(arguments: argparse.Namespace) -> None:
-    """Check that all arguments are text but those that take bytes or name files.
+    """Check that all arguments are UTF-8, except those that take bytes or name files.
 
     Raises:
-        ConfigError: one is not.
+        ConfigError: an argument is not UTF-8.
     """
     for name, value in vars(arguments).items():
         for each in value if isinstance(value, list) else [value]:

@@ -54,7 +54,7 @@ def _add_list(subcommands: Subcommands) -> None:
         has_json=True,
     )
     parser.add_argument(
-        "--owner", action="append", help="only of this principal, such as User:alice"
+        "--owner", action="append", help="only tokens of this principal, such as User:alice"
     )
 
 
@@ -64,7 +64,7 @@ def _add_create(subcommands: Subcommands) -> None:
         "create",
         run_create,
         "create a token, and print its id and its HMAC",
-        details="The HMAC is the token's password: it is shown only now, on standard output.",
+        details="The HMAC is the token's password. It is printed only once, on standard output.",
         positional=True,
         has_json=True,
     )
@@ -79,7 +79,7 @@ def _add_create(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--max-lifetime",
         metavar="DURATION",
-        help=f"when it expires for good, {DURATION_HELP} (delegation.token.max.lifetime.ms)",
+        help=f"its maximum lifetime, {DURATION_HELP} (delegation.token.max.lifetime.ms)",
     )
     add_dry_run(parser, "only show what would be created")
 
@@ -93,12 +93,12 @@ def _add_renew(subcommands: Subcommands) -> None:
         metavar="DURATION",
         help=f"how long from now, {DURATION_HELP} (delegation.token.expiry.time.ms)",
     )
-    add_dry_run(parser, "only show when they expire before and after")
+    add_dry_run(parser, "only show the expiry times before and after")
 
 
 def _add_expire(subcommands: Subcommands) -> None:
     parser = add_subcommand(
-        subcommands, "expire", run_expire, "let tokens expire, at once or soon", confirmed=True
+        subcommands, "expire", run_expire, "expire tokens, at once or after a time", confirmed=True
     )
     _add_tokens(parser)
     parser.add_argument(
@@ -124,7 +124,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def _plain(token: DelegationToken) -> dict[str, Any]:
-    """Return a token for programs, without its HMAC."""
+    """Return a token as JSON values, without its HMAC."""
     return {name: plain(value) for name, value in vars(token).items() if name != "hmac"}
 
 
@@ -195,7 +195,7 @@ def run_renew(arguments: argparse.Namespace) -> int:
 
 
 def run_expire(arguments: argparse.Namespace) -> int:
-    """Let tokens expire; return the exit code."""
+    """Expire tokens; return the exit code."""
     period = _period(arguments)
     with admin(arguments) as client:
         tokens = _tokens(client, arguments.tokens)
@@ -222,7 +222,7 @@ def _joined(plans: Iterable[Plan]) -> Plan:
 def _change(
     tokens: Iterable[DelegationToken], change: Callable[[DelegationToken], int]
 ) -> dict[str, object]:
-    """Change tokens; return, for ``report``, the error of each or when it expires."""
+    """Change tokens; return the error or the expiry time of each, for ``report``."""
     results: dict[str, object] = {}
     for token in tokens:
         try:
@@ -237,7 +237,7 @@ def _change(
 
 
 def _tokens(client: Admin, ids: Iterable[str]) -> list[DelegationToken]:
-    """Return tokens with their HMACs, by which alone brokers renew and expire them."""
+    """Return tokens with their HMACs, which brokers require to renew or expire them."""
     found = {each.token_id: each for each in client.describe_delegation_token()}
     tokens = []
     for each in dict.fromkeys(ids):

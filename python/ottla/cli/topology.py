@@ -1,4 +1,4 @@
-"""``ottla topology``: show brokers, leaders and unhealthy partitions, as the metadata has them."""
+"""``ottla topology``: show the brokers, leaders and unhealthy partitions in the metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ottla.doctor.text import counted
 
 @dataclass(frozen=True)
 class BrokerRow:
-    """A broker; ``preferred`` counts the partitions that it should lead as first replica."""
+    """A broker. ``preferred`` counts the partitions whose first replica it has."""
 
     id: int
     address: str
@@ -54,7 +54,7 @@ class TopicRow:
 
     @property
     def replication(self) -> int:
-        """The largest number of replicas of its partitions."""
+        """The largest number of replicas that a partition has."""
         return max((len(partition.replicas) for partition in self.partitions), default=0)
 
 
@@ -84,7 +84,7 @@ class Overview:
 
 
 def off_preferred(partition: PartitionRow) -> bool:
-    """Return whether a replica other than the preferred (first) one leads."""
+    """Return whether a replica other than the preferred (first) replica is the leader."""
     return partition.leader is not None and partition.leader != partition.replicas[:1][0]
 
 
@@ -134,7 +134,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         description="Show the cluster's metadata. With -t, show each partition of a topic.",
     )
     add_cluster(parser)
-    parser.add_argument("-t", "--topic", action="append", help="this topic only; may be repeated")
+    parser.add_argument("-t", "--topic", action="append", help="only this topic; may be repeated")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--timeout", type=float, help="seconds to find the cluster (60)")
     parser.set_defaults(run=run)

@@ -64,7 +64,7 @@ def _add_set(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--iterations", type=int, default=4096, help="how often it is hashed (4096)"
     )
-    add_dry_run(parser, "only show whether it replaces another one")
+    add_dry_run(parser, "only show whether it would replace another password")
 
 
 def _add_delete(subcommands: Subcommands) -> None:
@@ -76,7 +76,7 @@ def _add_delete(subcommands: Subcommands) -> None:
         confirmed=True,
     )
     parser.add_argument("name", metavar="USER", help="the name of the user")
-    parser.add_argument("--mechanism", choices=_MECHANISMS, help="only this one (all)")
+    parser.add_argument("--mechanism", choices=_MECHANISMS, help="only this mechanism (all)")
 
 
 def run_list(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Reports on standard error what a command waits for, after a second without progress.
+"""Reports on standard error that a command is waiting, after a second without progress.
 
 Invariants: nothing is printed while there is progress, each wait is reported once, and nothing is
 printed after the command has ended.
@@ -19,11 +19,11 @@ SECONDS = 1.0
 
 @contextlib.contextmanager
 def report_waiting(describe: Callable[[], str | None]) -> Iterator[Callable[[], None]]:
-    """Report waits of the block; it yields a function that reports progress.
+    """Report what the block waits for; yield a function that the block calls on progress.
 
     Args:
-        describe: returns what the command waits for, or None if it does not wait; called in another
-            thread.
+        describe: returns what the command waits for, or None if it does not wait. It is called in
+            another thread.
     """
     progress, ended = threading.Event(), threading.Event()
 

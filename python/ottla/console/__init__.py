@@ -40,7 +40,7 @@ class Console:
     Attributes:
         url: the address to open in a browser, with the token.
         port: the port.
-        token: the token; None if everybody may use it who reaches the port.
+        token: the token; None if anyone who can reach the port may use the console.
     """
 
     def __init__(self, server: Server, host: str, token: str | None) -> None:
@@ -56,10 +56,10 @@ class Console:
             timeout: seconds. Default: no limit.
 
         Returns:
-            Whether it is closed.
+            Whether the console is closed.
 
         Raises:
-            InternalError: it has failed.
+            InternalError: the console has failed.
         """
         if timeout is not None:
             timeout = number("timeout", timeout, "seconds, such as 1.5")
@@ -81,7 +81,7 @@ class Console:
         self.close()
 
     def __repr__(self) -> str:
-        # Without the token, which is a secret.
+        # The token is left out, since it is a secret.
         return f"Console(port={self.port})"
 
 
@@ -100,28 +100,28 @@ def serve(
 ) -> Console:
     """Serve a console for a client that the application has.
 
-    It shows that client's own connections, metrics and group, over its own connections. With no
-    page open, it costs nothing but the client's events (``Client.events``).
+    The console shows that client's own connections, metrics and group, and sends its requests over
+    them. While no page is open, it only reads the client's events (``Client.events``).
 
     Args:
         client: a client, producer, consumer or share consumer, blocking or for asyncio.
         port: the port; 0 takes any free one.
-        host: the address to listen at. Others than loopback are reachable from other machines,
-            without encryption.
-        allow_changes: whether pages may change the cluster, as in resetting offsets.
+        host: the address to listen at. Addresses other than loopback are reachable from other
+            machines, without encryption.
+        allow_changes: whether pages may change the cluster, such as by resetting offsets.
         allow_hosts: further host names under which browsers may open it, such as a proxy's.
         token: whether the URL has a token, which every request needs. Without one, the address
             must be loopback.
         schema_registry: the registry with which the Messages page decodes keys and values, or its
             URL.
-        schema_limits: what schemas may multiply there, as the argument ``limits`` of a format.
-            Default: the defaults of the keys.
+        schema_limits: the limits on what those schemas multiply, like the argument ``limits`` of a
+            format. Default: the defaults of the configuration keys.
         cluster_arguments: the arguments that name the cluster, and its configuration, in the
             commands that pages offer to copy. Default: the addresses of its brokers.
-        simulation: the simulation whose producer is ``client``; its page is the first.
+        simulation: the simulation whose producer is ``client``. Its page becomes the first page.
 
     Returns:
-        The console, which is served by a thread until it is closed.
+        The console, which a thread serves until it is closed.
 
     Raises:
         ConfigError: the port is taken, or an argument is wrong.
@@ -168,7 +168,7 @@ def serve(
         listen(host, port),
         token=secret,
         hosts=hosts,
-        # The machine may have any.
+        # The machine may have any IP address.
         any_address=not _is_loopback(host),
     )
     server.start()
@@ -176,7 +176,7 @@ def serve(
 
 
 def _registry(given: object) -> Registry | None:
-    # It loads what decodes schemas.
+    # This import also loads the schema decoders.
     from ottla.schema import Registry
 
     if given is None or isinstance(given, Registry):
@@ -200,7 +200,7 @@ def _hosts(host: str) -> list[str]:
     """Return the names under which a console that listens at an address may be used."""
     names = [*_LOOPBACK_NAMES, host]
     if not _is_loopback(host):
-        # Also where it listens at all addresses.
+        # These names also apply if it listens at all addresses.
         names += [socket.gethostname(), socket.getfqdn()]
     return names
 

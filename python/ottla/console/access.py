@@ -1,9 +1,9 @@
-"""Who may use a console: the token, the Host and Origin headers, and the headers of each response.
+"""Access control of a console: the token, the Host and Origin headers, and the response headers.
 
-Every request passes here first. Invariants: without the token nothing but the sign-in page is
-served, and the connection ends with its response; a page of another site can neither read responses
-nor send changes, even if it makes a name of its own resolve to this machine (DNS rebinding); the
-page loads nothing from elsewhere.
+Every request passes through here first. Invariants: without the token, a console serves only the
+sign-in page, and closes the connection after the response; a page of another site can neither read
+responses nor send changes, even if it resolves its own name to this machine (DNS rebinding); the
+console's page loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ottla.console.connections import CONNECTION
 
-# Everything comes from the console itself. Scripts may set styles of elements, but no element has
-# a style attribute.
+# The page loads everything from the console itself. Scripts may set the styles of elements, but no
+# element has a style attribute.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -52,10 +52,10 @@ class Access:
     """The ASGI middleware that admits requests.
 
     Args:
-        app: the application behind it.
+        app: the application that receives admitted requests.
         token: the token; None admits every request to an allowed host.
         hosts: the host names and addresses under which the console may be used.
-        any_address: whether it may also be used under any IP address: only names can be rebound.
+        any_address: whether any IP address is allowed, too: DNS rebinding only affects names.
         port: the port, which names the cookie: all ports of a host share their cookies.
     """
 
@@ -87,7 +87,7 @@ class Access:
 
         response = self._refusal(scope)
         if response is not None and response.status_code != HTTPStatus.SEE_OTHER:
-            # Those who have not shown the token keep no connection.
+            # A peer that has not shown the token does not keep its connection.
             response.headers["connection"] = "close"
         await (self._app if response is None else response)(scope, receive, send_with_headers)
 
@@ -112,7 +112,7 @@ class Access:
         return PlainTextResponse(_SIGN_IN, status_code=401)
 
     def _no_room(self, scope: Scope) -> Response | None:
-        """Admit the connection of a request; return the response if there are too many."""
+        """Admit the connection of a request, or return the response to one connection too many."""
         connection = scope.get(CONNECTION)
         if connection is None or connection.admit():
             return None
@@ -128,7 +128,7 @@ class Access:
     def _same_origin(self, scope: Scope, headers: Headers) -> bool:
         """Return whether a request comes from the console's own page, or from no page."""
         if headers.get("sec-fetch-site", "none") not in {"same-origin", "none"} and (
-            # A link on another page may lead here; it is of no use without the token.
+            # A link on another page may lead here, but it is useless without the token.
             scope["method"] != "GET" or headers.get("sec-fetch-mode") != "navigate"
         ):
             return False
@@ -142,21 +142,21 @@ class Access:
         return netloc.casefold() == headers.get("host", "").casefold()
 
     def _sign_in(self, given: str, rest: list[tuple[str, str]]) -> Response:
-        """Store a right token in a cookie, and remove it from the address."""
+        """Store a valid token in a cookie, and remove it from the address."""
         if not self._is_token(given):
             return PlainTextResponse(_SIGN_IN, status_code=401)
         response = RedirectResponse(f"/?{urlencode(rest)}" if rest else "/", status_code=303)
-        # Not "strict": the redirection must send it, also if a link of another page led here. Other
-        # sites can send no request with it but such a link.
+        # The cookie is not "strict": the redirect must send it even if a link on another page led
+        # here. Such a link is the only request with the cookie that other sites can cause.
         response.set_cookie(self._cookie, given, httponly=True, samesite="lax", path="/")
         return response
 
     def _is_token(self, given: str | None) -> bool:
-        assert self._token is not None, "there is a token"
+        assert self._token is not None, "the console has a token"
         return given is not None and secrets.compare_digest(given.encode(), self._token.encode())
 
     def _cookie_of(self, headers: Headers) -> str | None:
-        # All ports of a host share its cookies: those of other applications may be malformed.
+        # All ports of a host share its cookies, and other applications' cookies may be malformed.
         return cookie_parser(headers.get("cookie", "")).get(self._cookie)
 
 

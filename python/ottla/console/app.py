@@ -31,7 +31,7 @@ STATIC = Path(__file__).parent / "static"
 MAX_PAGES = 200
 """Pages that may be open at once: each holds a connection."""
 
-# Threads that read the page's files; by default there may be forty.
+# Threads that read the page's files, instead of forty by default.
 _FILE_THREADS = 2
 _REVALIDATE = {"cache-control": "no-cache"}
 
@@ -41,7 +41,7 @@ def application(context: Context) -> Starlette:
 
     @asynccontextmanager
     async def observe(_: Starlette) -> AsyncIterator[None]:
-        # It belongs to this event loop: the application's own stays as it is.
+        # The limit belongs to this event loop, and does not change the application's own.
         current_default_thread_limiter().total_tokens = _FILE_THREADS
         task = asyncio.ensure_future(context.observer.run())
         try:

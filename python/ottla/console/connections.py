@@ -1,10 +1,10 @@
-"""The connections of a console's server: which it keeps, and for how long.
+"""The connections of a console's server: limits on their number and their lifetime.
 
-The console lives in an application whose descriptors it shares, and everybody who reaches the port
-can connect. Invariants: connections that have not shown the token are few, and the oldest makes
-room for the newest, so that a page gets through while strangers connect; the process keeps
-descriptors in reserve for its own work; a peer that does not send its request, or does not take its
-response, is disconnected within seconds.
+The console shares the file descriptors of an application, and anyone who reaches the port can
+connect. Invariants: few connections without the token are kept, and a new one replaces the oldest,
+so that a page can connect even while others flood the port; the process keeps descriptors in
+reserve for its own work; a peer that does not send its request, or does not read its response, is
+disconnected within seconds.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from ottla.console import descriptors
 CONNECTION = "ottla.console.connection"
 """The key of a request's scope that has its connection."""
 
-# Connections without the token, and with it: each page has one for its stream, and a browser opens
-# six at most. Of the process's limit they are an eighth and a quarter at most.
+# The largest numbers of connections without and with the token. Each page has one for its stream,
+# and a browser opens at most six. They take at most an eighth and a quarter of the process's limit.
 _MAX_STRANGERS, _MAX_ADMITTED = 64, 512
 _STRANGERS_SHARE, _ADMITTED_SHARE = 8, 4
-# Descriptors that are left to the application: an eighth of its limit, and this many at most.
+# Descriptors that are reserved for the application: an eighth of its limit, but at most this many.
 _MAX_RESERVE, _RESERVE_SHARE = 128, 8
-# Seconds between looks at the connections.
+# Seconds between checks of the connections.
 _INTERVAL = 0.5
 
 
 class Connection(Protocol):
-    """What is known of a connection."""
+    """A connection, as far as ``Connections`` needs to know it."""
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether the peer has had its time to send a request, or to take a response."""
+        """Return whether the peer is overdue with sending a request or reading a response."""
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -69,13 +69,13 @@ class Connections:
         if is_short or len(self._strangers) >= self._max_strangers:
             self._abort_oldest()
         if is_short:
-            # The other one's place is the application's.
+            # The descriptor of the closed connection goes to the application.
             self._abort_oldest()
         self._strangers[connection] = None
         return True
 
     def admit(self, connection: Connection) -> bool:
-        """Note that a connection has shown the token; return whether there is room for it."""
+        """Record that a connection has shown the token; return whether there is room for it."""
         if connection in self._admitted:
             return True
         if connection not in self._strangers or len(self._admitted) >= self._max_admitted:
@@ -90,7 +90,7 @@ class Connections:
         self._admitted.discard(connection)
 
     def abort_overdue(self, now: float) -> None:
-        """Close the connections whose peers had their time."""
+        """Close the connections of overdue peers."""
         for connection in [*self._strangers, *self._admitted]:
             if connection.is_overdue(now):
                 connection.abort()
@@ -114,7 +114,7 @@ class Connections:
 
 
 def of_this_process() -> Connections:
-    """Return connections that leave descriptors to the rest of this process."""
+    """Return connections that leave enough descriptors for the rest of this process."""
     headroom = descriptors.Headroom()
 
     def free() -> int | None:

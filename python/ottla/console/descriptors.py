@@ -1,6 +1,6 @@
-"""The descriptors of this process: how many its limit leaves free.
+"""The number of file descriptors that the limit of this process leaves free.
 
-Invariant: counting them takes a twentieth of a core at most, however many there are.
+Invariant: counting them takes at most a twentieth of a core, however many there are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if sys.platform != "win32":
 
 # The directories that list a process's descriptors: Linux's, then that of macOS and the BSDs.
 _DIRECTORIES = ("/proc/self/fd", "/dev/fd")
-# Seconds for which a count is used again, and as many times the time that it took.
+# A count is reused for this many seconds, or for this many times as long as counting took.
 _SHORTEST, _PAUSE = 0.1, 20
 
 
@@ -27,14 +27,14 @@ def limit() -> int | None:
 
 
 class Headroom:
-    """The descriptors that the limit leaves free, counted now and then."""
+    """The number of free descriptors, counted from time to time."""
 
     def __init__(self) -> None:
         self._free: int | None = None
         self._until = 0.0
 
     def free(self) -> int | None:
-        """Return how many are free; None if there is no limit, or no list of them."""
+        """Return how many are free, or None if there is no limit or they cannot be counted."""
         started = time.monotonic()
         if started >= self._until:
             self._free = _count()
@@ -43,7 +43,7 @@ class Headroom:
         return self._free
 
     def take(self) -> None:
-        """Note that one was taken since they were counted."""
+        """Record that a descriptor was taken since the last count."""
         if self._free is not None:
             self._free -= 1
 
@@ -54,10 +54,10 @@ def _count() -> int | None:
         return None
     for directory in _DIRECTORIES:
         try:
-            # One of them is the directory's own.
+            # One entry is the descriptor of the open directory itself.
             return most - len(os.listdir(directory)) + 1  # noqa: PTH208 - the fastest way
         except FileNotFoundError:
             continue
-        except OSError:  # there is none left to open the directory
+        except OSError:  # no descriptor is left to open the directory
             return 0
     return None

@@ -1,6 +1,6 @@
-"""Server-sent events: what the server pushes to pages, as the HTML standard encodes it.
+"""Server-sent events: messages that the server pushes to pages, in the HTML standard's encoding.
 
-Invariant: JSON has no line end, which would end an event.
+Invariant: the JSON contains no line break, which would end the event.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 KEEP_ALIVE = ": \n\n"
-"""A comment, which keeps a quiet stream open."""
+"""A comment, which keeps an idle stream open."""
 
 
 def server_sent_event(kind: str, value: Any) -> str:

@@ -1,8 +1,8 @@
 """Observes a client for all open pages: its metadata, connections, metrics and events.
 
-The client is sampled only while pages are open; events alone are always collected. Each sample is
-encoded once, and every page gets the newest one of each kind. Invariant: a slow page skips samples,
-and costs no memory.
+The client is sampled only while pages are open; only events are always collected. Each sample is
+encoded once, and every page gets the newest sample of each kind. Invariant: a slow page skips
+samples, and takes no additional memory.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ottla.errors import ClosedError, KafkaError, described
 
 _log = logging.getLogger(__name__)
 
-# Events that are kept for the time line.
+# The number of events that are kept for the time line.
 KEPT_EVENTS = 1_000
 # Seconds between samples of connections and metrics, and between refreshes of the metadata.
 _SAMPLE_INTERVAL = 1.0
 _REFRESH_INTERVAL = 2.0
-# The metadata of a large cluster is refreshed less often: after this many times the time that its
-# evaluation took, so that it takes a twentieth of a core at most.
+# The metadata of a large cluster is refreshed less often: the pause is this many times as long as
+# its evaluation took, so that it uses at most a twentieth of a core.
 _REFRESH_PAUSE = 20
 _REFRESH_TIMEOUT = 5.0
 _CLOSED = {"message": "the client was closed"}
-# A comment keeps a quiet stream open, and notices a page that is gone.
+# Seconds between comments, which keep an idle stream open and detect a page that is gone.
 _KEEP_ALIVE = 10.0
 
 
@@ -50,7 +50,7 @@ class Observer:
         self.topology: Topology | None = None
         self._newest: dict[str, tuple[int, str]] = {}
         self._events: deque[tuple[int, dict[str, Any]]] = deque(maxlen=KEPT_EVENTS)
-        # Pages that were opened before a restart of the console take newer numbers only.
+        # A page that was opened before the console was restarted only accepts higher numbers.
         self._number = int(time.time() * 1000)
         self._changed = asyncio.Condition()
         self._opened = asyncio.Event()
@@ -71,7 +71,7 @@ class Observer:
         try:
             await asyncio.gather(*tasks)
         except Exception as error:
-            # The pages would wait for ever: they show it, and the log has the place.
+            # Without a message, the pages would wait for ever. The log has the traceback.
             _log.exception("the console has stopped observing its client")
             await self.publish(
                 "problem", {"message": f"the console has failed: {described(error)}"}
@@ -94,7 +94,7 @@ class Observer:
         seen = 0
         try:
             while not self._closed:
-                # What is published while the page takes these messages is newer.
+                # Messages that are published while the page reads these are newer.
                 messages, seen = self._messages_after(seen), self._number
                 for message in messages:
                     yield message
@@ -171,7 +171,7 @@ class Observer:
             await asyncio.sleep(max(_REFRESH_INTERVAL, _REFRESH_PAUSE * self._evaluation_time))
 
     async def refresh(self) -> None:
-        """Refresh the metadata once, and publish it, or why that failed."""
+        """Refresh the metadata once, and publish it or the reason why that failed."""
         try:
             cluster = await self._source.client.cluster(
                 all_topics=True, refresh=True, timeout=_REFRESH_TIMEOUT

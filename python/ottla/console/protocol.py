@@ -1,8 +1,8 @@
-"""HTTP of a console's connection: uvicorn's, with deadlines and without logs that strangers fill.
+"""The HTTP protocol of a console's connections: uvicorn's, with deadlines and without logs.
 
-Invariants: a request is complete some seconds after its first byte, and its response is taken at a
-lowest rate, or the connection is closed; nothing that a peer without the token sends becomes a line
-of the application's log.
+Invariants: a connection is closed unless a request is complete within seconds of its first byte,
+and its response is read at a minimum rate; a peer without the token cannot cause a line in the
+application's log.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ottla.console.connections import CONNECTION, Connections
 
-# Seconds for a whole request, its body included, from the connection or its first byte.
+# Seconds for a whole request, including its body, from the connection or the first byte.
 _REQUEST_TIMEOUT = 5.0
-# Seconds in which a peer takes at least this many bytes of its response, or all that are left.
+# Seconds in which a peer must read at least this many bytes of its response, or all that are left.
 _RESPONSE_TIMEOUT = 20.0
 _MIN_TAKEN = 64 * 1024
 
@@ -29,10 +29,10 @@ _log.setLevel(logging.ERROR)
 
 
 class HttpConnection(H11Protocol):
-    """A connection that the server's ``Connections`` keep.
+    """A connection that the server's ``Connections`` track.
 
-    The access log is off, since the first request has the token; uvicorn's own switch for it is the
-    process's, and the application may be a server, too.
+    The access log is off, since the first request contains the token. uvicorn's own switch for it
+    applies to the whole process, and the application may be a server, too.
     """
 
     connections_kept: Connections
@@ -48,13 +48,13 @@ class HttpConnection(H11Protocol):
             await app({**scope, CONNECTION: self}, receive, send)
 
         self.app = cast(Any, with_connection)
-        # The time since which the peer owes a request; None while it does not.
+        # The time since when a request has been due, or None if none is due.
         self._owed_since: float | None = None
-        # The bytes of a response that waited for the peer at some time.
+        # The unsent bytes of a response when the peer last read enough, and the time of that check.
         self._buffered: tuple[int, float] | None = None
 
     def admit(self) -> bool:
-        """Note that the peer has shown the token; return whether there is room for it."""
+        """Record that the peer has shown the token; return whether there is room for it."""
         return self.connections_kept.admit(self)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -70,7 +70,7 @@ class HttpConnection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Handle what the peer has sent; its time ends with the request."""
+        """Handle data from the peer. A complete request meets its deadline."""
         if self._owed_since is None:
             self._owed_since = self.loop.time()
         super().data_received(data)
@@ -78,7 +78,7 @@ class HttpConnection(H11Protocol):
             self._owed_since = None
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether the peer has had its time to send a request, or to take a response."""
+        """Return whether the peer is overdue with sending a request or reading a response."""
         if self._owed_since is not None and now - self._owed_since >= _REQUEST_TIMEOUT:
             return True
         size = self.transport.get_write_buffer_size()
@@ -94,5 +94,5 @@ class HttpConnection(H11Protocol):
 
 
 def protocol_of(connections: Connections) -> type[HttpConnection]:
-    """Return the protocol of a server: uvicorn makes its instances."""
+    """Return the protocol class of a server, which uvicorn instantiates."""
     return type("HttpConnection", (HttpConnection,), {"connections_kept": connections})

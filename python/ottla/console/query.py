@@ -1,7 +1,7 @@
 """The parameters of a request's query, and the JSON that it sends, checked.
 
 Invariants: a wrong parameter is a ``ConfigError`` that names it, before anything is done; all texts
-have a form in UTF-8, which names and filters need.
+can be encoded in UTF-8, which names and filters require.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ottla.console.responses import problem
 from ottla.errors import ConfigError
 
-# Longer texts are no names and no filters.
+# Longer texts are neither names nor filters.
 _MAX_TEXT = 4_096
 _MAX_NUMBER = 2**63 - 1
 _MAX_BODY = 65_536
@@ -33,7 +33,7 @@ class Query:
         self._parameters = request.query_params
 
     def text(self, name: str, *, most: int = _MAX_TEXT) -> str:
-        """Return a text; an empty one if it is missing."""
+        """Return a text, which is empty if the parameter is missing."""
         value = self._parameters.get(name, "")
         if len(value) > most:
             raise ConfigError(f"{name}: at most {most} characters, not {len(value)}")
@@ -66,7 +66,7 @@ class Utf8Only:
     """The ASGI middleware that refuses addresses that are not UTF-8.
 
     Args:
-        app: the application behind it, which would read replaced characters.
+        app: the application, which would otherwise get replaced characters.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -88,9 +88,9 @@ async def json_body(request: Request) -> dict[str, Any]:
     """Return the JSON object that a request sends, of a bounded size.
 
     Raises:
-        ConfigError: it sends none.
+        ConfigError: the request contains no JSON object.
     """
-    # A form of another site cannot send this type.
+    # A form on another site cannot send this content type.
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise ConfigError("expected the content type application/json")
     body = b""
@@ -103,7 +103,7 @@ async def json_body(request: Request) -> dict[str, Any]:
         raise ConfigError("the connection ended before the request did") from None
     try:
         value = json.loads(body)
-        # An escape, or the bytes that it stands for, may be half of a surrogate pair.
+        # Escapes, or the bytes that they stand for, may contain half of a surrogate pair.
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ConfigError("expected JSON whose texts are UTF-8") from None

@@ -1,7 +1,7 @@
-"""Responses of JSON, and to requests that fail.
+"""JSON responses, and responses to requests that fail.
 
 Invariants: an error of the cluster becomes a response with its message, and never a traceback; half
-of a surrogate pair, which records may have, is an escape of JSON.
+of a surrogate pair, which records may contain, becomes a JSON escape.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ottla.errors import KafkaError
 
 _log = logging.getLogger(__name__)
 
-# The first class that fits has the status.
+# The first matching class determines the status.
 _STATUSES: tuple[tuple[type[KafkaError], int], ...] = (
     (errors.ConfigError, 400),
     (errors.AuthorizationError, 403),
@@ -32,19 +32,19 @@ _STATUSES: tuple[tuple[type[KafkaError], int], ...] = (
 
 
 class JSONResponse(Response):
-    """A response of JSON."""
+    """A JSON response."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         """Return the body."""
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        # Only strings have what UTF-8 has not.
+        # Only strings can contain characters that UTF-8 cannot encode.
         return text.encode(errors="backslashreplace")
 
 
 def problem(status: int, message: str) -> Response:
-    """Return a response that says why there is no other."""
+    """Return a response with an error message."""
     return JSONResponse({"message": message}, status_code=status)
 
 
@@ -55,12 +55,12 @@ async def on_kafka_error(_: Request, error: Exception) -> Response:
 
 
 async def on_http_error(_: Request, error: Exception) -> Response:
-    """Respond to a request for what does not exist, or with a wrong method."""
-    assert isinstance(error, HTTPException), "it is registered for these"
+    """Respond to a request for an unknown path, or with a wrong method."""
+    assert isinstance(error, HTTPException), "this handler is registered for HTTPException"
     return problem(error.status_code, error.detail)
 
 
 async def on_failure(request: Request, error: Exception) -> Response:
-    """Log an unexpected error, of which the page learns no more than that it occurred."""
+    """Log an unexpected error. The page only shows that one occurred."""
     _log.error("%s %s has failed", request.method, request.url.path, exc_info=error)
-    return problem(500, "the console has failed: its log has the cause")
+    return problem(500, "the console has failed: see its log for the cause")

@@ -1,6 +1,6 @@
 """Samples of a client as plain values, which become JSON.
 
-Invariant: numbers that JSON does not have are null.
+Invariant: numbers that JSON cannot represent are null.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def event(event: Event) -> dict[str, Any]:
 
 
 def finite(values: Mapping[str, float]) -> dict[str, float | None]:
-    """Return metrics; those that were not measured yet are None."""
+    """Return metrics. A metric that was not measured yet is None."""
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 

@@ -1,7 +1,7 @@
 """A console's server: its socket, its thread, and its address.
 
-Invariants: the socket is bound before anything starts, so that a taken port is an error of the
-caller; closing ends all streams, connections and the thread within seconds.
+Invariants: the socket is bound before anything starts, so the caller gets the error if the port is
+taken; closing ends all streams, all connections and the thread within seconds.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ottla.console.protocol import protocol_of
 from ottla.console.routes.context import Context
 from ottla.errors import ConfigError, InternalError, described
 
-# Connections that wait in the system, and that are accepted at a time.
+# The connections that the system queues, and the connections that are accepted at a time.
 _WAITING, _ACCEPTED = 128, 8
 _MAX_HEADER_BYTES = 65_536
-# Seconds to start, and for open responses when it ends.
+# Seconds for the start, and for open responses at the end.
 _START_TIMEOUT = 30.0
 _CLOSE_TIMEOUT = 2
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Raises:
-        ConfigError: the port is taken, or the address is not of this machine.
+        ConfigError: the port is taken, or the address does not belong to this machine.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -40,7 +40,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise ConfigError(f"the console cannot listen at {host}:{port}: {error}") from error
     try:
-        # A port whose last console has just ended can be used at once.
+        # This allows reusing the port of a console that has just ended.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(_WAITING)
@@ -55,11 +55,11 @@ def listen(host: str, port: int) -> socket.socket:
 class _Uvicorn(uvicorn.Server):
     """uvicorn's server, which accepts few connections at a time.
 
-    Otherwise it would accept as many as wait, before any of them can be refused: each would take a
-    descriptor of the application.
+    Otherwise it would accept all waiting connections before it could refuse any of them, and each
+    would take a descriptor of the application.
 
     Attributes:
-        ready: set once it serves. Before, uvicorn would end without ending the application.
+        ready: set once it serves. An earlier exit of uvicorn would not end the application.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -67,7 +67,7 @@ class _Uvicorn(uvicorn.Server):
         self.ready = threading.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and let more connections wait than are accepted at a time."""
+        """Start, with a longer queue of waiting connections than are accepted at a time."""
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(_WAITING)
@@ -82,11 +82,11 @@ class Server:
     """A running server.
 
     Args:
-        context: what it serves.
+        context: the context of the routes.
         listening: the socket.
-        token: the token; None admits everybody who reaches the port.
+        token: the token; None admits anyone who can reach the port.
         hosts: the host names under which it may be used.
-        any_address: whether it may also be used under any IP address.
+        any_address: whether any IP address is allowed, too.
     """
 
     def __init__(
@@ -131,13 +131,13 @@ class Server:
         """Start the thread, and wait until it serves.
 
         Raises:
-            InternalError: it has not started.
+            InternalError: the server did not start.
         """
         self._thread.start()
         self._server.ready.wait(_START_TIMEOUT)
         if not self._server.started:
             self.close()
-            raise InternalError(f"the console has not started: {self._error or 'no response'}")
+            raise InternalError(f"the console did not start: {self._error or 'no response'}")
 
     def _run(self) -> None:
         try:
@@ -146,7 +146,7 @@ class Server:
             self._error = error
         finally:
             self._socket.close()
-            # It may have ended before it served.
+            # The thread may have ended before the server was ready.
             self._server.ready.set()
 
     async def _serve(self) -> None:
@@ -156,7 +156,7 @@ class Server:
             await self._server.serve(sockets=[self._socket])
         finally:
             watch.cancel()
-            # A peer that does not take its response would keep its connection.
+            # A peer that does not read its response would keep its connection open.
             self._connections.close()
 
     def close(self) -> None:
@@ -172,10 +172,10 @@ class Server:
             self._thread.join(_CLOSE_TIMEOUT + 8)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the server ends; return whether it has.
+        """Wait until the server ends; return whether it has ended.
 
         Raises:
-            InternalError: it has failed.
+            InternalError: the server has failed.
         """
         self._thread.join(timeout)
         if self._error is not None:

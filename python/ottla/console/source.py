@@ -1,7 +1,7 @@
-"""What a console shows: a client, or a producer or consumer with the client that it uses.
+"""The source of a console: a client, or a producer or consumer with the client that it uses.
 
-Invariant: no second client is made for one that the application has, so that the console shows the
-application's own connections and numbers.
+Invariant: the console does not create a second client, so it shows the application's own
+connections and numbers.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _KINDS = {
 
 
 class Source:
-    """A client, producer or consumer, and what it shows of itself.
+    """A client, producer or consumer, and the data that a console shows of it.
 
     Args:
         handle: a client, producer, consumer or share consumer, blocking or for asyncio.
 
     Raises:
-        ClosedError: it is closed.
-        TypeError: it is something else.
+        ClosedError: the handle is closed.
+        TypeError: the handle has another type.
     """
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
         self.client: AsyncClient = async_client_of(handle)
-        # For what is written for the command line, in threads.
+        # Code shared with the command line uses the blocking handle, in threads.
         self.blocking: ottla.Client = client_of(handle)
         self.admin = ottla.Admin(self.blocking)
         self.kind: str = next(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ottla import Cluster, Partition, Topic
 from ottla.doctor.facts import join
 
-# The cells of a topic in a list. Its own page shows all partitions.
+# The largest number of cells for a topic in a list. Its own page shows all partitions.
 _CELLS = 120
 # The largest number of rows in a response.
 MAX_ROWS = 200
@@ -33,7 +33,7 @@ class TopicSummary:
 
 
 class Topology:
-    """A snapshot of the cluster, and what is computed from it.
+    """A snapshot of the cluster, and values computed from it.
 
     Attributes:
         cluster: the snapshot.
@@ -94,7 +94,7 @@ class Topology:
         Args:
             start: the number of the first row.
             count: the number of rows.
-            search: a part of the names, in any case.
+            search: a part of the names, in upper or lower case.
             order: the order of the rows; ``health`` begins with offline partitions.
         """
         wanted = search.casefold()
@@ -127,7 +127,7 @@ class Topology:
         }
 
     def topic(self, name: str, start: int, count: int) -> dict[str, Any] | None:
-        """Return some partitions of a topic with all that is known of them; None if it is gone."""
+        """Return some partitions of a topic with all details, or None if the topic is gone."""
         topic: Topic | None = self.cluster.topics.get(name)
         if topic is None:
             return None
@@ -146,7 +146,7 @@ class Topology:
 def _brokers(
     cluster: Cluster, leads: Counter[int], preferred: Counter[int], replicas: Counter[int]
 ) -> list[dict[str, Any]]:
-    """Return the brokers; those that only lists of replicas name are missing."""
+    """Return the brokers. A broker is missing if only replica lists name it."""
     known = cluster.brokers
     rows = []
     for number in sorted({*known, *replicas, *leads}):

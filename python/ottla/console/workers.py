@@ -1,7 +1,7 @@
 """Blocking calls in threads, few at a time, and results that all pages share for a moment.
 
-Invariants: fifty pages that ask for the same cost the cluster as much as one; the calls that wait
-for a thread are few, also if those who sent them are gone.
+Invariants: fifty pages that request the same data cost the cluster as much as one page; few calls
+wait for a thread, even if the pages that sent them are gone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from starlette.exceptions import HTTPException
 
 _T = TypeVar("_T")
 
-# Threads of a console: for requests, and for diagnoses, which requests that wait must not delay.
+# Threads of a console: for requests, and for diagnoses, which waiting requests must not delay.
 _THREADS = 4
 DIAGNOSES = 2
-# Calls that run or wait.
+# The largest number of calls that run or wait.
 _MAX_CALLS = 100
-# Results that are kept.
+# The largest number of results that are kept.
 _MAX_RESULTS = 64
 
 
@@ -40,7 +40,7 @@ class Workers:
         """Run a function in a thread, as soon as one is free.
 
         Raises:
-            HTTPException: too many calls wait.
+            HTTPException: too many calls are waiting.
         """
         if self._calls >= _MAX_CALLS:
             raise HTTPException(503, f"{_MAX_CALLS} requests are waiting: try again later")
@@ -53,33 +53,33 @@ class Workers:
             self._calls -= 1
 
     def diagnose(self, function: Callable[[], None]) -> Future[None]:
-        """Run a diagnosis in a thread of its own."""
+        """Run a diagnosis in its own thread."""
         return self._diagnoses.submit(function)
 
     async def shared(
         self, key: Hashable, seconds: float, function: Callable[..., _T], *arguments: Any
     ) -> _T:
-        """Run a function, unless it runs already or its result is newer than some seconds.
+        """Run a function, unless it is already running or has a recent result.
 
         Args:
-            key: identifies the call.
-            seconds: for how long its result is used again.
+            key: the key that identifies the call.
+            seconds: the seconds for which its result is reused.
             function: the function.
             arguments: its arguments.
         """
         ends, call = self._shared.get(key, (0.0, None))
         if call is None or (call.done() and (ends < time.monotonic() or call.exception())):
             call = asyncio.ensure_future(self.run(function, *arguments))
-            # The pages that wait for it may be gone when it fails.
+            # The waiting pages may be gone when the call fails.
             call.add_done_callback(lambda done: done.cancelled() or done.exception())
             self._shared[key] = (time.monotonic() + seconds, call)
             while len(self._shared) > _MAX_RESULTS:
                 self._shared.popitem(last=False)
-        # A page that goes away does not end the call of the others.
+        # If one page goes away, the call continues for the others.
         result: _T = await asyncio.shield(call)
         return result
 
     def close(self) -> None:
-        """Start no more calls. Those that run end by their own timeouts."""
+        """Start no more calls. Running calls end by their own timeouts."""
         for executor in (self._executor, self._diagnoses):
             executor.shutdown(wait=False, cancel_futures=True)

@@ -68,9 +68,9 @@ class ConsumerInterceptor(interceptors.ConsumerInterceptor):
     def on_consume(self, records: list[Record[Any, Any]]) -> list[Record[Any, Any]]:
         """Make a span of the poll; the records stay the same."""
         if records:
-            places = {(record.topic, record.partition) for record in records}
+            topic_partitions = {(record.topic, record.partition) for record in records}
             attributes: semantics.Attributes = {}
-            if len(places) == 1:
+            if len(topic_partitions) == 1:
                 attributes[semantics.PARTITION] = str(records[0].partition)
             if len(records) == 1:
                 attributes[semantics.OFFSET] = records[0].offset

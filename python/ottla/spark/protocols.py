@@ -75,8 +75,8 @@ class Offset(Protocol):
     """The result of looking up one offset."""
 
     @property
-    def offset(self) -> int:
-        """The offset, -1 when no record matches."""
+    def offset(self) -> int | None:
+        """The offset; None if no record matches."""
 
 
 class ArrowArray(Protocol):
@@ -118,7 +118,7 @@ class Client(Protocol):
 
     def list_offsets(
         self,
-        spec: Mapping[TopicPartition, str | int],
+        specs: Mapping[TopicPartition, str | int],
         *,
         isolation_level: str | None = None,
         timeout: float | None = None,

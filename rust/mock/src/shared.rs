@@ -1,4 +1,4 @@
-//! What all brokers and connections of a cluster share: the state, the faults, the request log, and the
+//! The data that all brokers and connections of a cluster share: the state, the faults, the request log, and the
 //! notification that wakes waiting requests.
 //!
 //! Invariant: no lock is held across an await, and no two locks at once.

@@ -1,19 +1,19 @@
-//! How many bytes decoding may build from a batch of payloads.
+//! The budget of column bytes that one batch of payloads may decode to.
 //!
-//! A schema multiplies: one byte may stand for a null of thousands of columns, a long default or a large fixed type.
-//! So the bytes of the columns are counted while they are built, not the bytes of the payloads.
+//! A schema multiplies its data: one byte may stand for a null in thousands of columns, a long default or a large
+//! fixed type. The budget therefore counts the bytes of the columns as they grow, not the bytes of the payloads.
 //!
-//! Invariants: a batch ends at the row that spends its budget, so that at most one row exceeds it. A row that exceeds
-//! the budget beyond what its own size explains is an error.
+//! Invariants: a batch ends at the row that spends its budget, so at most one row exceeds it. A row that takes more
+//! than the whole budget and 16 bytes for each byte of its payload is an error.
 
-/// The bytes that the columns of a batch take, unless [`SchemaLimits`](crate::SchemaLimits) say otherwise.
+/// The default budget of a batch, in bytes of its columns. [`SchemaLimits`](crate::SchemaLimits) can change it.
 pub const DEFAULT_BATCH_BYTES: usize = 128 << 20;
 
-/// The bytes of columns that each byte of a payload may become, beyond the budget. Most values need less: a number of
-/// one byte becomes eight.
+/// The bytes of columns that a row may take beyond the budget, for each byte of its payload. Most values need fewer:
+/// a one-byte number becomes eight bytes.
 const BYTES_PER_PAYLOAD_BYTE: usize = 16;
 
-/// What is left of the budget of a batch.
+/// The unspent budget of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     limit: usize,
@@ -25,7 +25,7 @@ impl Budget {
         Self { limit, spent: 0 }
     }
 
-    /// Whether the batch ends here.
+    /// Returns whether the batch ends here.
     pub(crate) fn is_spent(&self) -> bool {
         self.spent >= self.limit
     }
@@ -38,7 +38,7 @@ impl Budget {
         self.spent = self.spent.saturating_add(bytes);
     }
 
-    /// The rows of this many bytes that fit, at least one.
+    /// Returns how many rows of this size fit, at least one.
     pub(crate) fn rows_of(&self, bytes: usize) -> usize {
         (self.limit / bytes.max(1)).max(1)
     }
@@ -51,7 +51,7 @@ impl Budget {
     }
 }
 
-/// What is left of the budget of a row.
+/// The unspent budget of a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowBudget {
     limit: usize,
@@ -62,8 +62,8 @@ pub(crate) struct RowBudget {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Exceeded;
 
-/// The reason of such a row's error.
-pub(crate) const ROW_EXCEEDED: &str = "its columns take more bytes than the limit of a batch (schema.batch.max.bytes) and 16 for each of its own bytes: the schema multiplies them";
+/// The error message for a row that exceeds its budget.
+pub(crate) const ROW_EXCEEDED: &str = "its columns take more bytes than the limit of a batch (schema.batch.max.bytes) plus 16 for each byte of its payload: the schema multiplies them";
 
 impl RowBudget {
     #[inline]
@@ -72,13 +72,13 @@ impl RowBudget {
         Ok(())
     }
 
-    /// Takes the bytes of several values of the same size.
+    /// Takes the bytes of several values of the same size from the budget.
     #[inline]
     pub(crate) fn spend_each(&mut self, count: usize, bytes: usize) -> Result<(), Exceeded> {
         self.spend(count.saturating_mul(bytes))
     }
 
-    /// The bytes that the row took.
+    /// The bytes that the row has taken.
     pub(crate) fn spent(&self) -> usize {
         self.limit - self.left
     }

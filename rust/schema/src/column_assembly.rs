@@ -1,28 +1,28 @@
-//! Puts the rows of a column together, which several decoders have decoded.
+//! Assembles a column from rows that several decoders have decoded.
 //!
-//! Invariant: a row that nothing was added for is null.
+//! Invariant: a row without a decoded value is null.
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::interleave::interleave;
 
-/// The array that has the row for all that are null.
+/// The position of the one null value that all null rows share.
 const NULL: (usize, usize) = (0, 0);
 
 /// The decoded rows of a column.
 pub(crate) struct ColumnAssembly {
     arrays: Vec<ArrayRef>,
-    /// The number of a row's array, from 1 on, and the row in it.
+    /// For each row, the number of its array, counted from 1, and its index in that array.
     places: Vec<(usize, usize)>,
 }
 
 impl ColumnAssembly {
-    /// Starts a column of so many rows.
+    /// Starts a column of `rows` rows.
     pub(crate) fn new(rows: usize) -> Self {
         Self { arrays: Vec::new(), places: vec![NULL; rows] }
     }
 
-    /// Adds an array, which has these rows of the column, in order.
+    /// Adds an array that holds these rows of the column, in this order.
     pub(crate) fn add(&mut self, rows: &[usize], array: ArrayRef) {
         for (at, row) in rows.iter().take(array.len()).enumerate() {
             if let Some(place) = self.places.get_mut(*row) {

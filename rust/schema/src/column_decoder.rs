@@ -1,10 +1,10 @@
-//! A column of keys or values, decoded to the type of a reader's schema, whatever schemas the writers had.
+//! A column of keys or values, decoded to the type of the reader's schema whatever the writers' schemas are.
 //!
 //! The caller asks which schemas are [missing](ColumnDecoder::missing), looks them up, adds them, and decodes.
 //!
-//! Invariants: a row is decoded, null because it was null, or null with an error; one row's error changes no
-//! other row. The number of schemas that are kept is bounded, and so are the bytes of the rows that are decoded at once:
-//! a column may end before the last row, but not before the first one.
+//! Invariants: a row is decoded, null because it was null, or null with an error; one row's error changes no other
+//! row. The number of cached schemas is bounded, and so are the bytes that one call decodes: a column may end before
+//! the last row, but it always has the first one.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,27 +29,27 @@ use crate::row_groups::{Grouped, split};
 use crate::schema_id::SchemaId;
 use crate::wire_format::WireFormat;
 
-/// The most writers' schemas that a column keeps.
+/// The largest number of writers' schemas that a column caches.
 const MAX_WRITERS: usize = 1_000;
 
 /// A decoded column.
 #[derive(Debug)]
 pub struct DecodedColumn {
-    /// The rows: all, or those before the end of the [budget](SchemaLimits::batch_bytes), at least one. Decode the
-    /// others by another call.
+    /// The decoded rows: all of them, or as many as the [budget](SchemaLimits::batch_bytes) allows, at least one.
+    /// Another call decodes the rest.
     pub array: ArrayRef,
     /// The rows of the array that could not be decoded, in order; they are null.
     pub errors: Vec<RowError>,
-    /// About how many bytes the rows take.
+    /// The approximate size of the rows in bytes.
     pub bytes: usize,
 }
 
 /// A writer's schema.
 enum Writer {
     Ready(Box<dyn PayloadDecoder>),
-    /// It cannot be used, and why.
+    /// The schema cannot be used, for this reason.
     Unusable(String),
-    /// There was no such schema when it was looked up.
+    /// The lookup failed, for this reason.
     Unknown(String),
 }
 
@@ -62,7 +62,7 @@ pub struct ColumnDecoder {
     /// By id; `None` is the schema of rows without an id.
     writers: HashMap<Option<SchemaId>, Writer>,
     batch_bytes: usize,
-    /// The rows of several writers that are decoded at once: more exceeded the budget the last time.
+    /// The number of rows to decode at once if they have several writers. More rows exceeded the budget last time.
     mixed_rows: usize,
 }
 
@@ -73,7 +73,7 @@ impl fmt::Debug for ColumnDecoder {
     }
 }
 
-/// Compiles a reader's schema. With Protobuf, that is a message of it, by its full name, or the first one.
+/// Compiles a reader's schema. For Protobuf, `message` is a full name; without it, the first message is used.
 pub(crate) fn compile_reader(
     schema: &RegisteredSchema,
     message: Option<&str>,
@@ -105,7 +105,7 @@ pub(crate) fn check_protobuf(schema_type: SchemaType) -> Result<(), SchemaError>
 }
 
 impl ColumnDecoder {
-    /// Creates a decoder for a reader's schema. Without ids in the rows, that is the writer's schema, too. With
+    /// Creates a decoder for a reader's schema. If the rows carry no ids, it is also the writer's schema. For
     /// Protobuf, the columns are those of the schema's first message.
     ///
     /// # Errors
@@ -168,20 +168,20 @@ impl ColumnDecoder {
         self.wire_format.has_headers()
     }
 
-    /// The ids in a column whose schemas were not added yet, each once.
+    /// Returns the ids in a column whose schemas have not been added yet, each once.
     #[must_use]
     pub fn missing(&self, column: &BinaryArray, headers: Option<&ListArray>) -> Vec<SchemaId> {
         self.missing_of(&ArrowRows { column, headers })
     }
 
-    /// The ids in rows whose schemas were not added yet, each once.
+    /// Returns the ids in rows whose schemas have not been added yet, each once.
     #[must_use]
     pub fn missing_of(&self, rows: &dyn EncodedRows) -> Vec<SchemaId> {
         let mut missing = Vec::new();
         let mut last = None;
         for row in 0..rows.count() {
             let Some(Ok(framed)) = split(rows, row, self.wire_format, self.header) else { continue };
-            // Neighbours mostly have the same schema.
+            // Adjacent rows usually have the same schema.
             if framed.id == last {
                 continue;
             }
@@ -212,19 +212,19 @@ impl ColumnDecoder {
         self.insert(id, writer);
     }
 
-    /// Notes that there is no schema with this id, and why: its rows are errors.
+    /// Records why the schema with this id could not be looked up. Rows with the id become errors.
     pub fn add_failure(&mut self, id: SchemaId, reason: impl Into<String>) {
         self.insert(id, Writer::Unknown(short_reason(reason)));
     }
 
-    /// Forgets which schemas there were not: they may exist by now.
+    /// Forgets the failed lookups, since those schemas may exist by now.
     pub fn forget_failures(&mut self) {
         self.writers.retain(|_, writer| !matches!(writer, Writer::Unknown(_)));
     }
 
     fn insert(&mut self, id: SchemaId, writer: Writer) {
         if self.writers.len() >= MAX_WRITERS {
-            // Anybody can make up ids that no registry knows.
+            // Any producer can send ids that no registry knows.
             self.forget_failures();
         }
         if self.writers.len() >= MAX_WRITERS {
@@ -233,7 +233,8 @@ impl ColumnDecoder {
         self.writers.insert(Some(id), writer);
     }
 
-    /// Decodes a column, or its first rows, as [`DecodedColumn::array`] says. Rows whose schema is missing are errors.
+    /// Decodes a column, or its first rows, as described at [`DecodedColumn::array`]. A row whose schema is missing is
+    /// an error.
     ///
     /// # Errors
     /// The decoded rows do not fit into one array.
@@ -245,13 +246,13 @@ impl ColumnDecoder {
         self.decode_rows(&ArrowRows { column, headers })
     }
 
-    /// Decodes rows, as [`ColumnDecoder::decode`].
+    /// Decodes rows, like [`ColumnDecoder::decode`].
     ///
     /// # Errors
     /// The decoded rows do not fit into one array.
     pub fn decode_rows(&mut self, rows: &dyn EncodedRows) -> Result<DecodedColumn, ArrowError> {
         let budget = Budget::new(self.batch_bytes);
-        // A row of nulls takes as much as any other.
+        // A row of nulls takes as many bytes as any other row.
         let mut count = rows.count().min(budget.rows_of(self.reader.row_bytes()));
         loop {
             let grouped = Grouped::new(rows, count, self.wire_format, self.header);
@@ -267,13 +268,13 @@ impl ColumnDecoder {
                 }
                 return Ok(decoded);
             }
-            // The rows of one writer have spent the budget of those between them.
+            // The rows of one writer have spent the budget of the rows between them, which have other writers.
             count = (count / 2).max(1);
             self.mixed_rows = count;
         }
     }
 
-    /// Decodes the first `count` rows, or the rows before the end of the budget; returns that row, too.
+    /// Decodes the first `count` rows, or as many as the budget allows. Also returns the number of decoded rows.
     fn decode_groups(
         &mut self,
         Grouped { groups, mut errors }: Grouped<'_>,

@@ -1,11 +1,11 @@
-//! A column of Arrow's values, encoded to the payloads of one schema: the counterpart of `ColumnDecoder`.
+//! A column of Arrow values, encoded to payloads of one schema: the counterpart of `ColumnDecoder`.
 //!
 //! A schema and the type of a column are compiled once: structs are matched by the names of their fields, and each
 //! type becomes a step. Payloads are then written row by row.
 //!
-//! Invariants: a row is encoded, null because it was null, or null with an error; one row's error changes no
-//! other row. Nothing is converted with a loss: a value that its type does not hold is an error of its row, and a
-//! column whose type could only be converted by a guess is refused.
+//! Invariants: a row is encoded, null because it was null, or null with an error; one row's error changes no other
+//! row. No conversion loses data: a value that the schema's type cannot hold is an error of its row, and a column
+//! whose type could only be converted by guessing is refused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,9 +30,9 @@ use crate::wire_format::WireFormat;
 /// An encoded column.
 #[derive(Debug)]
 pub struct EncodedColumn {
-    /// The payloads, each with the prefix. A null row has a null payload.
+    /// The payloads, each after the prefix. A null row has a null payload.
     pub payloads: BinaryArray,
-    /// The rows that could not be encoded, in order; their payloads are null, too.
+    /// The rows that could not be encoded, in order. Their payloads are null.
     pub errors: Vec<RowError>,
 }
 
@@ -49,19 +49,19 @@ impl fmt::Debug for ColumnEncoder {
 }
 
 impl ColumnEncoder {
-    /// Creates an encoder of columns of a type. With Protobuf, payloads are the schema's first message.
+    /// Creates an encoder for columns of a type. For Protobuf, the payloads are the schema's first message.
     ///
     /// # Errors
-    /// The schema is invalid, has no column type, or another one than the column.
+    /// The schema is invalid, has no column type, or does not match the type of the column.
     pub fn new(schema: &RegisteredSchema, data_type: &DataType) -> Result<Self, SchemaError> {
         Self::with_message(ReaderSource::Schema(schema), None, &SchemaLimits::default(), data_type)
     }
 
-    /// Creates an encoder of a message of a schema, by its full name; or of JSON of a type, without a schema:
-    /// what a decoder decodes to that type.
+    /// Creates an encoder for one message of a schema, given by its full name, or for JSON of a given type without a
+    /// schema. A decoder reads such JSON back to the same type.
     ///
     /// # Errors
-    /// The schema is invalid, has no such message or no column type, or another one than the column.
+    /// The schema is invalid, has no such message or no column type, or does not match the type of the column.
     pub fn with_message(
         source: ReaderSource<'_>,
         message: Option<&str>,
@@ -91,7 +91,7 @@ impl ColumnEncoder {
         &self.data_type
     }
 
-    /// What comes before a payload of Protobuf to say which message it is, in this format; empty with other schemas.
+    /// Returns the bytes that identify the message before a Protobuf payload in this format. Empty for other schemas.
     /// See [`WireFormat::prefix`].
     #[must_use]
     pub fn message_prefix(&self, wire_format: WireFormat) -> Vec<u8> {
@@ -101,11 +101,11 @@ impl ColumnEncoder {
     /// Encodes a column. Each payload begins with the prefix.
     ///
     /// # Errors
-    /// The column is of another type, or the payloads have more than 2 GiB together.
+    /// The column has another type, or the payloads exceed 2 GiB in total.
     pub fn encode(&self, array: &dyn Array, prefix: &[u8]) -> Result<EncodedColumn, ArrowError> {
         if *array.data_type() != self.data_type {
             return Err(ArrowError::InvalidArgumentError(format!(
-                "the encoder is for columns of the type {}, and not {}",
+                "the encoder is for columns of type {}, not {}",
                 self.data_type,
                 array.data_type()
             )));
@@ -145,11 +145,11 @@ impl ColumnEncoder {
     }
 }
 
-/// The payloads up to a row exceed an array.
+/// The error for payloads that do not fit into one array, up to a row.
 #[cold]
 fn overflow(row: usize) -> ArrowError {
     ArrowError::InvalidArgumentError(format!(
-        "the payloads of rows 0 to {row} have more than 2 GiB: encode fewer rows at once"
+        "the payloads of rows 0 to {row} exceed 2 GiB: encode fewer rows at once"
     ))
 }
 
@@ -160,8 +160,8 @@ fn schema_type(source: ReaderSource<'_>) -> SchemaType {
     }
 }
 
-/// The type of the columns that a schema is decoded to, which is also encoded without any conversion. With Protobuf
-/// it is that of a message by its full name, or of the schema's first message.
+/// Returns the type of the columns that a schema decodes to. Columns of this type are encoded without conversion. For
+/// Protobuf, it is the type of a message, given by its full name, or of the schema's first message.
 ///
 /// # Errors
 /// The schema is invalid, or has no column type.

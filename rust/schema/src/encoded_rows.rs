@@ -1,21 +1,21 @@
-//! The rows of a column before they are decoded, wherever their bytes are.
+//! The undecoded rows of a column, wherever their bytes are stored.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryArray, ListArray};
 
-/// Keys or values, with the headers of their records.
+/// The undecoded keys or values of records, with the records' headers.
 pub trait EncodedRows {
     /// The number of rows.
     fn count(&self) -> usize;
 
-    /// The bytes of a row; `None` for null.
+    /// Returns the bytes of a row, or `None` if it is null.
     fn bytes(&self, row: usize) -> Option<&[u8]>;
 
-    /// The last value of a header of a row; `None` without one.
+    /// Returns the last value of a row's header, or `None` if the row lacks the header.
     fn header(&self, row: usize, name: &str) -> Option<&[u8]>;
 }
 
-/// Rows of an Arrow batch; headers are `list<struct<key: string, value: binary>>`.
+/// Rows of an Arrow batch. Their headers are `list<struct<key: string, value: binary>>`.
 #[derive(Debug, Clone, Copy)]
 pub struct ArrowRows<'a> {
     /// The keys or values.

@@ -51,7 +51,7 @@ impl SchemaError {
     }
 }
 
-/// A row that cannot be decoded, or encoded.
+/// A row that cannot be decoded or encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowError {
     /// The number of the row in the column.

@@ -1,8 +1,8 @@
-//! The headers of a record that Confluent's serializers write the ids of schemas to.
+//! The record headers in which Confluent's serializers store schema ids.
 //!
 //! Invariant: a header belongs to one column, the key's or the value's.
 
-/// Which headers hold the id of a schema.
+/// The part of a record whose schema id a header holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header {
     /// `__key_schema_id`.
@@ -21,7 +21,7 @@ impl Header {
         }
     }
 
-    /// The column whose schema it names: `key` or `value`.
+    /// Returns the column whose schema the header names: `key` or `value`.
     #[must_use]
     pub const fn column(self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! Keys and values with a schema, decoded to typed Arrow columns and encoded from them.
+//! Decodes keys and values with a schema to typed Arrow columns, and encodes them from such columns.
 //!
-//! - [`SchemaId`], [`WireFormat`]: which schema a record was written with.
-//! - [`RegisteredSchema`]: a schema as a registry holds it.
-//! - [`ColumnDecoder`], [`ColumnEncoder`]: from payloads to columns, and back; [`column_type`] is their type.
+//! - [`SchemaId`], [`WireFormat`]: how a record identifies the schema that it was written with.
+//! - [`RegisteredSchema`]: a schema as a registry stores it.
+//! - [`ColumnDecoder`], [`ColumnEncoder`]: from payloads to columns and back. [`column_type`] returns their type.
 //!
 //! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
 

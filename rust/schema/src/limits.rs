@@ -1,43 +1,44 @@
-//! Limits of what a schema multiplies: its constants, which are copied into columns, types and messages, and the bytes of
-//! a batch of columns. They are settings of whoever decodes or encodes.
+//! Limits on the sizes that a schema multiplies: its constants, which are copied into columns, types and messages, and
+//! the bytes of a batch of columns. The caller that decodes or encodes sets them.
 //!
-//! Invariants: an error about a limit names the key that raises it. No setting is beyond [`MAX_LIMIT`], half of what
-//! an array of Arrow holds with offsets of 32 bits.
+//! Invariants: an error about a limit names the configuration key that raises it. No setting exceeds [`MAX_LIMIT`],
+//! half of the bytes that an Arrow array with 32-bit offsets can hold.
 
 use crate::budget::DEFAULT_BATCH_BYTES;
 
-/// The key of [`SchemaLimits::name_bytes`].
+/// The configuration key of [`SchemaLimits::name_bytes`].
 pub const NAME_KEY: &str = "schema.name.max.bytes";
-/// The key of [`SchemaLimits::fixed_bytes`].
+/// The configuration key of [`SchemaLimits::fixed_bytes`].
 pub const FIXED_KEY: &str = "schema.fixed.max.bytes";
-/// The key of [`SchemaLimits::default_bytes`].
+/// The configuration key of [`SchemaLimits::default_bytes`].
 pub const DEFAULT_KEY: &str = "schema.default.max.bytes";
-/// The key of [`SchemaLimits::batch_bytes`].
+/// The configuration key of [`SchemaLimits::batch_bytes`].
 pub const BATCH_KEY: &str = "schema.batch.max.bytes";
 
-/// The largest limit: Arrow's arrays of texts hold 2 GiB, and one row may exceed the bytes of a batch.
+/// The largest value of a limit. An Arrow string array holds 2 GiB, and one row may exceed the budget of a batch.
 pub const MAX_LIMIT: usize = 1 << 30;
-/// The names that the columns of a type may have together, as if each had the most bytes.
+/// The number of names of the maximum length that all columns of a type may have in total.
 const LONGEST_NAMES: usize = 256;
-/// The largest limit of a name, so that all names together are within [`MAX_LIMIT`].
+/// The largest limit for one name. It keeps all names together within [`MAX_LIMIT`].
 pub const MAX_NAME_LIMIT: usize = MAX_LIMIT / LONGEST_NAMES;
-/// The bytes that all names of columns may have, whatever the limit of one is.
+/// The bytes that all column names may always have in total, however small the limit for one name is.
 const LEAST_ALL_NAMES: usize = 16 << 20;
-/// The most characters of an error's text, which is repeated for each of its rows.
+/// The largest number of characters in an error message, which is repeated for each failed row.
 const MAX_REASON_CHARS: usize = 1_000;
 
-/// What a schema may multiply.
+/// The limits on what a schema multiplies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaLimits {
-    /// The most bytes of a name, and of a symbol of an enum. All names of columns, with names of types expanded, may have
-    /// 256 times as many, or 16 MiB.
+    /// The maximum bytes of a name or an enum symbol. All column names, with named types expanded, may take 256 times
+    /// as many bytes, or 16 MiB if that is more.
     pub name_bytes: usize,
-    /// The most bytes of a fixed type of Avro.
+    /// The maximum bytes of an Avro fixed type.
     pub fixed_bytes: usize,
-    /// The most bytes of a default, as Avro encodes it, and of all defaults that a reader's schema adds to a writer's.
+    /// The maximum bytes of one default, as Avro encodes it, and of all defaults that a reader's schema adds to the
+    /// writer's data.
     pub default_bytes: usize,
-    /// The bytes that the decoded rows of a batch take, after which it ends. One row may exceed them, by at most as much
-    /// and 16 for each of its own bytes; otherwise it is an error.
+    /// The bytes of decoded rows after which a batch ends. The last row may exceed them by as many bytes again and 16
+    /// for each byte of its payload; a row that takes more is an error.
     pub batch_bytes: usize,
 }
 
@@ -53,7 +54,7 @@ impl Default for SchemaLimits {
 }
 
 impl SchemaLimits {
-    /// The same limits, none of which is beyond its bounds.
+    /// Returns the same limits, each reduced to its upper bound if necessary.
     pub(crate) fn bounded(self) -> Self {
         Self {
             name_bytes: self.name_bytes.clamp(1, MAX_NAME_LIMIT),
@@ -71,11 +72,11 @@ impl SchemaLimits {
         }
         let start: String = name.chars().take(40).collect();
         Err(format!(
-            "the name {start:?}… has {length} bytes, and the limit of a name is {limit} bytes ({NAME_KEY})"
+            "the name {start:?}… has {length} bytes, but the limit of a name is {limit} bytes ({NAME_KEY})"
         ))
     }
 
-    /// Refuses columns whose names are too long together.
+    /// Refuses columns whose names take too many bytes in total.
     pub(crate) fn check_all_names(&self, bytes: usize) -> Result<(), String> {
         let limit = self.name_bytes.saturating_mul(LONGEST_NAMES).max(LEAST_ALL_NAMES);
         if bytes <= limit {
@@ -93,13 +94,13 @@ impl SchemaLimits {
         match usize::try_from(size) {
             Ok(size) if size <= limit => Ok(size),
             _ => Err(format!(
-                "the fixed type {name} has {size} bytes, and the limit of a fixed type is {limit} bytes ({FIXED_KEY})"
+                "the fixed type {name} has {size} bytes, but the limit of a fixed type is {limit} bytes ({FIXED_KEY})"
             )),
         }
     }
 }
 
-/// Refuses a type whose rows take so many bytes, null or not, that no array holds one.
+/// Refuses a type whose rows are so large, even if they are null, that no array can hold one.
 pub(crate) fn check_row_bytes(bytes: usize) -> Result<(), String> {
     match bytes {
         ..=MAX_LIMIT => Ok(()),
@@ -107,7 +108,7 @@ pub(crate) fn check_row_bytes(bytes: usize) -> Result<(), String> {
     }
 }
 
-/// The text of an error, cut to a length that may be repeated for each row.
+/// Shortens an error message to a length that may be repeated for each row.
 pub(crate) fn short_reason(reason: impl Into<String>) -> String {
     let mut reason = reason.into();
     if let Some((end, _)) = reason.char_indices().nth(MAX_REASON_CHARS) {

@@ -1,8 +1,8 @@
-//! What a format implements, and the decoding of payloads, some of which may be malformed, by a decoder that
-//! fails as a whole.
+//! The traits that a format implements, and a loop that isolates malformed payloads if its decoder can only decode
+//! all payloads of a call or none.
 //!
-//! Invariants: a malformed payload costs no other row. The work is bounded: a payload is decoded at most twice
-//! for each time that the number of rows can be halved. Decoding ends after the row that spends the budget.
+//! Invariants: a malformed payload fails no other row. The work is bounded: a payload is decoded at most twice for
+//! each time that the number of rows can be halved. Decoding ends after the row that spends the budget.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{ArrowError, DataType};
@@ -12,18 +12,18 @@ use crate::error::SchemaError;
 use crate::limits::short_reason;
 use crate::registered_schema::RegisteredSchema;
 
-/// The bytes of a value after its schema's id.
+/// The bytes of a value after its schema id.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Payload<'a> {
     pub(crate) bytes: &'a [u8],
-    /// What the headers say besides the id.
+    /// The rest of the header after the id.
     pub(crate) header_rest: Option<&'a [u8]>,
 }
 
 /// Decodes the payloads of one writer's schema.
 pub(crate) trait PayloadDecoder: Send {
-    /// Decodes payloads until the budget is spent, at least one; the malformed ones become errors. An error means that
-    /// the rows do not fit into arrays.
+    /// Decodes payloads until the budget is spent, at least one. A malformed payload becomes an error of its row. The
+    /// call itself fails only if the rows do not fit into arrays.
     fn decode(
         &mut self,
         payloads: &[Payload<'_>],
@@ -31,10 +31,10 @@ pub(crate) trait PayloadDecoder: Send {
     ) -> Result<DecodedPayloads, ArrowError>;
 }
 
-/// Decodes payloads all or none.
+/// A decoder that fails as a whole: it decodes all payloads of a call or none.
 pub(crate) trait BatchDecoder {
-    /// Decodes payloads until the budget is spent, at least one, to an array of their rows. After an error the next call
-    /// starts anew, and nothing of the budget was spent.
+    /// Decodes payloads until the budget is spent, at least one, and returns their rows as an array. A call that fails
+    /// leaves no rows behind and spends nothing of the budget.
     fn decode_batch(
         &mut self,
         payloads: &[Payload<'_>],
@@ -47,17 +47,17 @@ pub(crate) trait ReaderSchema: Send {
     /// The type of the column.
     fn data_type(&self) -> &DataType;
 
-    /// The bytes that each row takes at least, null or not.
+    /// The minimum bytes of a row, null or not.
     fn row_bytes(&self) -> usize;
 
-    /// Compiles the schema of a writer, whose data this reader reads.
+    /// Compiles the schema of a writer whose data this reader reads.
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError>;
 }
 
-/// Why payloads cannot be decoded.
+/// The reason why payloads cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PayloadError {
-    /// The number of the first malformed payload, if known.
+    /// The index of the first malformed payload, if known.
     pub(crate) row: Option<usize>,
     /// What is wrong with it.
     pub(crate) reason: String,
@@ -66,16 +66,16 @@ pub(crate) struct PayloadError {
 /// The decoded rows of some payloads.
 #[derive(Debug, Default)]
 pub(crate) struct DecodedPayloads {
-    /// Arrays of rows, with the number of their first payload. Their rows are consecutive. A malformed payload
-    /// has no row, or a null.
+    /// Arrays of consecutive rows, each with the index of its first payload. A malformed payload has no row or a null
+    /// row.
     pub(crate) arrays: Vec<(usize, ArrayRef)>,
     /// The malformed payloads, in order.
     pub(crate) errors: Vec<(usize, String)>,
-    /// The number of payloads before the end of the budget.
+    /// The number of payloads that were decoded before the budget was spent.
     pub(crate) payloads: usize,
 }
 
-/// The bytes that an error takes besides its text.
+/// The bytes that an error takes in addition to its message.
 pub(crate) const ERROR_BYTES: usize = 64;
 
 impl DecodedPayloads {
@@ -87,14 +87,14 @@ impl DecodedPayloads {
     }
 }
 
-/// Decodes payloads; the malformed ones become errors.
+/// Decodes payloads. Malformed payloads become errors.
 pub(crate) fn decode_payloads(
     decoder: &mut impl BatchDecoder,
     payloads: &[Payload<'_>],
     budget: &mut Budget,
 ) -> DecodedPayloads {
     let mut decoded = DecodedPayloads::default();
-    // Ranges that are still to be decoded, the first one on top.
+    // The ranges that have not been decoded yet, with the first one on top.
     let mut ranges: Vec<_> = std::iter::once(0..payloads.len()).collect();
     while let Some(range) = ranges.pop() {
         decoded.payloads = range.start;

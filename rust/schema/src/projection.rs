@@ -1,18 +1,18 @@
-//! The fields that a column has: names, with dots for fields within fields.
+//! The selected fields of a column: paths of names, separated by dots.
 //!
-//! A path goes through lists, the values of maps, and null: in `items.price`, `items` may be a list of records. A
-//! name that has dots itself is in backquotes: `` `http.method` ``, with two of them for one in the name.
+//! A path descends into lists, the values of maps, and nullable values: in `items.price`, `items` may be a list of
+//! records. Backquotes enclose a name that contains dots: `` `http.method` ``. Two backquotes stand for one in a name.
 //!
-//! Invariants: a name that the schema does not have is an error. The columns keep the order of the schema.
+//! Invariants: a name that the schema lacks is an error. The columns keep the order of the schema.
 
 use std::collections::BTreeMap;
 
 use crate::error::SchemaError;
 use crate::shape::MAX_DEPTH;
 
-/// The most names in a message.
+/// The largest number of names in an error message.
 const MOST_NAMES: usize = 10;
-/// Names with a lower similarity are not suggested; 1 is the same name.
+/// The lowest similarity of a suggested name. Equal names have similarity 1.
 const LEAST_SIMILARITY: f64 = 0.6;
 
 /// The fields that a column has.
@@ -33,10 +33,10 @@ pub(crate) enum Selection {
 static ALL: Selection = Selection::All;
 
 impl Projection {
-    /// Parses paths. A path and another one within it are the whole field.
+    /// Parses paths. If one path is inside another one, the whole outer field is selected.
     ///
     /// # Errors
-    /// A path is malformed, or there is none.
+    /// A path is malformed, or no path is given.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<Self, SchemaError> {
         let mut root = Selection::Fields(BTreeMap::new());
         for path in paths {
@@ -48,7 +48,7 @@ impl Projection {
             *selection = Selection::All;
         }
         match &root {
-            Selection::Fields(fields) if fields.is_empty() => Err(invalid("there are none")),
+            Selection::Fields(fields) if fields.is_empty() => Err(invalid("none were given")),
             _ => Ok(Self { root }),
         }
     }
@@ -71,7 +71,9 @@ fn parse(path: &str) -> Result<Vec<String>, SchemaError> {
             return Err(invalid(format!("{path:?} has more than {MAX_DEPTH} names")));
         }
         let (name, after) = match rest.strip_prefix('`') {
-            Some(quoted) => unquote(quoted).ok_or_else(|| invalid(format!("a quote in {path:?} is open")))?,
+            Some(quoted) => {
+                unquote(quoted).ok_or_else(|| invalid(format!("a quote in {path:?} is not closed")))?
+            }
             None => {
                 let end = rest.find('.').unwrap_or(rest.len());
                 let (name, after) = rest.split_at(end);
@@ -85,7 +87,7 @@ fn parse(path: &str) -> Result<Vec<String>, SchemaError> {
         rest = match after.strip_prefix('.') {
             Some(rest) => rest,
             None if after.is_empty() => return Ok(names),
-            None => return Err(invalid(format!("{path:?} goes on after a quoted name without a dot"))),
+            None => return Err(invalid(format!("{path:?} lacks a dot after a quoted name"))),
         };
     }
 }
@@ -112,7 +114,7 @@ impl Selection {
         matches!(self, Self::All)
     }
 
-    /// The selection within a field; `None` if the field is not selected.
+    /// Returns the selection within a field, or `None` if the field is not selected.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::All => Some(&ALL),
@@ -120,7 +122,7 @@ impl Selection {
         }
     }
 
-    /// Refuses names that are not among those of the fields of the value at `path`.
+    /// Refuses names that the value at `path` has no field for.
     pub(crate) fn check_names<'a>(
         &self,
         path: &str,
@@ -190,9 +192,9 @@ mod tests {
             ("a.", "an empty name"),
             (".a", "an empty name"),
             ("a..b", "an empty name"),
-            ("`a", "a quote in \"`a\" is open"),
-            ("`a``", "is open"),
-            ("`a`b", "without a dot"),
+            ("`a", "a quote in \"`a\" is not closed"),
+            ("`a``", "is not closed"),
+            ("`a`b", "lacks a dot"),
         ] {
             let error = names(path).unwrap_err();
             assert!(error.starts_with("fields: ") && error.contains(expected), "{path:?}: {error}");

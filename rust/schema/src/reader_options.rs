@@ -1,4 +1,4 @@
-//! What a column is decoded to, and how much of it at once.
+//! The target type of a decoded column, and how much of it is decoded at once.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use crate::limits::SchemaLimits;
 use crate::projection::Projection;
 use crate::registered_schema::RegisteredSchema;
 
-/// Where the type of a column comes from.
+/// The source of a column's type.
 #[derive(Debug, Clone, Copy)]
 pub enum ReaderSource<'a> {
     /// A reader's schema.
     Schema(&'a RegisteredSchema),
-    /// The type of a field, for JSON.
+    /// The type of a field, for JSON without a schema.
     ///
-    /// Timestamps and dates are texts of RFC 3339, timestamps without an offset in UTC; with a time zone in the
-    /// type, the offset is required. Decimals are exact, also as strings. Strings with the extension type
-    /// `arrow.json` become the JSON text of any value.
+    /// Timestamps and dates are RFC 3339 strings. A timestamp without an offset is in UTC; if the type has a time zone,
+    /// the offset is required. Decimals are exact, and may be numbers or strings. A string field with the extension
+    /// type `arrow.json` holds the JSON text of any value.
     JsonType(&'a Field),
 }
 
-/// Which part of the values a column has, and how many bytes a batch of it.
+/// The part of the values that a column holds, and the limits of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReaderOptions {
-    /// With Protobuf, the full name of the message, with its package. Default: the schema's first one.
+    /// For Protobuf, the full name of the message, with its package. Default: the schema's first message.
     pub message: Option<Arc<str>>,
-    /// The fields. Default: all. The others are passed over: their values are not checked, apart from where they
-    /// end, and it is no error if they are missing.
+    /// The selected fields. Default: all. The decoder skips the others: it only finds where their values end, does not
+    /// check them, and accepts data that lacks them.
     pub projection: Option<Arc<Projection>>,
-    /// What the schemas may multiply.
+    /// The limits on what the schemas multiply.
     pub limits: SchemaLimits,
 }

@@ -1,7 +1,7 @@
-//! A schema as a registry holds it, with the schemas that it refers to.
+//! A schema as a registry stores it, with the schemas that it references.
 //!
-//! Invariant: references are resolved, so that a schema can be compiled without its registry. They form a
-//! tree without cycles.
+//! Invariant: references are resolved, so a schema can be compiled without its registry. They form a graph without
+//! cycles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub enum SchemaType {
 }
 
 impl SchemaType {
-    /// The name in the API of registries: `AVRO`, `PROTOBUF` or `JSON`.
+    /// Returns the name that registries use in their API: `AVRO`, `PROTOBUF` or `JSON`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl fmt::Display for SchemaType {
 impl FromStr for SchemaType {
     type Err = ();
 
-    /// Reads the name that registries use, in any case.
+    /// Parses the name that registries use, in upper or lower case.
     fn from_str(name: &str) -> Result<Self, ()> {
         let all = [Self::Avro, Self::Protobuf, Self::Json];
         all.into_iter().find(|it| it.name().eq_ignore_ascii_case(name)).ok_or(())
@@ -53,22 +53,22 @@ pub struct RegisteredSchema {
     pub schema_type: SchemaType,
     /// The text of the schema, as it was registered.
     pub text: Arc<str>,
-    /// The schemas that the text refers to by name.
+    /// The schemas that the text references by name.
     pub references: Vec<SchemaReference>,
 }
 
-/// A schema that another one refers to.
+/// A schema that another schema references.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaReference {
     /// The name in the referring text: a full name in Avro, the path of an import in Protobuf, a `$ref` in
     /// JSON Schema.
     pub name: Arc<str>,
-    /// The schema, whose own references are resolved, too.
+    /// The schema. Its own references are also resolved.
     pub schema: Arc<RegisteredSchema>,
 }
 
 impl RegisteredSchema {
-    /// A schema without references.
+    /// Creates a schema without references.
     #[must_use]
     pub fn new(schema_type: SchemaType, text: impl Into<Arc<str>>) -> Self {
         Self { schema_type, text: text.into(), references: Vec::new() }

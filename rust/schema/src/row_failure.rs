@@ -1,22 +1,22 @@
-//! Why a row cannot be encoded, and where in it: also why a column's type cannot be, which has the same places.
+//! The reason why a row, or a column's type, cannot be encoded, and the path to the value at fault.
 //!
-//! Invariant: only failures cost something for their place: it is collected on the way out.
+//! Invariant: only failures pay for the path, which is built as the error returns through the callers.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use arrow_schema::DataType;
 
-/// The characters of a text that messages show.
+/// The number of a text's characters that error messages show.
 const SHOWN: usize = 40;
 
-/// Why a row cannot be encoded. It is boxed, so that results stay small.
+/// The reason why a row cannot be encoded. It is boxed to keep results small.
 #[derive(Debug)]
 pub(crate) struct RowFailure(Box<Reason>);
 
 #[derive(Debug)]
 struct Reason {
-    /// The parts of the place, the innermost first: `.field`, `[0]`, `["key"]`.
+    /// The parts of the path, the innermost first: `.field`, `[0]`, `["key"]`.
     path: Vec<String>,
     reason: Cow<'static, str>,
     is_full: bool,
@@ -28,13 +28,13 @@ impl RowFailure {
         Self(Box::new(Reason { path: Vec::new(), reason: reason.into(), is_full: false }))
     }
 
-    /// A value is null that must not be.
+    /// A value is null although its type is not nullable.
     #[cold]
     pub(crate) fn null() -> Self {
         Self::new("it is null, which its type does not allow")
     }
 
-    /// A number is beyond the range of its type.
+    /// A number is out of the range of its type.
     #[cold]
     pub(crate) fn range() -> Self {
         Self::new("it is beyond the range of its type")
@@ -46,19 +46,19 @@ impl RowFailure {
         Self::new(format!("{value} has more digits than its type"))
     }
 
-    /// The column has another type than the schema.
+    /// The type of the column does not match the schema.
     #[cold]
     pub(crate) fn type_mismatch(found: &DataType, expected: &DataType) -> Self {
         let hint = match (found, expected) {
             (DataType::Timestamp(_, None), DataType::Timestamp(_, Some(_))) => {
-                "; give the timestamps a time zone, as UTC"
+                "; give the timestamps a time zone, such as UTC"
             }
             (DataType::Timestamp(_, Some(_)), DataType::Timestamp(_, None)) => {
                 "; make the timestamps local, without a time zone"
             }
             _ => "",
         };
-        Self::new(format!("the column has the type {found}, and the schema needs {expected}{hint}"))
+        Self::new(format!("the column has the type {found}, but the schema needs {expected}{hint}"))
     }
 
     /// A step does not match its array.
@@ -91,7 +91,7 @@ impl RowFailure {
         self
     }
 
-    /// In the items of a list, whichever it is.
+    /// Adds the items of a list to the path, without an index.
     #[cold]
     pub(crate) fn in_items(mut self) -> Self {
         self.0.path.push("[]".to_owned());
@@ -104,7 +104,7 @@ impl RowFailure {
         self
     }
 
-    /// The reason after the place, which begins with `root`: `$` in JSON, `field ` elsewhere.
+    /// Returns the path and the reason. The path begins with `root`: `$` in JSON, `field ` elsewhere.
     pub(crate) fn describe(&self, root: &str) -> String {
         let mut message = String::new();
         if !self.0.path.is_empty() {
@@ -120,7 +120,7 @@ impl RowFailure {
     }
 }
 
-/// The beginning of a text, for messages.
+/// Returns the beginning of a text, for error messages.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),

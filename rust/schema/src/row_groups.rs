@@ -1,4 +1,4 @@
-//! The rows of a column by their writers' schemas.
+//! The rows of a column, grouped by their writers' schemas.
 //!
 //! Invariant: the rows of a group are in order, and each row is in one group, null, or an error.
 
@@ -9,7 +9,7 @@ use crate::payloads::Payload;
 use crate::schema_id::SchemaId;
 use crate::wire_format::{Framed, FramingError, WireFormat};
 
-/// Rows by their writer's schema, and those without an id as errors.
+/// The rows grouped by their writer's schema, and the rows without a readable id as errors.
 pub(crate) struct Grouped<'a> {
     pub(crate) groups: Vec<Group<'a>>,
     pub(crate) errors: Vec<RowError>,
@@ -22,7 +22,7 @@ pub(crate) struct Group<'a> {
     pub(crate) payloads: Vec<Payload<'a>>,
 }
 
-/// Splits the id of the schema off the bytes of a row; `None` for null.
+/// Splits the bytes of a row into its schema id and payload. Returns `None` for a null row.
 pub(crate) fn split<'a>(
     rows: &'a dyn EncodedRows,
     row: usize,
@@ -52,7 +52,7 @@ impl<'a> Grouped<'a> {
                     continue;
                 }
             };
-            // Neighbours mostly have the same schema.
+            // Adjacent rows usually have the same schema.
             if groups.get(current).is_none_or(|group| group.schema_id != id) {
                 current = groups.iter().position(|group| group.schema_id == id).unwrap_or(groups.len());
                 if current == groups.len() {

@@ -1,19 +1,19 @@
-//! How a record names the schema that it was written with.
+//! The identifier by which a record names the schema that it was written with.
 
 use std::fmt;
 
 /// The identifier of a schema in its registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SchemaId {
-    /// Confluent's and Karapace's id.
+    /// A schema id of Confluent Schema Registry or Karapace.
     Id(u32),
-    /// An id of Apicurio's serializers, of a kind that the record does not say.
+    /// An Apicurio id of a kind that the record does not specify.
     Id64(u64),
-    /// The id of a content in Apicurio.
+    /// An Apicurio content id.
     ContentId(u64),
-    /// The global id of a version in Apicurio.
+    /// An Apicurio global id, which identifies a version.
     GlobalId(u64),
-    /// A GUID: Confluent 8 in headers, AWS Glue's schema version id.
+    /// A GUID: Confluent 8 stores it in headers; in AWS Glue it is the schema version id.
     Guid([u8; 16]),
 }
 

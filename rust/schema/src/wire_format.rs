@@ -1,12 +1,14 @@
-//! Where a record carries the id of its schema: before the payload, or in a header.
+//! The wire formats: a record carries the id of its schema before the payload or in a header.
 //!
-//! Formats: Confluent's (magic byte 0 and four bytes; magic byte 1 and a GUID since Confluent 8, which looks at
-//! the headers `__key_schema_id` and `__value_schema_id` first), Apicurio's (magic byte 0 and four or eight bytes; or
-//! eight bytes in headers, whose names say which kind of id it is), AWS Glue's (3, a compression byte, a GUID), and none.
+//! - Confluent: magic byte 0 and four bytes; since Confluent 8, magic byte 1 and a GUID. Confluent 8 looks at the
+//!   headers `__key_schema_id` and `__value_schema_id` first.
+//! - Apicurio: magic byte 0 and four or eight bytes; or eight bytes in a header, whose name tells the kind of id.
+//! - AWS Glue: 3, a compression byte, and a GUID.
+//! - None: no id.
 //!
-//! Invariants: a header wins over bytes before the payload, which then belong to the payload. What is written is read
-//! back as the same id. Apicurio's ids are below 2^32, so that those of eight bytes begin with four zeros, and those of
-//! four bytes, which count from 1, do not.
+//! Invariants: a header takes precedence over bytes before the payload, which then belong to the payload. An id is read
+//! back as it was written. Apicurio's ids are below 2^32, so an id of eight bytes begins with four zeros. An id of four
+//! bytes does not, because ids count from 1.
 
 use crate::header::Header;
 use crate::schema_id::SchemaId;
@@ -16,15 +18,16 @@ const MAGIC_GUID: u8 = 1;
 const GLUE_VERSION: u8 = 3;
 const UNCOMPRESSED: u8 = 0;
 
-/// Where the id of the schema is.
+/// The place and the encoding of a record's schema id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WireFormat {
-    /// As Confluent's serializers write it: Confluent, Karapace, Redpanda, Apicurio's compatible mode.
+    /// The format of Confluent's serializers, also used by Karapace, Redpanda and Apicurio's compatible mode.
     #[default]
     Confluent,
-    /// Apicurio's serializers, with ids of four bytes (the default of version 3), of eight, or in headers.
+    /// The format of Apicurio's serializers, with ids of four bytes (the default since version 3), of eight bytes, or
+    /// in headers.
     Apicurio,
-    /// AWS Glue's serializers, without compression.
+    /// The format of AWS Glue's serializers, without compression.
     Glue,
     /// No id: the payload is the whole value.
     None,
@@ -35,35 +38,35 @@ pub enum WireFormat {
 pub struct Framed<'a> {
     /// The id; `None` with [`WireFormat::None`].
     pub id: Option<SchemaId>,
-    /// What the headers say besides the id. With Protobuf, the indexes of the message, or with Apicurio its name.
+    /// The rest of the header after the id. For Protobuf, the message indexes, or for Apicurio the message name.
     pub header_rest: Option<&'a [u8]>,
     /// The bytes after the id in the value.
     pub payload: &'a [u8],
 }
 
-/// Why the id of a schema cannot be read or written.
+/// The reason why a schema id cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FramingError {
     /// The value does not begin as the format requires.
     #[error(
-        "the value begins with byte {found:#04x} and not with {expected}: it was not written by {serializers}"
+        "the value begins with byte {found:#04x}, not with {expected}: it was not written by {serializers}"
     )]
     Magic {
         /// The first byte.
         found: u8,
         /// The bytes that the format allows.
         expected: &'static str,
-        /// Whose serializers write the format.
+        /// The serializers that write the format.
         serializers: &'static str,
     },
     /// The value ends within the id.
-    #[error("the value has {length} bytes, fewer than the id of a schema needs")]
+    #[error("the value has {length} bytes, too few for a schema id")]
     Short {
         /// The length of the value.
         length: usize,
     },
-    /// A header has no id.
-    #[error("the header {name} has {length} bytes, and not the eight of an id of Apicurio's")]
+    /// A header does not hold an id.
+    #[error("the header {name} has {length} bytes, but an Apicurio id has 8")]
     HeaderLength {
         /// Its name.
         name: &'static str,
@@ -71,19 +74,19 @@ pub enum FramingError {
         length: usize,
     },
     /// Avro as JSON text.
-    #[error("the value is Avro in JSON (header {0}), which is not supported: only its binary form is")]
+    #[error("the value is Avro in JSON (header {0}): only Avro's binary encoding is supported")]
     JsonEncoding(&'static str),
     /// A compressed value of AWS Glue.
     #[error(
         "the value is compressed by AWS Glue's serializer (compression byte {0}), which is not supported"
     )]
     Compressed(u8),
-    /// A format has ids of another kind.
-    #[error("{format} has {expected} in {place}, and not {found}")]
+    /// A wire format uses another kind of id.
+    #[error("{format} has {expected} in {place}, not {found}")]
     IdKind {
         /// The format.
         format: &'static str,
-        /// The ids that it has there.
+        /// The kind of id that the format has there.
         expected: &'static str,
         /// Where.
         place: &'static str,
@@ -151,7 +154,7 @@ impl WireFormat {
 }
 
 impl WireFormat {
-    /// The bytes before each payload. `message_prefix` is that of the encoder.
+    /// Returns the bytes before each payload. `message_prefix` is the encoder's prefix.
     ///
     /// # Errors
     /// The format has ids of another kind.
@@ -176,10 +179,10 @@ impl WireFormat {
         Ok([&id, message_prefix].concat())
     }
 
-    /// The value of the [header](crate::Header::name) that holds the id, in place of a prefix.
+    /// Returns the value of the [header](crate::Header::name) that holds the id, instead of a prefix.
     ///
     /// # Errors
-    /// It is not Confluent's format, or the id is no GUID: Confluent's serializers write no other one in a header.
+    /// The format is not Confluent's, or the id is not a GUID: Confluent's serializers write only GUIDs in a header.
     pub fn header(self, id: SchemaId, message_prefix: &[u8]) -> Result<Vec<u8>, FramingError> {
         let (format, expected) = match self {
             Self::Confluent => ("Confluent's format", "a GUID"),
@@ -229,7 +232,7 @@ fn apicurio_header_id<'a>(
         Some(id) => Some(SchemaId::ContentId(id)),
         None => number(global)?.map(SchemaId::GlobalId),
     };
-    // Read as binary, it would be another value.
+    // The binary decoder would read the JSON text as another value.
     if id.is_some() && header(encoding) == Some(b"JSON") {
         return Err(FramingError::JsonEncoding(encoding));
     }
@@ -327,7 +330,7 @@ mod tests {
     #[test]
     fn values_without_an_id_are_errors() {
         let error = WireFormat::Confluent.split(b"{\"a\":1}", Header::Value, |_| None).unwrap_err();
-        assert!(error.to_string().contains("begins with byte 0x7b and not with 0 or 1"), "{error}");
+        assert!(error.to_string().contains("begins with byte 0x7b, not with 0 or 1"), "{error}");
         for length in 0..5 {
             let error = WireFormat::Confluent.split(&[0; 5][..length], Header::Value, |_| None).unwrap_err();
             assert_eq!(error, FramingError::Short { length });
@@ -368,8 +371,8 @@ mod tests {
     fn ids_of_another_kind_are_not_written() {
         let id = SchemaId::Id64(7);
         let error = WireFormat::Confluent.prefix(Some(id), &[]).unwrap_err().to_string();
-        assert_eq!(error, "Confluent's format has an id of 32 bits or a GUID in a prefix, and not 7");
-        assert!(WireFormat::Confluent.prefix(None, &[]).unwrap_err().to_string().ends_with("and not none"));
+        assert_eq!(error, "Confluent's format has an id of 32 bits or a GUID in a prefix, not 7");
+        assert!(WireFormat::Confluent.prefix(None, &[]).unwrap_err().to_string().ends_with(", not none"));
         assert!(WireFormat::Apicurio.prefix(Some(SchemaId::Id(7)), &[]).is_err());
         assert!(WireFormat::Apicurio.prefix(Some(SchemaId::Id64(1 << 32)), &[]).is_err());
         assert!(WireFormat::Glue.prefix(Some(id), &[]).is_err());

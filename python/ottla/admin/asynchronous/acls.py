@@ -9,8 +9,8 @@ from typing import Any, Literal, overload
 from ottla import arguments
 from ottla.admin import acls as acl_operations
 from ottla.admin.acls import Acl, AclFilter
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError

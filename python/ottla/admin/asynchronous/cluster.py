@@ -7,8 +7,8 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import cluster
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.cluster import ClusterDescription
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 
 

@@ -8,10 +8,10 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import config_resources, configs
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError

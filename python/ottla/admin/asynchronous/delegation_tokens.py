@@ -9,8 +9,8 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import delegation_tokens
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.delegation_tokens import DelegationToken
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import group_offsets, lag, resetting
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_offsets import CommittedOffset
 from ottla.admin.items import ItemErrors
 from ottla.admin.lag import PartitionLag
 from ottla.admin.offsets import IsolationLevel
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.resetting import ResetTarget
 from ottla.admin.tables import Table
@@ -21,7 +21,7 @@ from ottla.errors import KafkaError
 
 
 class AsyncGroupOffsetCalls(AsynchronousCalls):
-    """Lists, alters and deletes committed offsets, and tells the lag."""
+    """Lists, alters and deletes committed offsets, and reports the lag."""
 
     @overload
     async def list_group_offsets(
@@ -246,7 +246,7 @@ class AsyncGroupOffsetCalls(AsynchronousCalls):
         isolation_level: IsolationLevel = "read_uncommitted",
         timeout: float | None = None,
     ) -> Table[PartitionLag]:
-        """Return how far a group is behind, in records and in time, and who has which partition.
+        """Return the lag of a group, in records and in time, and the member of each partition.
 
         Args:
             group: the id of the group.

@@ -9,10 +9,10 @@ from typing import Any, Literal, overload
 from ottla import arguments
 from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.group_descriptions import GroupDescription
 from ottla.admin.groups import GroupListing
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError

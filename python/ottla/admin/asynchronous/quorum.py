@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import quorum
-from ottla.admin.calls import AsynchronousCalls
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.quorum import QuorumDescription, RaftVoterEndpoint
 

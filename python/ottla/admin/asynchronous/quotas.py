@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from ottla.admin import quotas
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.quotas import QuotaEntity
 from ottla.errors import KafkaError

@@ -8,9 +8,9 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import records
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import topics
-from ottla.admin.calls import AsynchronousCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 from ottla.admin.topics import NewTopic, TopicDescription, TopicListing

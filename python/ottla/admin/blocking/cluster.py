@@ -6,8 +6,8 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import cluster
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.cluster import ClusterDescription
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 
 

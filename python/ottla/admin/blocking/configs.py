@@ -7,10 +7,10 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import config_resources, configs
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 from ottla.errors import KafkaError

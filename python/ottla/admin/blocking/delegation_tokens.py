@@ -8,8 +8,8 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import delegation_tokens
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.delegation_tokens import DelegationToken
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import log_dirs
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
 from ottla.admin.log_dirs import LogDirDescription, Replica
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
 

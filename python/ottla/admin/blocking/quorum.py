@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import quorum
-from ottla.admin.calls import BlockingCalls
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.quorum import QuorumDescription, RaftVoterEndpoint
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from ottla.admin import quotas
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.quotas import QuotaEntity
 from ottla.errors import KafkaError

@@ -7,9 +7,9 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import reassignments
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.reassignments import PartitionReassignment
 from ottla.admin.tables import Table

@@ -7,9 +7,9 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import share_group_offsets
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.share_group_offsets import ShareGroupOffset
 from ottla.errors import KafkaError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
-from ottla import _core
+from ottla import _core, arguments
 from ottla.admin import topics
-from ottla.admin.calls import BlockingCalls
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.topics import NewTopic
 
@@ -67,12 +67,16 @@ class SingleTopicCalls(BlockingCalls, _core.Admin):
             TimeoutError: the topic was not created, or has no leaders, in time.
             TopicExistsError: the topic exists; with ``maybe_done``, this call may have created it.
         """
+        name = arguments.text("name", name)
+        topic = NewTopic(name, partitions, replication, configs={} if configs is None else configs)
         if dry_run:
-            new_topic = NewTopic(name, partitions, replication, configs=configs or {})
             return self._run(
-                "checking a topic", timeout, lambda call: topics.plan_topics(call, [new_topic])
+                "checking a topic", timeout, lambda call: topics.plan_topics(call, [topic])
             )
-        return super().create_topic(name, partitions, replication, configs, timeout=timeout)
+        created = self._settle(
+            "creating a topic", timeout, "raise", lambda call: topics.create_topics(call, [topic])
+        )
+        return created[name]
 
     @overload
     def delete_topic(
@@ -101,8 +105,15 @@ class SingleTopicCalls(BlockingCalls, _core.Admin):
             UnknownTopicError: the topic does not exist; with ``maybe_done``, this call may have
                 deleted it.
         """
+        name = arguments.text("name", name)
         if dry_run:
             return self._run(
                 "checking a topic", timeout, lambda call: topics.plan_deletion(call, [name], [])
             )
-        return super().delete_topic(name, timeout=timeout)
+        deleted = self._settle(
+            "deleting a topic",
+            timeout,
+            "raise",
+            lambda call: topics.delete_topics(call, [name], []),
+        )
+        return deleted[name]

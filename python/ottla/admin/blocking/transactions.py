@@ -8,8 +8,8 @@ from typing import Any, Literal, overload
 from ottla import _core, arguments
 from ottla._core import PreparedTransaction
 from ottla.admin import transactions as transaction_plans
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError

@@ -7,8 +7,8 @@ from typing import Any, Literal, overload
 
 from ottla import arguments
 from ottla.admin import users as user_operations
-from ottla.admin.calls import BlockingCalls
 from ottla.admin.items import ItemErrors
+from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.users import ScramCredential, UserAlteration
 from ottla.errors import KafkaError

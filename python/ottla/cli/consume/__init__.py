@@ -1,9 +1,9 @@
-"""``ottla consume``: write a topic's records to standard output, and follow the topic if wanted.
+"""``ottla consume``: write a topic's records to standard output, and optionally follow the topic.
 
-A record's way: ``ranges.py`` or ``group.py`` says which are read, ``schemas.py`` decodes those with
-a schema, ``filters.py`` says which are kept, ``decoding.py`` what their bytes mean otherwise, and
-``output.py`` how they are printed. Invariants: without ``--group`` it joins no group and commits
-nothing; no record is held while the next batch is decoded.
+``ranges.py`` or ``group.py`` selects the records to read, ``schemas.py`` decodes keys and values
+with a schema, ``filters.py`` drops records, ``decoding.py`` interprets bytes without a schema, and
+``output.py`` prints. Invariants: without ``--group``, the command joins no group and commits
+nothing; no record is kept in memory while the next batch is decoded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ottla.cli.texts import ByteText
 from ottla.cli.waiting import obstacles, report_waiting
 from ottla.errors import ConfigError
 
-# Rows that are converted to objects at a time.
+# The number of rows that are converted to objects at a time.
 _ROWS = 1_000
 
 
@@ -39,8 +39,8 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         description="Write a topic to standard output, and follow it unless -e, -c or --last is "
         "given.",
         epilog="OFFSET: beginning, end, N (an offset), -N (the last N of each partition), or a "
-        "time or how long ago, for the first record as late (2026-11-24T10:00:00Z, 12h, or s@ and "
-        "ms since 1970); with e@ before it, the time at which to end. FORMAT: text with \\n \\t "
+        "time or how long ago, for the first record at or after it (2026-11-24T10:00:00Z, 12h, or "
+        "s@ and ms since 1970); e@ and a time is where to end. FORMAT: text with \\n \\t "
         "\\xHH, %%t topic, %%p partition, %%o offset, %%k key, %%s value, %%h headers, %%T "
         "timestamp, %%K and %%S lengths of key and value, %%%%.",
     )
@@ -53,7 +53,10 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("-c", "--count", type=record_count, help="exit after this many records")
     parser.add_argument("-e", "--exit", action="store_true", help="exit at the end of the topic")
     parser.add_argument(
-        "--last", type=record_count, metavar="N", help="the newest N of all partitions, then exit"
+        "--last",
+        type=record_count,
+        metavar="N",
+        help="the newest N records of all partitions, then exit",
     )
     parser.add_argument(
         "-G", "--group", help="read as a member of this group, and commit what was printed"
@@ -65,14 +68,19 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
-    filters = parser.add_argument_group("filters, of which all must hold")
+    filters = parser.add_argument_group("filters; a record must pass all of them")
     filters.add_argument(
         "--key",
         type=ByteText,
         metavar="REGEX",
-        help="keys in which this regular expression is found",
+        help="keys that this regular expression matches anywhere",
     )
-    filters.add_argument("--value", type=ByteText, metavar="REGEX", help="the same for values")
+    filters.add_argument(
+        "--value",
+        type=ByteText,
+        metavar="REGEX",
+        help="values that this regular expression matches anywhere",
+    )
     filters.add_argument(
         "--header",
         type=ByteText,
@@ -86,7 +94,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         action="append",
         default=[],
-        help="values that are JSON and have this in a field, such as customer.id=42",
+        help="JSON values with this value in a field, such as customer.id=42",
     )
 
 
@@ -94,7 +102,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument("-f", "--format", type=ByteText, help="how to print a record; see below")
     output.add_argument(
-        "-K", "--key-delimiter", type=ByteText, help="print the key too, followed by this"
+        "-K",
+        "--key-delimiter",
+        type=ByteText,
+        help="also print the key, followed by this separator",
     )
     output.add_argument(
         "-D", "--delimiter", type=ByteText, default="\\n", help="terminator of a record (\\n)"
@@ -102,7 +113,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     output.add_argument("-J", "--json", action="store_true", help="print one JSON object per line")
     for part in ("key", "value"):
         output.add_argument(
-            f"--{part}-as", choices=sorted(DECODERS), help=f"what the bytes of the {part} are"
+            f"--{part}-as", choices=sorted(DECODERS), help=f"the type of the {part}"
         )
 
 
@@ -147,7 +158,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _ranges(client: Client, arguments: argparse.Namespace) -> list[Range]:
     if arguments.last is None:
         return ranges_of(client, arguments)
-    # A filter may drop any number of records, so that all are read.
+    # A filter may drop any number of records, so all records are read.
     has_filter = any((arguments.key, arguments.value, arguments.header, arguments.where))
     return newest_ranges(client, arguments, None if has_filter else arguments.last)
 
@@ -155,8 +166,7 @@ def _ranges(client: Client, arguments: argparse.Namespace) -> list[Range]:
 def _waiting_for(client: Client, arguments: argparse.Namespace) -> str | None:
     """Return what the command waits for.
 
-    At the end of a followed topic it waits for new records, which is worth a message only on a
-    terminal.
+    At the end of a followed topic it waits for new records. Only a terminal gets a message then.
     """
     why = obstacles(client.connections())
     if why:
@@ -181,5 +191,5 @@ def _read(
             progress()
             return selection.records(batch.rows())
 
-        # Unlike the variable of a loop, this holds no batch while the next one is decoded.
+        # Unlike a loop variable, this keeps no batch in memory while the next one is decoded.
         yield from map(records, scan)

@@ -1,6 +1,6 @@
-"""What the bytes of keys and values mean, for ``--key-as`` and ``--value-as``.
+"""The interpretation of key and value bytes, for ``--key-as`` and ``--value-as``.
 
-Invariant: bytes that are not what the argument says are an error that names the record.
+Invariant: bytes that are not of the given type are an error that names the record.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "double": _number(">d"),
     "uuid": lambda data: str(uuid.UUID(data.decode())),
 }
-"""By the names of Kafka's deserializers, and encodings of any bytes."""
+"""The functions by type name: Kafka's deserializers, and text encodings of any bytes."""
 
 
 def decode(record: Record, part: str, kind: str) -> Any:
@@ -49,13 +49,13 @@ def decode(record: Record, part: str, kind: str) -> Any:
         return DECODERS[kind](data)
     except (ValueError, RecursionError, struct.error) as error:
         raise SerializationError(
-            f"{record.topic}-{record.partition} at offset {record.offset}: the {part} is no "
-            f"{kind}, in {len(data)} bytes: {error}"
+            f"{record.topic}-{record.partition} at offset {record.offset}: the {part} is not "
+            f"a valid {kind}, in {len(data)} bytes: {error}"
         ) from None
 
 
 json_text = json.JSONEncoder(ensure_ascii=False).encode
-"""Returns the JSON of a value, on one line."""
+"""Returns a value as JSON on one line."""
 
 
 def as_text(value: Any) -> bytes | None:

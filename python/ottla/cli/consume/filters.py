@@ -1,6 +1,6 @@
-"""Which records ``ottla consume`` prints: those for which every filter holds.
+"""The filters of ``ottla consume``: a record is printed if it passes all of them.
 
-Invariant: a record that a filter cannot read, such as one that is not JSON, does not match it.
+Invariant: a record that a filter cannot read, such as one that is not JSON, does not pass.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _pattern(option: str, text: str) -> re.Pattern[bytes]:
     try:
         return re.compile(text.encode(errors="surrogateescape"))
     except (re.error, RecursionError, OverflowError) as error:
-        raise ConfigError(f"{option} {text!r} is no regular expression: {error}") from None
+        raise ConfigError(f"{option} {text!r} is not a regular expression: {error}") from None
 
 
 def _header_filter(text: str) -> Filter:
@@ -56,7 +56,7 @@ def _header_filter(text: str) -> Filter:
 
 
 def _field_filter(text: str) -> Filter:
-    """Return the filter for ``FIELD=VALUE``: a field of a JSON object, by dots; arrays by index."""
+    """Return the filter for ``FIELD=VALUE``. Dots separate the field names and array indexes."""
     path, separator, expected = text.partition("=")
     if not separator or not path:
         raise ConfigError(f"--where {text!r}: expected FIELD=VALUE, such as customer.id=42")

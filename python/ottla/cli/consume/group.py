@@ -1,7 +1,7 @@
 """``ottla consume --group``: read as a member of a group.
 
-Invariant: an offset is committed after its record was printed, and before the group gives the
-partition to another member.
+Invariant: an offset is committed after its record was printed, and before the partition is assigned
+to another member.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read_group(
         with report_waiting(waiting_for) as progress:
             remaining = arguments.count
             while remaining is None or remaining > 0:
-                # No more than are wanted: what was polled is committed.
+                # Poll no more records than requested, because all polled records are committed.
                 rows = _ROWS if remaining is None else min(remaining, _ROWS)
                 batch = consumer.poll_arrow(
                     timeout=_POLL_SECONDS,
@@ -55,9 +55,9 @@ def read_group(
                     continue
                 progress()
                 kept = selection.records(batch.rows())
-                # What is printed is not held while the next batch is decoded.
+                # Printed records are not kept in memory while the next batch is decoded.
                 del batch
-                # What was printed is committed, also if a signal comes in between.
+                # Printed records are committed even if a signal arrives in between.
                 with finish_first():
                     output(kept)
                     consumer.commit()
@@ -70,8 +70,8 @@ def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> 
     starts = arguments.offset or ["beginning"]
     if len(starts) > 1 or starts[0] not in _RESETS:
         raise ConfigError(
-            "-o: with --group expected beginning or end, where nothing is committed; `ottla groups "
-            "reset` sets other offsets"
+            "-o: with --group expected beginning or end, for partitions without a committed "
+            "offset; `ottla groups reset` sets other offsets"
         )
     result = dict(config)
     put(result, "group.id", arguments.group)
@@ -82,8 +82,9 @@ def _configuration(config: Mapping[str, Any], arguments: argparse.Namespace) -> 
 
 def _is_at_end(consumer: Consumer[bytes, bytes]) -> bool:
     assigned = consumer.assignment()
-    # Records that were not delivered yet, such as those that wait for a schema, need no request.
+    # A lag shows records that were not delivered yet, such as those waiting for a schema. Checking
+    # it first saves a request.
     if not assigned or any(consumer.lag().values()):
         return False
     ends = consumer.end_offsets(*assigned)
-    return all(consumer.position(*place) >= end for place, end in ends.items())
+    return all(consumer.position(*topic_partition) >= end for topic_partition, end in ends.items())

@@ -1,7 +1,7 @@
-"""Decoded objects as values of JSON.
+"""Decoded objects as JSON values.
 
-Invariant: nothing is lost: decimals and numbers that JSON does not have are text, bytes base64,
-dates and times ISO 8601.
+Invariant: no information is lost. Decimals and numbers that JSON lacks become text, bytes become
+base64, and dates and times become ISO 8601.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _object(value: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _key(key: Any) -> str:
-    """Return the key of a map: in Protobuf also a number or a boolean."""
+    """Return the key of a map as text. Protobuf keys may also be numbers or booleans."""
     if isinstance(key, bool):
         return "true" if key else "false"
     return str(as_json_value(key))
@@ -40,7 +40,7 @@ def _array(value: list[Any]) -> list[Any]:
 def _float(value: float) -> float | str:
     if math.isfinite(value):
         return value
-    # As Protobuf's JSON has them.
+    # This is the form of Protobuf's JSON mapping.
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 

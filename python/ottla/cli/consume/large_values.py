@@ -15,7 +15,7 @@ _PIECE = 1 << 20
 
 
 def is_large(data: bytes) -> bool:
-    """Return whether a key or value is worth more than one piece."""
+    """Return whether a key or value is large enough for several pieces."""
     return len(data) > _PIECE
 
 
@@ -24,7 +24,7 @@ def texts(data: bytes, errors: str) -> Iterator[str]:
 
     Args:
         data: the value.
-        errors: what becomes of bytes that are no UTF-8, as for ``bytes.decode``.
+        errors: the treatment of bytes that are not UTF-8, as for ``bytes.decode``.
     """
     decoder = codecs.getincrementaldecoder("utf-8")(errors)
     view = memoryview(data)
@@ -37,6 +37,6 @@ def json_string(data: bytes) -> Iterator[bytes]:
     """Yield a value as a JSON string; bytes that are not UTF-8 become U+FFFD."""
     yield b'"'
     for text in texts(data, "replace"):
-        # Escapes are made character by character, so that pieces can be joined.
+        # Characters are escaped one by one, so the pieces can be joined.
         yield json_text(text)[1:-1].encode()
     yield b'"'

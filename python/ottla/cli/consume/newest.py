@@ -1,7 +1,7 @@
 """The newest records of all partitions, for ``ottla consume --last``.
 
-Invariant: at most 32 MiB of records are kept, and one batch; of the others the place is remembered,
-and they are read again when they are printed, at most 16 MiB or one record at a time.
+Invariant: memory holds at most 32 MiB of records and one batch. For other records only the offset
+is kept; they are read again when they are printed, at most 16 MiB or one record at a time.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from ottla.cli.consume.ranges import Range
 from ottla.cli.formats import Record
 
-# Bytes of records that are kept, and that are read again at a time.
+# The bytes of records that are kept, and that are read again at a time.
 _MAX_KEPT = 32 << 20
 _MAX_READ = 16 << 20
-# What a record takes besides its bytes.
+# The bytes that a record takes in addition to its key, value and headers.
 _RECORD_BYTES = 500
-# Places that are kept before they are sorted, in addition to those that are wanted.
+# The number of further entries that are collected before they are sorted and cut.
 _PLACES = 1_000
 
 Age = tuple[float, int, int]
@@ -43,7 +43,7 @@ def choose_newest(
 
     Args:
         batches: the records to choose from.
-        count: how many are wanted.
+        count: the number of records to yield.
         read: reads ranges of the topic again.
     """
     found: list[_Candidate] = []
@@ -57,7 +57,7 @@ def choose_newest(
             age = age_of(record.timestamp, record.partition, record.offset)
             found.append(_Candidate(age, size, record if is_kept else None))
             del record
-        # No batch is held while the next one is decoded.
+        # No batch is kept in memory while the next one is decoded.
         records.clear()
         if len(found) > 2 * count + _PLACES:
             found = _newest_of(found, count)
@@ -67,9 +67,9 @@ def choose_newest(
 
 
 def age_of(timestamp: int | None, partition: int, offset: int) -> Age:
-    """Return what orders records, the oldest first.
+    """Return the sort key of a record, which puts the oldest first.
 
-    A time that a column of timestamps does not hold is later than all others.
+    A timestamp that a timestamp column cannot hold is later than all others.
     """
     return math.inf if timestamp is None else timestamp, partition, offset
 
@@ -85,7 +85,7 @@ def _newest_of(found: list[_Candidate], count: int) -> list[_Candidate]:
 
 
 def _groups(found: Iterable[_Candidate]) -> Iterator[list[_Candidate]]:
-    """Yield records in groups of which only a bounded part has to be read again."""
+    """Yield records in groups. The records to read again in a group are bounded."""
     group: list[_Candidate] = []
     missing = 0
     for each in found:
@@ -101,7 +101,7 @@ def _groups(found: Iterable[_Candidate]) -> Iterator[list[_Candidate]]:
 def _read_missing(
     group: list[_Candidate], topic: str, read: Callable[[list[Range]], Iterator[list[Record]]]
 ) -> list[Record]:
-    """Return the records of a group; those that were deleted meanwhile are left out."""
+    """Return the records of a group, without those that were deleted meanwhile."""
     missing: dict[int, list[int]] = {}
     for each in group:
         if each.record is None:
@@ -114,8 +114,8 @@ def _read_missing(
     wanted = {(partition, offset) for partition, each in missing.items() for offset in each}
     for records in read(ranges) if ranges else ():
         for record in records:
-            if (place := (record.partition, record.offset)) in wanted:
-                again[place] = record
+            if (position := (record.partition, record.offset)) in wanted:
+                again[position] = record
             del record
         records.clear()
     chosen = (each.record or again.get(each.age[1:]) for each in group)

@@ -1,9 +1,9 @@
 """How ``ottla consume`` prints records: as bytes, by a format, or as JSON.
 
-Invariants: a record is flushed as soon as it is printed, so that a reader of the output sees it.
-One that is not what its schema or an argument says is reported on standard error, and printed only
-as JSON; those after it are printed. A large key or value is printed in pieces, without a copy of
-all of it.
+Invariants: a record is flushed as soon as it is printed, so that a reader of the output sees it. A
+record that does not match its schema or the given types is reported on standard error and printed
+only with JSON output; the records after it are printed. A large key or value is printed in pieces,
+without a complete copy of it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Output:
 
 
 def output_of(arguments: argparse.Namespace) -> Output:
-    """Return what prints records.
+    """Return the printer for the arguments of a command.
 
     Raises:
         ConfigError: the format is malformed.
@@ -98,19 +98,19 @@ def as_json(record: Record, kinds: dict[str, str]) -> bytes:
 
     Args:
         record: the record.
-        kinds: what the key and the value are, if not text.
+        kinds: the types of the key and the value, if they are not text.
 
     Raises:
-        SerializationError: they are something else.
+        SerializationError: the key or the value is not of its type.
     """
     return encoded(json_text(_json_fields(record, kinds))) + b"\n"
 
 
 def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
-    """Return the line of ``as_json`` in pieces; large values are turned into text as they are read.
+    """Return the line of ``as_json`` in pieces. A large value becomes text piece by piece.
 
     Raises:
-        SerializationError: as for ``as_json``; not later, by a piece.
+        SerializationError: as for ``as_json``. The call raises it, not the iteration.
     """
     known = {*(record.objects or {}), *kinds}
     large = {
@@ -129,7 +129,7 @@ def json_pieces(record: Record, kinds: dict[str, str]) -> Iterable[bytes]:
 
 
 def failed_line(record: Record, error: SerializationError) -> Iterable[bytes]:
-    """Return the line of a record that is not what an argument says: as text, with the error."""
+    """Return the line of a record that is not of the given types: as text, with the error."""
     return json_pieces(record._replace(error=str(error)), {})
 
 

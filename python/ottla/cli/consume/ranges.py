@@ -1,4 +1,4 @@
-"""Which records ``ottla consume`` reads: a range of each partition, from the argument ``-o``."""
+"""The records that ``ottla consume`` reads: a range of each partition, from the argument ``-o``."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError
 
 Range = tuple[str, int, int, int | None]
-"""A topic, a partition, the first offset and the one before which to end; None to follow."""
+"""A topic, a partition, the first offset, and the offset before which to end (None: follow)."""
 
 _Partitions = list[tuple[str, int]]
 _Offsets = dict[tuple[str, int], int]
 
 
 def ranges_of(client: Client, arguments: argparse.Namespace) -> list[Range]:
-    """Return the range to read of each partition; without an end if the topic is followed."""
+    """Return the range to read of each partition. It has no end if the topic is followed."""
     partitions = _partitions(client, arguments.topic, arguments.partition)
     offsets = [_offset(text) for text in arguments.offset or ["beginning"]]
-    starts = [(kind, place) for kind, place in offsets if kind != "until"]
+    starts = [(kind, position) for kind, position in offsets if kind != "until"]
     stops = [time for kind, time in offsets if kind == "until"]
     if len(starts) > 1 or len(stops) > 1:
         raise ConfigError("-o: give at most one start and one end (e@TIME)")
-    kind, place = (starts or [("beginning", 0)])[0]
-    start = _starts(client, partitions, kind, place)
+    kind, position = (starts or [("beginning", 0)])[0]
+    start = _starts(client, partitions, kind, position)
     end: dict[tuple[str, int], int | None] = dict.fromkeys(partitions)
     if stops:
         end.update(_at_time(client, partitions, stops[0]))
@@ -61,7 +61,7 @@ def _offset(text: str) -> tuple[str, int | datetime]:
     except ValueError:
         return kind or "time", _time(text, rest)
     if kind is not None:
-        # Milliseconds; before 1970 there are no records.
+        # The number is milliseconds. No record is older than 1970.
         return kind, max(0, number)
     return "tail" if number < 0 else "at", number
 
@@ -76,38 +76,41 @@ def _time(text: str, when: str) -> datetime:
     )
 
 
-def _starts(client: Client, partitions: _Partitions, kind: str, place: int | datetime) -> _Offsets:
-    if kind == "time" or isinstance(place, datetime):
-        return _at_time(client, partitions, place)
+def _starts(
+    client: Client, partitions: _Partitions, kind: str, position: int | datetime
+) -> _Offsets:
+    if kind == "time" or isinstance(position, datetime):
+        return _at_time(client, partitions, position)
     if kind == "at":
-        return dict.fromkeys(partitions, place)
+        return dict.fromkeys(partitions, position)
     if kind == "beginning":
         return _listed(client, partitions, "earliest")
     if kind == "end":
         return _listed(client, partitions, "latest")
     first = _listed(client, partitions, "earliest")
-    return tail_starts(client, first, _listed(client, partitions, "latest"), -place)
+    return tail_starts(client, first, _listed(client, partitions, "latest"), -position)
 
 
 def _listed(client: Client, partitions: _Partitions, spec: str | int | datetime) -> _Offsets:
     found = client.list_offsets(dict.fromkeys(partitions, spec))
-    return {partition: found[partition].offset for partition in partitions}
+    offsets = {partition: found[partition].offset for partition in partitions}
+    return {partition: -1 if offset is None else offset for partition, offset in offsets.items()}
 
 
 def _at_time(client: Client, partitions: _Partitions, time: int | datetime) -> _Offsets:
-    """Return the first offsets at or after a time; end offsets where there is no such record."""
+    """Return the first offsets at or after a time, or end offsets if there is no such record."""
     found = _listed(client, partitions, time)
     late = [partition for partition, offset in found.items() if offset < 0]
     return found | (_listed(client, late, "latest") if late else {})
 
 
 def newest_ranges(client: Client, arguments: argparse.Namespace, count: int | None) -> list[Range]:
-    """Return the last records of each partition, of which the newest are to be found.
+    """Return the ranges of the last records in each partition, as candidates for the newest.
 
     Args:
         client: the client.
         arguments: the command's arguments.
-        count: how many of each; None for all.
+        count: the number of records in each partition; None for all.
     """
     partitions = _partitions(client, arguments.topic, arguments.partition)
     start = _listed(client, partitions, "earliest")

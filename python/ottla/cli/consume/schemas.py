@@ -1,7 +1,7 @@
 """Keys and values with a schema, decoded for ``ottla consume``.
 
-``record_of`` returns the text that is filtered and printed. Invariant: a record that cannot be
-decoded is kept, with the reason; what the registry does not answer ends the command.
+``record_of`` returns the text to filter and print. Invariant: a record that cannot be decoded is
+kept, with the reason; if the registry does not respond, the command fails.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def reading_formats(arguments: argparse.Namespace) -> dict[str, ColumnFormat]:
 
 
 def record_of(row: Sequence[Any], formats: Collection[str]) -> Record:
-    """Return the record of a row: the columns of a ``Record``, and with formats the error.
+    """Return the record of a row: the columns of a ``Record``, and the error if formats are used.
 
     Args:
         row: the row.
-        formats: which of key and value were decoded.
+        formats: the formats of the parts that were decoded.
     """
     if not formats:
         return Record(*row)

@@ -1,6 +1,6 @@
-"""Which records ``ottla consume`` prints: how rows are read, decoded and filtered.
+"""The selection of the records that ``ottla consume`` prints: rows are read, decoded and filtered.
 
-Invariant: filters see what is printed: the text of a key or value with a schema, not its bytes.
+Invariant: filters apply to the printed text of a key or value with a schema, not to its bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers
 
 
 class Selection:
-    """Chooses records by the arguments of the command.
+    """Selects records by the arguments of the command.
 
     Args:
         arguments: the command's arguments.
@@ -39,6 +39,6 @@ class Selection:
         return {f"{part}_format": self.formats[part] for part in self.formats}
 
     def records(self, rows: Iterable[Sequence[Any]]) -> list[Record]:
-        """Return the records of rows that no filter drops."""
+        """Return the records of the rows that pass all filters."""
         records = (record_of(row, self.formats) for row in rows)
         return [record for record in records if self._is_kept(record)]

@@ -20,9 +20,9 @@ class GroupLag:
     Attributes:
         group_id: its id.
         state: its state.
-        partitions: the number of partitions that it has committed.
+        partitions: the number of partitions with a committed offset.
         lag: the sum of their lags.
-        error: why the lag is unknown.
+        error: the reason why the lag is unknown.
     """
 
     group_id: str
@@ -35,23 +35,23 @@ class GroupLag:
 def all_lags(
     client: Admin, isolation_level: IsolationLevel, *, timeout: float | None = None
 ) -> list[GroupLag]:
-    """Return the lag of each group that consumers have.
+    """Return the lag of each consumer group.
 
     Args:
         client: the client.
         isolation_level: whether records of open transactions count.
-        timeout: seconds for each kind of request. Default: ``default.api.timeout.ms``.
+        timeout: the seconds for each kind of request. Default: ``default.api.timeout.ms``.
     """
     states = {each.group_id: each.state for each in client.list_groups(timeout=timeout)}
     committed = client.list_group_offsets(states, errors="return", timeout=timeout)
-    places = {
-        place
+    topic_partitions = {
+        topic_partition
         for offsets in committed.values()
         if not isinstance(offsets, KafkaError)
-        for place in offsets
+        for topic_partition in offsets
     }
     ends = client.list_offsets(
-        dict.fromkeys(sorted(places), "latest"),
+        dict.fromkeys(sorted(topic_partitions), "latest"),
         isolation_level=isolation_level,
         errors="return",
         timeout=timeout,
@@ -62,8 +62,8 @@ def all_lags(
             lags.append(GroupLag(group, states[group], 0, None, str(offsets)))
             continue
         lag = 0
-        for place, offset in offsets.items():
-            end = ends[place]
+        for topic_partition, offset in offsets.items():
+            end = ends[topic_partition]
             # A topic that was deleted has no lag.
             if not isinstance(end, KafkaError):
                 lag += max(0, (end.offset or 0) - offset.offset)

@@ -1,4 +1,4 @@
-"""``ottla groups describe``: the members of groups, and the partitions that each has."""
+"""``ottla groups describe``: the members of groups, and the partitions assigned to each."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _settled(group: GroupDescription) -> bool:
 
 
 def _change(member: MemberDescription) -> str:
-    """Return the partitions that a member is to have, if it has others."""
+    """Return the target assignment of a member, if it differs from the current one."""
     target = member.target_assignment
     if target is None or member.assignment is None or sorted(target) == sorted(member.assignment):
         return ""

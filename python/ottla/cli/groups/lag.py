@@ -1,4 +1,4 @@
-"""``ottla groups lag``: how far groups are behind, in records and in time, and where it goes.
+"""``ottla groups lag``: the lag of groups in records and in time, and its trend.
 
 Invariant: rates come from two measurements; without ``--for`` there is one, and no rate.
 """
@@ -30,8 +30,8 @@ def add(subcommands: Subcommands) -> None:
         "lag",
         run,
         "show how far groups are behind",
-        details="For all groups the sum of each; for named groups each partition, with the age of "
-        "the next record and the member that has it.",
+        details="Without GROUP, shows the total lag of each group. For named groups, shows each "
+        "partition, with the age of the next record and the member that reads it.",
         has_json=True,
     )
     parser.add_argument("names", nargs="*", metavar="GROUP", help="the id of a group (all)")
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     with admin(arguments, f"the second measurement, {arguments.measured} later") as client:
         before = {name: offsets_of(lags) for name, lags in _lags(client, arguments).items()}
         started = time.monotonic()
-        # Ctrl-C ends it.
+        # Ctrl-C ends the wait.
         time.sleep(pause)
         found = _lags(client, arguments)
         seconds = time.monotonic() - started
@@ -121,7 +121,7 @@ def _table(group: str, lags: list[PartitionLag], trends: Trends | None) -> Table
         if trends is None:
             cells.append(_owner(lag))
         else:
-            # No more columns than a terminal of 80 has.
+            # The table must fit into a terminal with 80 columns.
             cells += _rates(trends.get((lag.topic, lag.partition)))
         rows.append(cells)
     header = ["partition", "committed", "end", "lag", "behind"]

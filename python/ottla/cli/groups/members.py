@@ -15,7 +15,7 @@ def add(subcommands: Subcommands) -> None:
         "remove-members",
         run,
         "remove members from a group",
-        details="A member that still runs joins again.",
+        details="A member that is still running joins again.",
         confirmed=True,
     )
     parser.add_argument("name", metavar="GROUP", help="the id of the group")
@@ -24,7 +24,7 @@ def add(subcommands: Subcommands) -> None:
         "--instance", action="append", default=[], help="the group.instance.id of a static member"
     )
     parser.add_argument("--all", action="store_true", help="all members")
-    parser.add_argument("--reason", help="written to the log of the coordinator")
+    parser.add_argument("--reason", help="a reason, which the coordinator logs")
 
 
 def run(arguments: argparse.Namespace) -> int:

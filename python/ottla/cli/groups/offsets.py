@@ -11,7 +11,7 @@ from ottla.cli.resources import (
     add_subcommand,
     admin,
     confirm,
-    place,
+    partition_name,
     report,
     show,
     text,
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _table(group: str, offsets: dict[tuple[str, int], CommittedOffset]) -> Table:
     rows = [
-        [place(where), str(each.offset), text(each.leader_epoch), each.metadata]
+        [partition_name(where), str(each.offset), text(each.leader_epoch), each.metadata]
         for where, each in sorted(offsets.items())
     ]
     header = ["partition", "offset", "leader epoch", "metadata"]
@@ -76,7 +76,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
     topics = {each for each in given if isinstance(each, str)}
     with admin(arguments) as client:
         committed = client.list_group_offsets([arguments.name])[arguments.name]
-        # A topic that was deleted has committed offsets still.
+        # A deleted topic may still have committed offsets.
         chosen = [each for each in sorted(committed) if each in given or each[0] in topics]
         if not chosen:
             raise ConfigError(
@@ -86,4 +86,4 @@ def run_delete(arguments: argparse.Namespace) -> int:
         if not confirm(arguments, plan):
             return 1
         deleted = client.delete_group_offsets(arguments.name, chosen, errors="return")
-    return report(deleted, "deleted the offset of", place)
+    return report(deleted, "deleted the offset of", partition_name)

@@ -18,7 +18,7 @@ from ottla.cli.resources import (
     add_subcommand,
     admin,
     confirm,
-    place,
+    partition_name,
     print_plan,
     report,
 )
@@ -34,7 +34,7 @@ def add(subcommands: Subcommands) -> None:
         "reset",
         run,
         "set the committed offsets of a group without members",
-        details="An offset that a partition lacks becomes its first or last one.",
+        details="An offset out of a partition's range becomes its first or its end offset.",
         confirmed=True,
     )
     parser.add_argument("name", metavar="GROUP", help="the id of the group")
@@ -49,14 +49,14 @@ def add(subcommands: Subcommands) -> None:
         "--from-file",
         type=Path,
         metavar="FILE",
-        help="the offsets that `ottla groups offsets --json` has written",
+        help="a file of offsets from `ottla groups offsets --json`",
     )
     parser.add_argument(
         "-t",
         "--topic",
         action="append",
         metavar="TOPIC[:PARTITION]",
-        help="only these; may be repeated (all that the group has committed)",
+        help="only these; may be repeated (all with a committed offset)",
     )
 
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def parse_target(text: str) -> ResetTarget:
-    """Parse where to reset to."""
+    """Parse the target of a reset."""
     if text == "current":
         return "current"
     if _SHIFT.fullmatch(text):
@@ -102,7 +102,7 @@ def _import(client: Admin, arguments: argparse.Namespace) -> int:
     if not confirm(arguments, plan):
         return 1 if plan else 0
     altered = client.alter_group_offsets(arguments.name, changed, errors="return")
-    return report(altered, "reset", place)
+    return report(altered, "reset", partition_name)
 
 
 def _read(path: Path, group: str) -> dict[tuple[str, int], int]:

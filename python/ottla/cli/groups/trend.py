@@ -17,9 +17,9 @@ class Trend:
     """How the lag of a partition changes.
 
     Attributes:
-        read: offsets per second that the group commits.
-        written: offsets per second that are written.
-        seconds_to_clear: until nothing is left at these rates; None if that is never.
+        read: the offsets per second by which the committed offset grows.
+        written: the offsets per second by which the end offset grows.
+        seconds_to_clear: the seconds until the lag is zero at these rates; None if it never is.
     """
 
     read: float
@@ -28,7 +28,7 @@ class Trend:
 
 
 def offsets_of(lags: Iterable[PartitionLag]) -> Offsets:
-    """Return the offsets of partitions that have a committed one."""
+    """Return the offsets of the partitions that have a committed offset."""
     return {
         (lag.topic, lag.partition): (lag.committed, lag.end)
         for lag in lags
@@ -39,21 +39,21 @@ def offsets_of(lags: Iterable[PartitionLag]) -> Offsets:
 def trends_of(before: Offsets, after: Offsets, seconds: float) -> dict[tuple[str, int], Trend]:
     """Return the trends of the partitions that both measurements have."""
     trends = {}
-    for place, (committed, end) in after.items():
-        if place in before:
-            committed_before, end_before = before[place]
+    for topic_partition, (committed, end) in after.items():
+        if topic_partition in before:
+            committed_before, end_before = before[topic_partition]
             read = (committed - committed_before) / seconds
             written = (end - end_before) / seconds
             lag = max(0, end - committed)
-            trends[place] = Trend(read, written, _seconds_to_clear(lag, read, written))
+            trends[topic_partition] = Trend(read, written, _seconds_to_clear(lag, read, written))
     return trends
 
 
 def total_trend(trends: Iterable[Trend], lag: int) -> Trend | None:
-    """Return the trend of a group; None without any of its partitions.
+    """Return the trend of a group, or None if no partition has a trend.
 
     Args:
-        trends: the trends of its partitions. One whose offset was set back counts as not read.
+        trends: the trends of its partitions. If an offset was set back, nothing counts as read.
         lag: the lag of the group.
     """
     known = list(trends)

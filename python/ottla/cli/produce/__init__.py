@@ -24,7 +24,7 @@ from ottla.doctor.text import counted
 from ottla.errors import ConfigError, KafkaError
 
 _CHUNK = 1 << 16
-# Deliveries that may be unsettled while reading continues; beyond, the oldest are awaited.
+# The number of unsettled deliveries at which reading stops until the oldest are settled.
 _WINDOW = 10_000
 
 
@@ -34,13 +34,13 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
         "produce",
         help="write standard input, or files, to a topic",
         description="Write records from standard input, one per line, or each FILE as one record. "
-        "With --value-format, each value is JSON, as ottla consume prints it. "
+        "With --value-format, each value is JSON, in the form that ottla consume prints. "
         "The exit code is 1 if a record was not acknowledged.",
     )
     add_cluster(parser)
     parser.add_argument("-t", "--topic", required=True, help="the topic")
     parser.add_argument(
-        "-p", "--partition", type=int, help="the partition (default: partitioner's)"
+        "-p", "--partition", type=int, help="the partition (chosen by the partitioner)"
     )
     parser.add_argument("-k", "--key", help="a key for all records")
     parser.add_argument(
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"ottla: not written: {error}", file=sys.stderr)
 
     def unacknowledged() -> str | None:
-        # Of a slow input, records are acknowledged long before they are settled.
+        # If the input is slow, records are acknowledged long before this loop settles them.
         waiting = sum(not each.done() for each in unsettled.copy())
         if not waiting:
             return None
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
                     arguments.topic, value, key, headers=headers, partition=arguments.partition
                 )
             except KafkaError as error:
-                # This record was rejected; those before it were accepted.
+                # Only this record was rejected. The records before it were accepted.
                 print(f"ottla: record {number + 1}: {error}", file=sys.stderr)
                 failed += 1
                 break
@@ -131,7 +131,7 @@ def _header(text: str) -> tuple[str, bytes | None]:
 def _split(
     record: bytes, delimiter: bytes | None, arguments: argparse.Namespace
 ) -> tuple[bytes | None, bytes | None]:
-    """Split a record as it was read into key and value."""
+    """Split an input record into key and value."""
     key: bytes | None = None if arguments.key is None else arguments.key.encode()
     value: bytes | None = record
     if delimiter is not None and delimiter in record:
@@ -150,7 +150,7 @@ def _records(arguments: argparse.Namespace, delimiter: bytes) -> Iterator[bytes]
 
 
 def split_stream(stream: BinaryIO, delimiter: bytes) -> Iterator[bytes]:
-    """Split a stream at a delimiter as it arrives; a non-empty rest is the last part."""
+    """Split a stream at a delimiter while it is read. A non-empty rest is the last part."""
     read = getattr(stream, "read1", stream.read)
     rest = b""
     while chunk := read(_CHUNK):

@@ -1,8 +1,7 @@
 """Keys and values with a schema, encoded from JSON for ``ottla produce``.
 
-Invariant: the text is the one that ``ottla consume`` prints for the same value, and no part of it
-is dropped: a key that is not a field or is there twice, and a number that JSON does not have, are
-errors.
+Invariant: the text has the form that ``ottla consume`` prints for the same value, and no part of it
+is dropped: a key that is not a field, a duplicate key, and a number that JSON lacks are errors.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ def _parse(text: str) -> Any:
             raise ValueError("it is empty: -Z sends empty keys and values as null") from None
         raise ValueError(f"it is not JSON: {error}") from None
     except RecursionError:
-        raise ValueError("it has too many levels") from None
+        raise ValueError("it is nested too deep") from None
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f'{name} is not a value of JSON; write the text "{name}"')
+    raise ValueError(f'{name} is not a JSON value; write the string "{name}"')
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -65,5 +64,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} is there twice")
+        raise ValueError(f"the key {twice!r} occurs twice")
     return members

@@ -1,4 +1,4 @@
-"""The clients of Kafka's own system tests, in the same terms: arguments, JSON lines, exit codes.
+"""The clients of Kafka's own system tests, with the same arguments, JSON lines and exit codes.
 
 ``verifiable-producer``, ``verifiable-consumer`` and ``transactional-copier`` take the arguments of
 the Java classes of these names (``org.apache.kafka.tools``) and print the same events, so that a

@@ -10,7 +10,7 @@ from ottla.cli.options import put, read_config
 
 
 def add_common(parser: argparse.ArgumentParser, *files: str) -> None:
-    """Add the addresses and a configuration file, which has several names."""
+    """Add the addresses and the configuration file, whose option has several names."""
     parser.add_argument(
         "--bootstrap-server",
         "--broker-list",
@@ -25,12 +25,12 @@ def add_common(parser: argparse.ArgumentParser, *files: str) -> None:
         dest="config",
         type=Path,
         metavar="FILE",
-        help="a properties file with more configuration, which wins over arguments",
+        help="a properties file with more configuration, which overrides arguments",
     )
 
 
 def configuration(arguments: argparse.Namespace, own: dict[str, Any]) -> dict[str, Any]:
-    """Return the configuration: a client's own, then that of the file."""
+    """Return the configuration of a client, overridden by the file."""
     config: dict[str, Any] = {"bootstrap.servers": arguments.servers}
     for key, value in own.items():
         if value is not None:

@@ -1,6 +1,6 @@
 """JSON lines on standard output, and the signals that end a client.
 
-Invariant: a line is printed whole, by whichever thread, and at once.
+Invariant: a line is printed as a whole and at once, whichever thread prints it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def text(data: bytes | None) -> str | None:
 
 @contextlib.contextmanager
 def stop_on_signal(stop: Callable[[], None] = lambda: None) -> Iterator[threading.Event]:
-    """Yield an event that SIGTERM or SIGINT sets; ``stop`` is called then too."""
+    """Yield an event that SIGTERM or SIGINT sets. The signal also calls ``stop``."""
     stopped = threading.Event()
 
     def handle(_number: int, _frame: FrameType | None) -> None:

@@ -41,12 +41,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--input-partition", type=int, required=True, help="its partition; not in group mode"
     )
     parser.add_argument("--output-topic", required=True, help="the topic to write")
-    parser.add_argument("--transactional-id", required=True, help="the producer's id")
-    parser.add_argument("--consumer-group", default="-1", help="the group that keeps the offsets")
+    parser.add_argument("--transactional-id", required=True, help="the producer's transactional.id")
+    parser.add_argument("--consumer-group", default="-1", help="the group that commits the offsets")
     parser.add_argument(
-        "--max-messages", type=int, default=-1, help="how many records; -1: up to the end at start"
+        "--max-messages", type=int, default=-1, help="number of records; -1: up to the end at start"
     )
-    parser.add_argument("--transaction-size", type=int, default=200, help="records of one (200)")
+    parser.add_argument(
+        "--transaction-size", type=int, default=200, help="records per transaction (200)"
+    )
     parser.add_argument(
         "--transaction-timeout", type=int, default=60_000, metavar="MS", help="(60000)"
     )
@@ -125,7 +127,7 @@ class _Copier:
 
     def start(self) -> None:
         """Initialize the producer, and begin to read."""
-        # First, unlike Java's: a copier before this one can commit no more offsets after that.
+        # Unlike in Java, this comes first: it fences an earlier copier, which then commits no more.
         self._producer.init_transactions()
         topic = self._arguments.input_topic
         if self._arguments.group_mode:
@@ -186,7 +188,7 @@ class _Copier:
                 self._consumer.seek(topic, partition, known.offset)
 
     def _settle(self, end: Callable[[], None], stopped: threading.Event) -> None:
-        """End the transaction; a call that times out continues, and is repeated."""
+        """End the transaction. A call that times out continues, and is repeated."""
         while True:
             try:
                 end()
@@ -217,7 +219,7 @@ class _Copier:
         print_json({"shutdown_complete": self._arguments.transactional_id, **self._counts()})
 
     def _counts(self) -> dict[str, object]:
-        # Java's largest long stands for no limit.
+        # Java reports its largest long if there is no limit.
         remaining = min(self.remaining, (1 << 63) - 1)
         return {
             "totalProcessed": self._total,

@@ -74,14 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
         except WakeupError:
             pass
         except KafkaError as error:
-            # As in Java: not in the events, and the shutdown follows.
+            # As in Java, the error is not an event, and the shutdown follows.
             print(f"ottla: {error}", file=sys.stderr, flush=True)
         finally:
             if stopped.is_set():
                 emit("shutdown_requested")
             consumer.close()
             emit("shutdown_complete")
-            # Java's shutdown hook runs last if no signal started it.
+            # If no signal starts it, Java's shutdown hook runs last.
             if not stopped.is_set():
                 emit("shutdown_requested")
     return 0

@@ -1,4 +1,4 @@
-"""``ottla verifiable-producer``: sends increasing integers, and reports the fate of each.
+"""``ottla verifiable-producer``: sends increasing integers, and reports the outcome of each.
 
 The contract is that of ``org.apache.kafka.tools.VerifiableProducer``. Invariant: each record that
 was sent has one event, ``producer_send_success`` or ``producer_send_error``.

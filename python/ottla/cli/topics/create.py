@@ -46,7 +46,7 @@ def add(subcommands: Subcommands) -> None:
         help="a key of the topic's configuration; may be repeated",
     )
     parser.add_argument(
-        "--if-not-exists", action="store_true", help="leave topics alone that exist already"
+        "--if-not-exists", action="store_true", help="skip topics that already exist"
     )
     add_dry_run(parser)
 

@@ -1,4 +1,4 @@
-"""``ottla topics describe``: the partitions of topics, their offsets, and what is configured."""
+"""``ottla topics describe``: the partitions of topics, their offsets and configuration."""
 
 from __future__ import annotations
 
@@ -73,15 +73,19 @@ def _rows(
 
 
 def _offsets(
-    client: Admin, places: Sequence[tuple[str, int]], spec: OffsetSpec
+    client: Admin, topic_partitions: Sequence[tuple[str, int]], spec: OffsetSpec
 ) -> dict[tuple[str, int], int | None]:
     """Return the offsets that could be looked up."""
-    found = client.list_offsets(dict.fromkeys(places, spec), errors="return")
-    return {place: each.offset for place, each in found.items() if not isinstance(each, KafkaError)}
+    found = client.list_offsets(dict.fromkeys(topic_partitions, spec), errors="return")
+    return {
+        topic_partition: each.offset
+        for topic_partition, each in found.items()
+        if not isinstance(each, KafkaError)
+    }
 
 
 def _altered(entries: Mapping[str, ConfigEntry]) -> dict[str, str | None]:
-    """Return what is set for the topic itself."""
+    """Return the configuration that is set for the topic itself."""
     return {
         name: entry.value
         for name, entry in entries.items()

@@ -1,4 +1,4 @@
-"""``ottla topics elect-leaders``: let the preferred replicas lead, or any that is alive."""
+"""``ottla topics elect-leaders``: elect the preferred replicas as leaders, or any live replica."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ottla.cli.resources import (
     add_subcommand,
     admin,
     confirm,
-    place,
+    partition_name,
     print_plan,
     report,
 )
@@ -26,8 +26,8 @@ def add(subcommands: Subcommands) -> None:
         "elect-leaders",
         run,
         "let the preferred replicas lead their partitions",
-        details="With --unclean, partitions without a leader get any replica that is alive, and "
-        "lose the records that it lacks: that needs --yes.",
+        details="With --unclean, a partition without a leader elects any live replica, and loses "
+        "the records that this replica lacks. That needs --yes.",
         confirmed=True,
     )
     add_partitions(parser, or_all=True)
@@ -41,13 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("--unclean: name the partitions")
     unclean = arguments.unclean
     with admin(arguments) as client:
-        places = partitions_of(client, arguments.partitions) if arguments.partitions else None
-        plan = client.elect_leaders(places, unclean=unclean, dry_run=True)
+        topic_partitions = (
+            partitions_of(client, arguments.partitions) if arguments.partitions else None
+        )
+        plan = client.elect_leaders(topic_partitions, unclean=unclean, dry_run=True)
         if arguments.dry_run or not plan:
             print_plan(plan)
             return 0
         if unclean and not confirm(arguments, plan):
             return 1
-        elected = client.elect_leaders(places, unclean=unclean, errors="return")
+        elected = client.elect_leaders(topic_partitions, unclean=unclean, errors="return")
     changed = {each: result for each, result in elected.items() if result is not False}
-    return report(changed, "elected the leader of", place)
+    return report(changed, "elected the leader of", partition_name)

@@ -16,7 +16,7 @@ def add(subcommands: Subcommands) -> None:
     parser = add_subcommand(
         subcommands, "list", run, "list the topics", positional=True, has_json=True
     )
-    parser.add_argument("--internal", action="store_true", help="list Kafka's own topics too")
+    parser.add_argument("--internal", action="store_true", help="also list Kafka's internal topics")
     add_match(parser, "topics")
     parser.add_argument(
         "--unhealthy",

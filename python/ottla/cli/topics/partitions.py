@@ -21,11 +21,11 @@ def add(subcommands: Subcommands) -> None:
         "add-partitions",
         run,
         "raise the number of partitions of topics",
-        details="Afterwards, keys are assigned to other partitions than before.",
+        details="Afterwards, keys are assigned to different partitions than before.",
     )
     parser.add_argument("names", nargs="+", metavar="TOPIC", help="the name of a topic")
     parser.add_argument(
-        "--total", type=int, required=True, help="how many partitions each shall have"
+        "--total", type=int, required=True, help="the new number of partitions of each topic"
     )
     add_dry_run(parser)
 

@@ -22,7 +22,7 @@ from ottla.cli.resources import (
     admin,
     confirm,
     joined,
-    place,
+    partition_name,
     report,
     show,
 )
@@ -41,7 +41,7 @@ def add(subcommands: Subcommands) -> None:
         "reassign",
         run,
         "move the replicas of partitions to brokers",
-        details="The brokers copy in the background; `ottla topics reassignments` shows how far.",
+        details="The brokers copy in the background; `ottla topics reassignments` shows progress.",
         confirmed=True,
     )
     add_partitions(parser)
@@ -49,18 +49,18 @@ def add(subcommands: Subcommands) -> None:
     to.add_argument(
         "--to",
         metavar="IDS",
-        help="the brokers to use, such as 1,2,3; of a single partition, the first is to lead",
+        help="the brokers to use, such as 1,2,3; for a single partition, the first one should lead",
     )
     to.add_argument("--cancel", action="store_true", help="cancel reassignments in progress")
     parser.add_argument(
-        "-r", "--replication", type=int, help="number of replicas (as many as there are)"
+        "-r", "--replication", type=int, help="number of replicas (the current number)"
     )
     _add_wait(parser)
     parser = add_subcommand(
         subcommands,
         "reassignments",
         run_list,
-        "show reassignments in progress, and how much is copied",
+        "show reassignments in progress, and how much of them is copied",
         positional=True,
         has_json=True,
     )
@@ -74,35 +74,39 @@ def _add_wait(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reassign partitions; return the exit code."""
     with admin(arguments, "the reassignment to be complete") as client:
-        places = partitions_of(client, arguments.partitions)
-        targets = dict.fromkeys(places) if arguments.cancel else _targets(client, places, arguments)
+        topic_partitions = partitions_of(client, arguments.partitions)
+        targets = (
+            dict.fromkeys(topic_partitions)
+            if arguments.cancel
+            else _targets(client, topic_partitions, arguments)
+        )
         plan = client.alter_partition_reassignments(targets, dry_run=True)
         if not confirm(arguments, plan):
             return 1 if plan else 0
         altered = client.alter_partition_reassignments(targets, errors="return")
         done = "cancelled the reassignment of" if arguments.cancel else "reassigned"
-        code = report(altered, done, place)
+        code = report(altered, done, partition_name)
         if arguments.wait:
-            _wait(client, places)
+            _wait(client, topic_partitions)
     return code
 
 
 def _targets(
-    client: Admin, places: Sequence[TopicPartition], arguments: argparse.Namespace
+    client: Admin, topic_partitions: Sequence[TopicPartition], arguments: argparse.Namespace
 ) -> dict[TopicPartition, list[int]]:
     brokers = _brokers(arguments.to)
-    described = client.describe_topics({topic for topic, _ in places})
+    described = client.describe_topics({topic for topic, _ in topic_partitions})
     replicas = {
         (topic, each.partition): len(each.replicas)
         for topic, description in described.items()
         for each in description.partitions
     }
     targets = {}
-    for index, each in enumerate(places):
+    for index, each in enumerate(topic_partitions):
         count = arguments.replication or replicas[each]
         if not 0 < count <= len(brokers):
             raise ConfigError(
-                f"{place(each)} would have {counted(count, 'replica')}, but --to names "
+                f"{partition_name(each)} would have {counted(count, 'replica')}, but --to names "
                 f"{len(brokers)}: name more, or give --replication"
             )
         first = index % len(brokers)
@@ -120,9 +124,9 @@ def _brokers(text: str) -> list[int]:
     return brokers
 
 
-def _wait(client: Admin, places: Sequence[TopicPartition] | None) -> None:
+def _wait(client: Admin, topic_partitions: Sequence[TopicPartition] | None) -> None:
     shown = ""
-    while found := client.list_partition_reassignments(places):
+    while found := client.list_partition_reassignments(topic_partitions):
         line = _summary(found)
         if line != shown:
             shown = line

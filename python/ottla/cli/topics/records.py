@@ -6,7 +6,7 @@ import argparse
 
 from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
 from ottla.cli.parsing import add_partitions
-from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, place, report
+from ottla.cli.resources import Subcommands, add_subcommand, admin, confirm, partition_name, report
 
 
 def add(subcommands: Subcommands) -> None:
@@ -21,13 +21,15 @@ def add(subcommands: Subcommands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Delete records; return the exit code."""
     with admin(arguments) as client:
-        places = partitions_of(client, arguments.partitions)
-        first = offsets_at(client, places, "earliest")
-        before = offsets_at(client, places, arguments.before)
-        # Partitions that begin later have nothing to delete, and nothing to report.
-        wanted = {each: before[each] for each in places if before[each] > first[each]}
+        topic_partitions = partitions_of(client, arguments.partitions)
+        first = offsets_at(client, topic_partitions, "earliest")
+        before = offsets_at(client, topic_partitions, arguments.before)
+        # A partition that begins at a later offset has nothing to delete or report.
+        wanted = {each: before[each] for each in topic_partitions if before[each] > first[each]}
         plan = client.delete_records(wanted, dry_run=True)
         if not confirm(arguments, plan):
             return 1 if plan else 0
         deleted = client.delete_records(wanted, errors="return")
-    return report(deleted, "deleted records:", lambda each: f"{place(each)} before {deleted[each]}")
+    return report(
+        deleted, "deleted records:", lambda each: f"{partition_name(each)} before {deleted[each]}"
+    )

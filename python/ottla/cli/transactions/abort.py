@@ -1,4 +1,4 @@
-"""``ottla transactions abort``: end a transaction whose producer does not.
+"""``ottla transactions abort``: abort a transaction that its producer does not end.
 
 Invariant: nothing changes without ``--yes``; without it, the command shows what it would abort.
 """
@@ -9,7 +9,7 @@ import argparse
 
 from ottla import Admin
 from ottla.cli.options import add_cluster, connect
-from ottla.cli.resources import confirm, place
+from ottla.cli.resources import confirm, partition_name
 from ottla.cli.streams import print_done
 from ottla.cli.transactions.describe import open_seconds
 from ottla.doctor.text import duration
@@ -21,7 +21,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the subcommand."""
     parser = subcommands.add_parser(
         "abort",
-        help="abort the open transaction of an id, or a hanging one in a partition",
+        help="abort the open transaction of an id, or a hanging transaction in a partition",
         description=(
             "Abort the open transaction of a transactional id, which also fences its producer; "
             "or, with -t, -p and --start-offset, a hanging transaction that no coordinator knows. "
@@ -75,6 +75,6 @@ def _abort_hanging(admin: Admin, arguments: argparse.Namespace) -> int:
     if not confirm(arguments, plan):
         return 1
     admin.abort_hanging_transaction(topic, partition, start_offset)
-    where = f"{place((topic, partition))} at offset {start_offset}"
+    where = f"{partition_name((topic, partition))} at offset {start_offset}"
     print_done(clean(f"aborted the hanging transaction in {where}"))
     return 0

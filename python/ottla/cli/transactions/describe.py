@@ -1,4 +1,4 @@
-"""``ottla transactions describe``: the transactions of ids, or those that are open in a topic."""
+"""``ottla transactions describe``: the transactions of ids, or the open ones in a topic."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the subcommand."""
     parser = subcommands.add_parser(
         "describe",
-        help="describe the transactions of ids, or those that are open in a topic",
+        help="describe the transactions of ids, or the open ones in a topic",
         description=(
-            "Describe the transactions of ids; or, with -t, those that are open in a topic and "
-            "keep back what consumers with isolation.level=read_committed may read."
+            "Describe the transactions of ids; or, with -t, the open transactions in a topic, "
+            "which keep consumers with isolation.level=read_committed from reading further."
         ),
     )
     add_cluster(parser)

@@ -33,7 +33,7 @@ def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="only transactions that have been open for longer (Kafka 3.8 and newer)",
     )
     parser.add_argument(
-        "--match", metavar="REGEX", help="only ids that this regular expression matches as a whole"
+        "--match", metavar="REGEX", help="only ids that this regular expression matches completely"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)

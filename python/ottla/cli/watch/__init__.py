@@ -48,7 +48,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _group(text: str) -> str:
-    # An argument that is not UTF-8 cannot be sent.
+    # A group id that is not UTF-8 cannot be sent to a broker.
     if not text or not is_text(text):
         raise argparse.ArgumentTypeError(f"expected the id of a group, got {text!r}")
     return text

@@ -1,4 +1,4 @@
-"""The connections of a client as a table, in the words of the console's Connections page."""
+"""The connections of a client as a table, with the terms of the console's Connections page."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def connection_table(connections: Sequence[ConnectionStatus]) -> Table:
 
 
 def state_of(connection: ConnectionStatus) -> str:
-    """Return the state, with the step of the setup that runs or has failed."""
+    """Return the state, with the setup step that is running or has failed."""
     state = _STATES.get(connection.state, connection.state)
     if not connection.phases:
         return state if connection.phase is None else f"{state}: {connection.phase}"
@@ -74,7 +74,7 @@ def state_of(connection: ConnectionStatus) -> str:
 
 
 def search_table(connections: Sequence[ConnectionStatus]) -> Table:
-    """Return how far the search for the cluster is."""
+    """Return the progress of the search for the cluster."""
     found = counted(len(connections), "bootstrap server")
     return Table("looking for the cluster", [], [], [f"{found} tried so far; Ctrl-C to exit"])
 

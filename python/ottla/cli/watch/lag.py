@@ -1,4 +1,4 @@
-"""The lag of groups, looked up every few seconds, and where it goes.
+"""The lag of groups, looked up every few seconds, and its trend.
 
 Invariant: a group whose lag cannot be looked up has an error, and changes nothing for the others.
 """
@@ -23,9 +23,9 @@ from ottla.doctor.text import duration
 
 # The shortest time between two look-ups of a group, in seconds.
 _INTERVAL = 3.0
-# Seconds for a look-up.
+# The timeout of a look-up, in seconds.
 _TIMEOUT = 10.0
-# The trend is that of these seconds.
+# The trend covers this many seconds.
 _WINDOW = 60.0
 _HEADER = ["group", "partitions", "lag", "behind", "read/s", "written/s", "cleared in"]
 
@@ -49,7 +49,7 @@ class MeasuredLag:
 
     @property
     def lag_ms(self) -> int:
-        """The age of the oldest unread record in ms; 0 if there is none, or it is unknown."""
+        """The age of the oldest unread record in ms; 0 if there is none or its age is unknown."""
         return max((each.lag_ms or 0 for each in self.partitions), default=0)
 
 
@@ -71,7 +71,7 @@ class WatchedGroup:
 
     @property
     def outcome(self) -> Outcome[MeasuredLag]:
-        """The newest lag, or why there is none."""
+        """The newest lag, or the error of the look-up."""
         return self.poller.outcome
 
     def is_new(self) -> bool:
@@ -93,7 +93,7 @@ class WatchedGroup:
     def to_json(self) -> dict[str, Any]:
         """Return the newest lag as plain values."""
         outcome = self.outcome
-        # An older lag was printed before.
+        # An older lag has already been printed.
         found = None if outcome.error else outcome.value
         return {
             "group_id": self.id,
@@ -125,7 +125,7 @@ class WatchedGroup:
         return [self.id, str(len(found.partitions)), str(found.lag), behind, *rates]
 
     def problem(self) -> str | None:
-        """Return why the last look-up has failed, or None."""
+        """Return the reason why the last look-up failed, or None."""
         outcome = self.outcome
         if outcome.error is None:
             return None
@@ -136,13 +136,13 @@ class WatchedGroup:
 
 
 def watch_groups(client: AsyncClient, groups: Sequence[str], interval: float) -> list[WatchedGroup]:
-    """Begin to look up the lag of groups."""
+    """Start looking up the lag of groups."""
     admin = AsyncAdmin(client)
     return [WatchedGroup(admin, group, max(interval, _INTERVAL)) for group in groups]
 
 
 def lag_table(groups: Sequence[WatchedGroup]) -> Table:
-    """Return a row for each group, and below them what has failed."""
+    """Return a row for each group, and below them the failures."""
     problems = [each for each in (group.problem() for group in groups) if each is not None]
     return Table("lag", _HEADER, [group.cells() for group in groups], problems, bad=True)
 

@@ -1,4 +1,4 @@
-"""The watch as lines, for people or as JSON: each event, and if wanted lags and rates.
+"""The watch as lines of text or JSON: each event, and optionally lags and rates.
 
 Invariant: with JSON, each line is one object, whatever the names and messages contain.
 """

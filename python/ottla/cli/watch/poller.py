@@ -1,7 +1,7 @@
 """Calls that wait for the cluster, each repeated in a task of its own.
 
-Invariant: nobody waits for these calls: what is drawn shows their latest outcome, and the end of
-the watch cancels them.
+Invariant: no code waits for these calls. The view shows their latest outcome, and the end of the
+watch cancels them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What the calls have returned so far.
+    """The outcome of the calls so far.
 
     Attributes:
         calls: the number of calls that have ended.
-        value: the result of the last one that succeeded, or None.
-        since: when that was, by ``time.monotonic()``.
+        value: the result of the last successful call, or None.
+        since: the time of that result, by ``time.monotonic()``.
         error: the error of the last call, or None if it succeeded.
     """
 
@@ -38,8 +38,8 @@ class Poller(Generic[T]):
     """Calls a function, and again some seconds after each call has ended, until it is stopped.
 
     Args:
-        interval: the seconds.
-        function: the function. An error of the cluster is kept, and does not end the calls.
+        interval: the seconds between a call and the next one.
+        function: the function. An error of the cluster is stored, and does not end the calls.
     """
 
     def __init__(self, interval: float, function: Callable[[], Awaitable[T]]) -> None:
@@ -51,17 +51,17 @@ class Poller(Generic[T]):
 
     @property
     def outcome(self) -> Outcome[T]:
-        """What the calls have returned so far.
+        """The outcome of the calls so far.
 
         Raises:
-            Exception: a mistake in the function has ended them.
+            Exception: a bug in the function has ended the calls.
         """
         if self._task.done():
             self._task.result()
         return self._outcome
 
     async def wait_for_call(self, seconds: float) -> None:
-        """Wait until the first call has ended, but no longer than some seconds."""
+        """Wait until the first call has ended, or until a timeout in seconds."""
         ended = asyncio.ensure_future(self._ended.wait())
         try:
             await asyncio.wait(
@@ -71,9 +71,9 @@ class Poller(Generic[T]):
             ended.cancel()
 
     async def stop(self) -> None:
-        """Cancel the call that runs, and make no more."""
+        """Cancel the running call, and make no further calls."""
         self._task.cancel()
-        # The error of a call that has failed meanwhile is of no use.
+        # The error of a call that failed in the meantime no longer matters.
         await asyncio.wait([self._task])
 
     async def _run(self) -> None:

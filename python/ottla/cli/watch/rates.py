@@ -1,7 +1,7 @@
-"""The rates of the watch's own client: requests, bytes, latency, and what it has sent again.
+"""The rates of the watch's own client: requests, bytes, latency and retries.
 
-Invariant: a rate is the difference of two totals; the metrics' own rates are averages of half a
-minute.
+Invariant: a rate is computed from two totals, because the metrics' own rates are averages over half
+a minute.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ottla.cli.tables import Table
 from ottla.cli.units import elapsed, number, size
 from ottla.doctor.text import counted
 
-# Seconds between samples of the totals, and from the first to the last one of a rate: long enough
+# The seconds between samples of the totals, and the seconds that a rate covers, which are enough
 # for several refreshes of the metadata.
 _SAMPLE_INTERVAL = 1.0
 _WINDOW = 10.0
@@ -42,14 +42,14 @@ class Rates:
         self.sample()
 
     def sample(self) -> None:
-        """Take a sample, unless the last one is new."""
+        """Take a sample, unless the last one is recent."""
         now = time.monotonic()
         if self._samples and now < self._samples[-1][0] + _SAMPLE_INTERVAL:
             return
         metrics: Mapping[str, Any] = self._client.metrics()
         names = *_TOTALS.values(), *_AVERAGES.values()
         self._samples.append((now, {name: metrics[name] for name in names}))
-        # The oldest sample is at least the window before the newest, if there is such a one.
+        # Keep one sample that is at least a window older than the newest, if there is one.
         while len(self._samples) > 2 and self._samples[1][0] <= now - _WINDOW:
             self._samples.popleft()
 
@@ -78,7 +78,7 @@ class Rates:
         return {**self.values(), "slowest": slowest, "retries": statistics.retries}
 
     def cells(self) -> dict[str, str]:
-        """Return the rates as texts, by their headings; an unknown one is empty."""
+        """Return the rates as text, by heading. An unknown rate is empty."""
         values = self.values()
         formats = {
             "requests/s": (values["request_rate"], number),
@@ -113,6 +113,6 @@ class Rates:
 
 def _retries(retries: Mapping[str, int]) -> str:
     if not retries:
-        return "nothing was sent again"
+        return "none"
     largest = sorted(retries.items(), key=lambda each: (-each[1], each[0]))
     return ", ".join(f"{cause} {counted(count, 'time')}" for cause, count in largest)

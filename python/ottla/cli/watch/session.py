@@ -1,6 +1,6 @@
-"""What is watched: the metadata, the events and the lag of groups of one client.
+"""The watched data: the metadata, the events and the lag of groups, all from one client.
 
-Invariant: the watch waits for events and for nothing else, except to find the cluster.
+Invariant: once the cluster is found, the watch waits only for events.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # The longest delay, in seconds, between an event and its display.
 _REDRAW = 0.25
-# Seconds for a refresh of the metadata, unless the interval is longer.
+# The timeout of a metadata refresh, in seconds, unless the interval is longer.
 _TIMEOUT = 5.0
 
 
@@ -28,11 +28,12 @@ class Watch:
     """A watch of a cluster.
 
     Args:
-        client: the client, which may still look for the cluster.
+        client: the client, which may still be looking for the cluster.
         topics: the topics to watch. Default: all.
         groups: the groups whose lag is looked up.
         interval: seconds between refreshes of the metadata.
-        seconds: for how long ``run`` runs once the cluster is found. Default: until Ctrl-C.
+        seconds: the seconds for which ``run`` runs once the cluster is found. Default: until
+            Ctrl-C.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Watch:
 
     @property
     def error(self) -> str | None:
-        """Why the metadata cannot be refreshed."""
+        """The reason why the metadata cannot be refreshed."""
         error = self._metadata.outcome.error
         return None if error is None else str(error)
 
@@ -94,7 +95,7 @@ class Watch:
             self.rates.sample()
             on_tick()
         if self._group_ids:
-            # It loads what manages groups.
+            # The import also loads the group operations.
             from ottla.cli.watch.lag import watch_groups
 
             self.groups = watch_groups(self.client, self._group_ids, self.interval)
@@ -111,7 +112,7 @@ class Watch:
     async def _refresh(self) -> Overview:
         if self._events is not None:
             return await self._fetch(max(self.interval, _TIMEOUT))
-        # As long as it takes to find the cluster. Events begin after this first overview.
+        # This takes until the cluster is found. Events begin after this first overview.
         found = await self._fetch(None)
         self._events = await self.client.events(all_topics=not self._names)
         return found

@@ -1,6 +1,6 @@
 """The live view of a terminal: brokers, connections, rates, lags and the latest events.
 
-Invariant: it fits the terminal's height by showing fewer events, which are last.
+Invariant: the view fits the terminal's height by showing fewer events, which are at the bottom.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ottla.cli.watch.connections import connection_table, search_table
 from ottla.cli.watch.lines import event_line, line
 from ottla.cli.watch.session import Watch
 
-# Events that the view shows at most, and in a terminal that is too low.
+# The largest number of events in the view, and the number in a terminal that is too low.
 _EVENTS = 15
 _FEW_EVENTS = 3
 # The shortest time between two drawings, in seconds.
@@ -39,7 +39,7 @@ async def draw(watch: Watch) -> None:
 
         def redraw() -> None:
             nonlocal drawn
-            # Events may come by the thousand.
+            # Thousands of events may arrive at once.
             if time.monotonic() < drawn + _REDRAW:
                 return
             drawn = time.monotonic()
@@ -55,7 +55,7 @@ async def draw(watch: Watch) -> None:
 
 
 class _Warnings(logging.Handler):
-    """Collects the client's warnings, which would be printed over the view."""
+    """Collects the client's warnings, which would otherwise be printed over the view."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -65,7 +65,7 @@ class _Warnings(logging.Handler):
         self._lines.put(line("warning", record.getMessage()))
 
     def take(self) -> list[str]:
-        """Return the new ones."""
+        """Return the warnings since the last call."""
         return [self._lines.get_nowait() for _ in range(self._lines.qsize())]
 
     def __enter__(self) -> None:

@@ -1,6 +1,6 @@
 """Reading records for the Messages page.
 
-``command.py`` turns a request into the arguments of ``ottla consume``, ``reading.py`` reads
-forwards and ``newest.py`` backwards, ``rendering.py`` makes what the page shows of a record, and
-``download.py`` files.
+``command.py`` turns a request into the arguments of ``ottla consume``. ``reading.py`` reads
+forwards, and ``newest.py`` reads backwards. ``rendering.py`` prepares a record for the page, and
+``download.py`` writes records to files.
 """

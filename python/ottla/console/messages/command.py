@@ -1,7 +1,7 @@
 """A request for records as the arguments of ``ottla consume``.
 
-Invariants: a page chooses among the settings that the console was started with, so that it can name
-no file, registry or regular expression of its own; the text of the command shows no credential.
+Invariants: a page only chooses among the settings that the console was started with, so it cannot
+name a file, a registry or a regular expression; the text of the command contains no credential.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from ottla.schema import Avro, ColumnFormat, Json, Protobuf, Registry
 
 _FORMATS: dict[str, type[Any]] = {"avro": Avro, "protobuf": Protobuf, "json": Json}
 _WHERE = re.compile(r"[^=]+=.*", re.DOTALL)
-# Characters of the offsets of a topic with thousands of partitions.
+# The largest number of characters in a list of offsets, enough for thousands of partitions.
 _MAX_PLACES = 60_000
-_PLACE = re.compile(r"(?P<partition>\d{1,10}):(?P<offset>\d{1,19})")
+_PARTITION_OFFSET = re.compile(r"(?P<partition>\d{1,10}):(?P<offset>\d{1,19})")
 
 
 @dataclass(frozen=True)
 class Command:
-    """What to read, and how.
+    """A command that reads records.
 
     Attributes:
         arguments: the arguments of ``ottla consume``.
         selection: its filters, and the formats of keys and values.
         text: the command for a shell.
-        has_filter: whether records may be left out.
-        after: the offset from which to go on, by partition; empty to begin.
-        kinds: what the key and the value are, if the page says so.
+        has_filter: whether filters may drop records.
+        after: the offset from which to continue, by partition; empty at the beginning.
+        kinds: the types of the key and the value, if the page gives them.
     """
 
     arguments: argparse.Namespace
@@ -50,7 +50,7 @@ class Command:
 
     @property
     def last(self) -> int | None:
-        """How many of the newest records are wanted; None to read forwards."""
+        """The number of newest records to read; None to read forwards."""
         last: int | None = self.arguments.last
         return last
 
@@ -69,7 +69,8 @@ def command_of(
             ``key_format`` and ``value_format``, ``after``, and ``follow``.
         cluster: the arguments that name the cluster.
         registry: the console's schema registry, if it has one.
-        limits: what schemas may multiply. Default: the defaults of the keys.
+        limits: the limits on what schemas multiply. Default: the defaults of the configuration
+            keys.
 
     Raises:
         ConfigError: a parameter is wrong.
@@ -81,7 +82,7 @@ def command_of(
         words.append(f"--last={query.number('last', 100)}")
     else:
         words.append(f"--offset={query.text('start') or 'beginning'}")
-        # A page reads up to the end that the topic has now; a command that follows does not end.
+        # A page reads up to the topic's current end. A command that follows does not end there.
         words += [] if query.text("follow") else ["-e"]
     filters = list(_filters(query))
     kinds = _kinds(query)
@@ -99,13 +100,13 @@ def command_of(
         selection=selection,
         text=shlex.join(["ottla", "consume", *cluster, *words]),
         has_filter=bool(filters),
-        after=_places(query.text("after", most=_MAX_PLACES)),
+        after=_offsets_of(query.text("after", most=_MAX_PLACES)),
         kinds=kinds,
     )
 
 
 def _filters(query: Query) -> list[str]:
-    """Return the filters. Texts are escaped: a costly regular expression would stop the process."""
+    """Return the filters. Texts are escaped, since a costly regular expression would block."""
     words = [f"--{part}={re.escape(query.text(part))}" for part in PARTS if query.text(part)]
     if header := query.text("header"):
         name, separator, text = header.partition("=")
@@ -150,14 +151,14 @@ def _parse(words: list[str]) -> argparse.Namespace:
     try:
         return parser.parse_args(["consume", *words])
     except (argparse.ArgumentError, SystemExit) as error:
-        raise ConfigError(f"the request is no command of ottla consume: {error}") from None
+        raise ConfigError(f"the request is not a command of ottla consume: {error}") from None
 
 
-def _places(text: str) -> dict[int, int]:
+def _offsets_of(text: str) -> dict[int, int]:
     """Parse ``PARTITION:OFFSET,…``."""
-    places = {}
+    offsets = {}
     for each in text.split(",") if text else ():
-        if (match := _PLACE.fullmatch(each)) is None:
+        if (match := _PARTITION_OFFSET.fullmatch(each)) is None:
             raise ConfigError(f"after: expected PARTITION:OFFSET, got {each[:40]!r}")
-        places[int(match["partition"])] = int(match["offset"])
-    return places
+        offsets[int(match["partition"])] = int(match["offset"])
+    return offsets

@@ -1,10 +1,10 @@
 """Records as files: JSON lines as ``ottla consume --json`` prints them, CSV, or Parquet.
 
-Invariants: a Parquet file has the records' own bytes; a key or value with a schema is its JSON; no
-cell of a CSV file is a formula, which a spreadsheet would run. A file that does not have all
-records of the request has ``.part`` in its name; a file is sent as fast as its reader takes it.
-Files are made while they are sent, texts with large values in pieces and Parquet in groups of rows:
-a file that JSON makes six times as large is not in memory.
+Invariants: a Parquet file contains the original bytes of records; in other files, a key or value
+with a schema is JSON; no cell of a CSV file is a formula, which a spreadsheet would run. The name
+of an incomplete file contains ``.part``. A file is sent as fast as its reader reads it. Files are
+created while they are sent, large text values in pieces and Parquet in row groups, so that a file
+that is six times as large as its records never has to fit into memory.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _TYPES = {
     "csv": "text/csv; charset=utf-8",
     "parquet": "application/vnd.apache.parquet",
 }
-# What begins a formula in spreadsheets: also the wide forms, and what they skip before one.
+# The characters that begin a formula in spreadsheets: including wide forms and skipped characters.
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-# Bytes of a file that are sent before its reader must have taken those before.
+# The bytes that are sent before the reader must have read the previous ones.
 _BLOCK = 64 * 1024
 
 
@@ -44,14 +44,14 @@ class Download(Response):
     """A file.
 
     Attributes:
-        on_sent: called once the file was sent, or its reader is gone.
+        on_sent: called once the file was sent or its reader is gone.
     """
 
     on_sent: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, pieces: Iterable[bytes], media_type: str, headers: dict[str, str]) -> None:
         super().__init__(None, headers=headers, media_type=media_type)
-        # Its length is not known before it was sent.
+        # The length is unknown until the file was sent.
         del self.headers["content-length"]
         self._pieces = pieces
 
@@ -92,7 +92,7 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def download(reading: Reading, command: Command, kind: str) -> Download:
     """Return records as a file.
 
-    A key or value that is not what the page says it is becomes text.
+    A key or value that is not of the type given by the page becomes text.
 
     Raises:
         ConfigError: Parquet needs pyarrow, which is not installed.
@@ -126,13 +126,13 @@ def _csv(records: list[Record], command: Command) -> Iterator[bytes]:
     yield _row(["partition", "offset", "timestamp", "key", "value", "headers"])
     for record in records:
         headers = [[name, _decoded(value)] for name, value in record.headers or []]
-        place = [record.partition, record.offset, record.timestamp]
+        position = [record.partition, record.offset, record.timestamp]
         cells = [_cell(record, part, command) for part in PARTS]
         if not any(isinstance(cell, bytes) for cell in cells):
-            yield _row([*place, *cells, json_text(headers)])
+            yield _row([*position, *cells, json_text(headers)])
             continue
-        # The module csv takes four bytes for each character of a row.
-        yield _row(place, end=",")
+        # The module csv uses four bytes for each character of a row.
+        yield _row(position, end=",")
         for cell in cells:
             if isinstance(cell, bytes):
                 yield from _large_cell(cell)
@@ -144,7 +144,7 @@ def _csv(records: list[Record], command: Command) -> Iterator[bytes]:
 
 def _row(cells: Iterable[Any], end: str = "\r\n") -> bytes:
     out = io.StringIO()
-    # A row of a single empty cell would be quoted: it is not a row here.
+    # A row with a single empty cell would be quoted, but here it is only a part of a row.
     values = list(cells)
     if values != [None]:
         csv.writer(out).writerow(values)
@@ -161,7 +161,7 @@ def _large_cell(data: bytes) -> Iterator[bytes]:
 
 
 def _cell(record: Record, part: str, command: Command) -> str | int | float | bytes | None:
-    """Return a key or value, decoded as the page says; with a schema it is the text already.
+    """Return a key or value, decoded as the page requests. With a schema, it is already text.
 
     A large text is returned as bytes.
     """
@@ -173,7 +173,7 @@ def _cell(record: Record, part: str, command: Command) -> str | int | float | by
         except SerializationError:
             value = None
         data = data if value is None else as_text(value)
-    # What is a number, such as -5, is no formula.
+    # A number, such as -5, is not a formula.
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     if data is None or is_large(data):

@@ -1,7 +1,7 @@
 """Reads the newest records that pass the filters, backwards in windows.
 
-Invariant: the result is that of reading everything, if ``ended`` is ``end``; otherwise it has the
-matches of the windows that were read completely, which are newer than all that is missing.
+Invariant: if ``ended`` is ``end``, the result is the same as if everything had been read. Otherwise
+it contains the matches in the completely read windows, which are newer than all missing ones.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ottla.console.messages.reading import (
     scan_ranges,
 )
 
-# Offsets of a partition in the first window, with a filter.
+# The offsets of each partition in the first window, if there is a filter.
 _FIRST_WINDOW = 1_000
-# Each window has this many times the offsets of the one before.
+# Each window has this many times as many offsets as the previous one.
 _GROWTH = 4
 
 
@@ -47,7 +47,7 @@ def read_newest(
     ends = dict(reading.next)
     found: Counter[int] = Counter()
     while True:
-        # A partition of which as many are known as are wanted has no newer ones before them.
+        # A partition with enough known matches has no newer ones in earlier windows.
         ranges = [
             (topic, partition, max(start, ends[partition] - window), ends[partition])
             for topic, partition, start, _ in whole

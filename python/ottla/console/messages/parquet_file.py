@@ -1,8 +1,8 @@
-"""A Parquet file of records, made while it is sent.
+"""A Parquet file of records, created while it is sent.
 
-Invariants: the file has the records' own bytes. What is in memory is a group of rows and its
-encoded form, whatever the size of the file: the bytes of a group are taken before the next one is
-made.
+Invariants: the file contains the original bytes of the records. Memory holds only one row group and
+its encoded form, whatever the size of the file: the bytes of a group are taken before the next
+group is created.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ottla.errors import ConfigError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# A group of rows ends after so many bytes of records, or so many records.
+# A row group ends after this many bytes of records, or this many records.
 _GROUP_BYTES = 4 << 20
 _GROUP_ROWS = 10_000
 
 
 class _Sink:
-    """A file whose bytes are taken while it is written."""
+    """A file object whose bytes are taken out while it is written."""
 
     closed = False
 
@@ -50,19 +50,19 @@ class _Sink:
         """Do nothing: the last bytes are taken afterwards."""
 
     def readable(self) -> bool:
-        """Return that nothing can be read back."""
+        """Return False: nothing can be read back."""
         return False
 
     def writable(self) -> bool:
-        """Return that it can be written."""
+        """Return True: the file can be written."""
         return True
 
     def seekable(self) -> bool:
-        """Return that it is written from the beginning to the end."""
+        """Return False: the file is written from beginning to end."""
         return False
 
     def take(self) -> list[bytes]:
-        """Return what was written since the last call."""
+        """Return the bytes that were written since the last call."""
         taken, self._waiting = self._waiting, []
         return taken
 

@@ -1,8 +1,8 @@
 """Reads the records of a request forwards, for a bounded time and in bounded memory.
 
-``newest.py`` reads backwards. Invariants: ``next`` follows the last record that was looked at,
-whether a filter dropped it or not, so that going on from there repeats none and leaves none out. A
-page keeps of a record what it shows, and no batch is held while the next one is decoded.
+``newest.py`` reads backwards. Invariants: ``next`` follows the last examined record, whether a
+filter dropped it or not, so reading from there repeats and omits nothing. For a page, only the
+shown part of a record is kept, and no batch is kept in memory while the next one is decoded.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ottla.cli.formats import Record
 from ottla.console.messages.command import Command
 
 SECONDS = 10.0
-"""The time for a request: a filter that nothing passes ends it."""
+"""The time limit of a request in seconds, for filters that few records pass."""
 
-# Bytes of the records that a request reads and does not drop; the last one may exceed them.
+# The bytes of records that a request keeps. The last record may exceed them.
 _MAX_BYTES = 32 * 1024 * 1024
 _ROWS = 1_000
 _LOOKUP_SECONDS = 5.0
@@ -32,8 +32,8 @@ class Message(NamedTuple):
     """A record that a request has read.
 
     Attributes:
-        data: the record, or what a page shows of it.
-        size: how many bytes the record takes.
+        data: the record, or the part that a page shows.
+        size: the size of the record in bytes.
     """
 
     timestamp: int | None
@@ -49,8 +49,8 @@ class Reading:
 
     Attributes:
         records: the records.
-        read: how many were looked at.
-        ended: why it ended: ``end`` of the partitions, ``count``, ``time`` or ``size``.
+        read: the number of records that were examined.
+        ended: the reason for the end: ``end`` of the partitions, ``count``, ``time`` or ``size``.
         next: the next offset, by partition.
     """
 
@@ -61,7 +61,7 @@ class Reading:
 
 
 class LimitedClient:
-    """A client whose look-ups have a timeout, for functions of the command line."""
+    """A client whose look-ups have a timeout, for functions shared with the command line."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -90,12 +90,12 @@ Convert = Callable[[Record], Message]
 
 def as_message(record: Record) -> Message:
     """Return a message with the record itself."""
-    place = record.timestamp, record.partition, record.offset
-    return Message(*place, record, size_of(record))
+    position = record.timestamp, record.partition, record.offset
+    return Message(*position, record, size_of(record))
 
 
 def read(client: Client, command: Command, count: int, convert: Convert = as_message) -> Reading:
-    """Read records until there are as many as wanted, or until the end, or for ten seconds."""
+    """Read records up to the requested number or the end, for at most ten seconds."""
     ranges = ranges_of(limited(client), command.arguments)
     if command.after:
         ranges = [
@@ -110,8 +110,8 @@ def read(client: Client, command: Command, count: int, convert: Convert = as_mes
 
 
 def scan_ranges(client: Client, command: Command, ranges: list[Range], reader: Reader) -> None:
-    """Pass the rows of ranges to a reader, until it has enough; a stalled partition ends it."""
-    # A range that begins after its end is an error of the scan: nothing is there yet.
+    """Pass the rows of ranges to a reader until it has enough, or a partition stalls."""
+    # The scan rejects a range that begins after its end, which has no records yet.
     wanted = [each for each in ranges if each[3] is None or each[2] < each[3]]
     if not wanted:
         return
@@ -120,22 +120,22 @@ def scan_ranges(client: Client, command: Command, ranges: list[Range], reader: R
     options |= command.selection.format_arguments()
     try:
         with client.scan(wanted, columns=COLUMNS, fail_on_data_loss=False, **options) as scan:
-            # Unlike the variable of a loop, this holds no batch while the next one is decoded.
+            # Unlike a loop variable, this keeps no batch in memory while the next one is decoded.
             all(map(reader.take, scan))
     except errors.TimeoutError:
         reader.reading.ended = "time"
 
 
 class Reader:
-    """Takes rows until there is enough.
+    """Takes rows until it has enough records.
 
     Args:
-        command: what is read.
-        reading: where the records go.
+        command: the command.
+        reading: the result to which records are added.
         until: when to stop, by the monotonic clock.
         count: the number of records; None for all.
         convert: turns a record into a message.
-        held: bytes of records that the request keeps already.
+        held: the bytes of records that the request already keeps.
     """
 
     def __init__(
@@ -156,11 +156,11 @@ class Reader:
         self._until = until
 
     def seconds_left(self) -> float:
-        """Return the seconds until the time is over, but some."""
+        """Return the seconds left, at least 0.1."""
         return max(0.1, self._until - time.monotonic())
 
     def take(self, batch: RecordBatch) -> bool:
-        """Take the rows of a batch; return whether to go on."""
+        """Take the rows of a batch; return whether to continue."""
         reading = self.reading
         for row in batch.rows():
             if self._count is not None and len(reading.records) >= self._count:
@@ -175,7 +175,7 @@ class Reader:
             reading.next[row[3]] = row[4] + 1
             self._bytes += sum(each.size for each in kept)
         if self._bytes > _MAX_BYTES and self._has_more():
-            # Before the next batch is decoded.
+            # Release the batch before the next one is decoded.
             reading.ended = "size"
             return False
         if time.monotonic() > self._until:

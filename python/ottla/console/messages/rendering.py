@@ -1,6 +1,6 @@
-"""What the Messages page shows of a record: texts of bounded length.
+"""The part of a record that the Messages page shows: texts of bounded length.
 
-Invariant: bytes that are no text are shown as hexadecimal digits, never with replaced characters.
+Invariant: bytes that are not text are shown as hexadecimal digits, never with replaced characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ottla.errors import SerializationError
 
 
 def rendered(record: Record, command: Command, most: int) -> dict[str, Any]:
-    """Return what the page shows of a record.
+    """Return the part of a record that the page shows.
 
     Args:
         record: the record.
@@ -62,7 +62,7 @@ def _text(data: bytes, most: int) -> dict[str, Any]:
         text = _start_of_text(data, most) if is_large(data) else data.decode()
     except UnicodeDecodeError:
         return _shown("hex", data[: most // 2 + 1].hex(), len(data), most)
-    # Parsing holds the GIL: a text that is cut anyway is not worth it.
+    # Parsing holds the GIL, so it is skipped for a text that will be cut anyway.
     is_json = len(text) <= most and _is_json(text)
     return _shown("json" if is_json else "text", text, len(data), most)
 
@@ -70,14 +70,14 @@ def _text(data: bytes, most: int) -> dict[str, Any]:
 def _start_of_text(data: bytes, most: int) -> str:
     """Return the first characters of a large text, and one more if there are more."""
     start = ""
-    # All of it is decoded, piece by piece: bytes that are no text may follow.
+    # The whole value is decoded piece by piece, since bytes that are not text may follow.
     for text in texts(data, "strict"):
         start += text[: most + 1 - len(start)]
     return start
 
 
 def _shown(kind: str, text: str, size: int, most: int) -> dict[str, Any]:
-    # JSON may have half of a character's two escapes, which no encoding has.
+    # JSON escapes may contain half of a surrogate pair, which cannot be encoded.
     shown = text[:most].encode(errors="backslashreplace").decode()
     return {"kind": kind, "text": shown, "size": size, "cut": len(text) > most}
 

@@ -16,7 +16,7 @@ from ottla.console.responses import JSONResponse
 from ottla.console.routes.context import Context
 from ottla.errors import KafkaError
 
-# Seconds for which pages share a result: brokers list all of their replicas for it.
+# Seconds for which pages share a result, since brokers must list all of their replicas for it.
 _SHARED = 30.0
 _TIMEOUT = 10.0
 

@@ -1,4 +1,4 @@
-"""What the routes share."""
+"""The context that the routes share."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ottla.doctor.facts import join
 from ottla.errors import AuthorizationError
 from ottla.schema import Registry
 
-# Brokers that the commands to copy name: one that responds is enough.
+# The number of brokers named in the commands that pages offer to copy. One that responds is enough.
 _ADDRESSES = 3
 
 
 @dataclass(frozen=True)
 class Context:
-    """The client of a console, and what its pages may do.
+    """The client of a console, and the permissions and resources of its pages.
 
     Attributes:
         source: the client.
@@ -27,9 +27,9 @@ class Context:
         workers: the threads for blocking calls.
         allow_changes: whether pages may change the cluster.
         registry: the schema registry for the Messages page, if there is one.
-        limits: what schemas may multiply there; None for the defaults.
+        limits: the limits on what those schemas multiply; None for the defaults.
         arguments: the arguments of commands that name the cluster; None for its brokers.
-        simulation: the simulation whose producer is the client, if it is one.
+        simulation: the simulation whose producer is the client, if there is one.
     """
 
     source: Source
@@ -54,7 +54,7 @@ class Context:
         """Check that pages may change the cluster.
 
         Raises:
-            AuthorizationError: they may not.
+            AuthorizationError: pages may not change the cluster.
         """
         if not self.allow_changes:
             raise AuthorizationError(

@@ -1,6 +1,6 @@
 """The diagnosis of the Doctor page: each check as it starts and ends, then the report.
 
-Invariant: a diagnosis whose page is gone ends with its next check.
+Invariant: a diagnosis ends at its next check if its page is gone.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _log = logging.getLogger(__name__)
 
 def routes(context: Context) -> list[Route]:
     """Return the routes."""
-    # The last one, to save.
+    # The last report, which a page can save.
     reports: list[Report] = []
-    # Released by the threads: a diagnosis whose page is gone runs to its next check.
+    # The threads release it, since a diagnosis whose page is gone runs until its next check.
     free = threading.BoundedSemaphore(DIAGNOSES)
 
     async def questions(_: Request) -> Response:
@@ -45,7 +45,7 @@ def routes(context: Context) -> list[Route]:
         query = Query(request)
         topic, group = query.text("topic") or None, query.text("group") or None
         if not free.acquire(blocking=False):
-            return problem(409, f"{DIAGNOSES} diagnoses are running: try again when they end")
+            return problem(409, f"{DIAGNOSES} diagnoses are running: try again when one has ended")
         diagnosis = _Diagnosis(context, topic, group)
         context.workers.diagnose(diagnosis.run).add_done_callback(lambda _: free.release())
 
@@ -76,7 +76,7 @@ class _GoneError(Exception):
 
 
 class _Diagnosis:
-    """A diagnosis in a thread; its progress is an asynchronous iterator."""
+    """A diagnosis in a thread. An asynchronous iterator yields its progress."""
 
     def __init__(self, context: Context, topic: str | None, group: str | None) -> None:
         self.report: Report | None = None
@@ -84,7 +84,7 @@ class _Diagnosis:
         self._targets: dict[str, Any] = {"topic": topic, "group": group}
         self._is_gone = False
         self._loop = asyncio.get_running_loop()
-        # As long as the list of the checks, which the cluster's size bounds.
+        # The queue holds at most all checks, whose number depends on the size of the cluster.
         self._queue: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
 
     async def progress(self) -> AsyncIterator[tuple[str, Any]]:
@@ -109,7 +109,8 @@ class _Diagnosis:
             self._put("problem", {"message": str(error)})
         except Exception:  # noqa: BLE001 - the page would wait for ever
             _log.exception("the diagnosis has failed")
-            self._put("problem", {"message": "the diagnosis has failed: the console's log has why"})
+            message = "the diagnosis has failed: see the console's log for the cause"
+            self._put("problem", {"message": message})
         else:
             self._put("report", _report(self.report))
 

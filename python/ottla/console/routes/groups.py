@@ -24,10 +24,10 @@ from ottla.errors import ConfigError
 
 # Seconds for which pages share a result.
 _SHARED = 2.0
-# Seconds for a call: those that wait occupy the console's few threads.
+# The timeout of a call in seconds: waiting calls occupy the console's few threads.
 _TIMEOUT = 8.0
 _NO_LAG = {"Share", "Streams"}
-# More partitions of a group are not listed.
+# The largest number of partitions to list for a group.
 _MAX_PARTITIONS = 5_000
 
 

@@ -1,9 +1,9 @@
 """The records of the Messages page, as ``ottla consume`` reads them.
 
-The parameters of a request become the arguments of that command, which the command's own parser,
-ranges, filters and formats take: the command that the page offers to copy reads the same records.
-Invariants: a request reads for a bounded time and returns a bounded number of records and bytes;
-few files are in memory at a time; no group is joined, and nothing is committed.
+The parameters of a request become the arguments of that command, and the command's own parser,
+ranges, filters and formats process them. So the command that the page offers to copy reads the same
+records. Invariants: a request reads for a bounded time and returns a bounded number of records and
+bytes; few files are sent at a time; no group is joined, and nothing is committed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ottla.console.routes.context import Context
 
 _MAX_SHOWN = 1_000
 _MAX_DOWNLOADED = 100_000
-# Files at a time, each until it is sent.
+# The number of files that may be sent at a time.
 _DOWNLOADS = 2
-# Characters of a key or value in a list, and of a single record.
+# The largest number of characters of a key or value in a list, and in a single record.
 _SHORT, _LONG = 2_000, 1_000_000
 
 
@@ -54,7 +54,7 @@ def routes(context: Context) -> list[Route]:
         kind = query.choice("as", "jsonl", "csv", "parquet")
         count = query.number("count", _MAX_DOWNLOADED, most=_MAX_DOWNLOADED)
         if not free.acquire(blocking=False):
-            return problem(409, f"{_DOWNLOADS} files are being sent: try again when they are")
+            return problem(409, f"{_DOWNLOADS} files are being sent: try again when one is done")
         try:
             file = await workers.run(_file, client, wanted, count, kind)
         except BaseException:

@@ -1,6 +1,6 @@
 """The simulation of the Simulation page: its state, actions and scenarios.
 
-Invariant: they change the mock cluster only, so they need no permission to change the cluster.
+Invariant: actions only change the mock cluster, so they need no permission to change the cluster.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The topics and partitions of the Map page, by rows: a page requests those that it shows."""
+"""The topics and partitions of the Map page. A page requests only the rows that it shows."""
 
 from __future__ import annotations
 

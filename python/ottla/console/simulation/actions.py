@@ -23,9 +23,9 @@ class Parameter:
         name: its name.
         kind: ``broker``, ``partition`` or ``seconds``.
         title: its label.
-        least: the least number of seconds.
-        most: the most.
-        default: seconds by default.
+        least: the smallest number of seconds.
+        most: the largest number of seconds.
+        default: the default number of seconds.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Parameter:
         """Return the value.
 
         Raises:
-            ConfigError: it is no such value.
+            ConfigError: the value is invalid.
         """
         if value is None and self.default is not None:
             return self.default
@@ -69,9 +69,9 @@ class Action:
 
     Attributes:
         name: its name.
-        group: the heading under which the page has it.
+        group: the heading under which the page shows the action.
         title: the text of its button.
-        run: what it does, with the cluster and the parameters; it returns a sentence.
+        run: performs the action on the cluster with the parameters, and returns a sentence.
         parameters: its parameters.
     """
 
@@ -82,7 +82,7 @@ class Action:
     parameters: tuple[Parameter, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the page shows of it."""
+        """Return the values that the page shows."""
         return {
             "name": self.name,
             "group": self.group,
@@ -159,7 +159,7 @@ ACTIONS: dict[str, Action] = {
 
 
 def perform(cluster: SimulatedCluster, name: object, parameters: object) -> str:
-    """Check an action's parameters, and do it.
+    """Check the parameters of an action, and perform it.
 
     Args:
         cluster: the cluster.

@@ -1,7 +1,7 @@
-"""The cluster of a simulation: what is done to its brokers, and how it is restored.
+"""The cluster of a simulation: the actions on its brokers, and how it is restored.
 
-Invariant: whatever was done, ``restore()`` returns to the layout of the start: all brokers run at
-their own addresses, the preferred replicas lead, and no fault is left.
+Invariant: ``restore()`` always returns to the initial layout: all brokers run at their own
+addresses, the preferred replicas lead, and no fault is left.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _RACKS = ("rack-a", "rack-b", "rack-c")
 class SimulatedCluster:
     """A mock cluster with the topic ``orders``.
 
-    Each action checks whether it is possible, announces what it does, does it, and returns what it
-    has announced: the client's reactions come after the announcement.
+    Each action checks whether it is possible, announces itself, runs, and returns the announcement.
+    So the client's reactions come after the announcement.
 
     Args:
         brokers: the number of brokers.
-        announce: is called with what is being done.
+        announce: called with the announcement of each action.
 
     Raises:
         ConfigError: a cluster of that many brokers cannot be simulated.
@@ -67,13 +67,13 @@ class SimulatedCluster:
         return found
 
     def kill_broker(self, broker: int) -> str:
-        """Stop a broker; it must run, and not be the last one that does."""
+        """Stop a broker, which must be running and must not be the last running one."""
         with self._lock:
             if broker not in self._running:
-                raise StateError(f"broker {broker} does not run: it cannot be killed")
+                raise StateError(f"broker {broker} is not running: it cannot be killed")
             if len(self._running) == 1:
                 raise StateError(
-                    f"broker {broker} is the last one that runs: start another one first"
+                    f"broker {broker} is the last running broker: start another one first"
                 )
             led = self._led(broker)
             moved = f"Its leaderships move: {', '.join(led)}." if led else "It led no partition."
@@ -86,7 +86,7 @@ class SimulatedCluster:
         """Start a stopped broker."""
         with self._lock:
             if broker in self._running:
-                raise StateError(f"broker {broker} runs already")
+                raise StateError(f"broker {broker} is already running")
             address = self._addresses[broker]
             text = self._say(f"Broker {broker} is started at its old address, {address}.")
             self._start(broker)
@@ -104,9 +104,9 @@ class SimulatedCluster:
                     f"broker {broker} has no replica of {name}: choose one of {known}"
                 )
             if broker not in self._running:
-                raise StateError(f"broker {broker} does not run: start it first")
+                raise StateError(f"broker {broker} is not running: start it first")
             if broker == before:
-                raise StateError(f"broker {broker} leads {name} already")
+                raise StateError(f"broker {broker} already leads {name}")
             text = self._say(f"The leader of {name} moves from broker {before} to broker {broker}.")
             self.mock.move_leader(TOPIC, partition, broker)
             return text
@@ -116,9 +116,9 @@ class SimulatedCluster:
         with self._lock:
             before = self._coordinator()
             if broker not in self._running:
-                raise StateError(f"broker {broker} does not run: start it first")
+                raise StateError(f"broker {broker} is not running: start it first")
             if broker == before:
-                raise StateError(f"broker {broker} coordinates the group {GROUP} already")
+                raise StateError(f"broker {broker} already coordinates the group {GROUP}")
             text = self._say(
                 f"The coordinator of the group {GROUP} moves from broker {before} to "
                 f"broker {broker}."
@@ -127,7 +127,7 @@ class SimulatedCluster:
             return text
 
     def lose_response(self, broker: int) -> str:
-        """Lose the response to the broker's next Produce request, which is processed."""
+        """Lose the response to the broker's next Produce request, which the broker processes."""
         with self._lock:
             self._check_running(broker)
             text = self._say(
@@ -150,7 +150,7 @@ class SimulatedCluster:
             return text
 
     def silence_produce(self, seconds: float) -> str:
-        """Leave Produce requests without responses for some seconds."""
+        """Leave Produce requests unanswered for some seconds."""
         with self._lock:
             text = self._say(
                 f"For {seconds:g} s, no broker responds to Produce, while the application goes on "
@@ -165,7 +165,7 @@ class SimulatedCluster:
         with self._lock:
             first = self.layout.brokers[0]
             if self._behind_one:
-                raise StateError("all brokers are behind one address already")
+                raise StateError("all brokers are already behind one address")
             self._check_running(first)
             address = self._addresses[first]
             text = self._say(f"All brokers now advertise {address}, which leads to broker {first}.")
@@ -177,7 +177,7 @@ class SimulatedCluster:
         """Let each broker advertise its own address again."""
         with self._lock:
             if not self._behind_one:
-                raise StateError("each broker advertises its own address already")
+                raise StateError("each broker already advertises its own address")
             text = self._say("Each broker advertises its own address again.")
             self._advertise(self._addresses)
             self._behind_one = False
@@ -204,7 +204,7 @@ class SimulatedCluster:
             return text
 
     def restore(self) -> None:
-        """Return to the layout of the start. This is not announced."""
+        """Return to the initial layout. This is not announced."""
         with self._lock:
             self._faults.clear()
             if self._behind_one:
@@ -224,7 +224,7 @@ class SimulatedCluster:
         return sum(self.mock.end_offset(TOPIC, partition) for partition in self.layout.replicas)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows of the cluster."""
+        """Return the state of the cluster for the page."""
         with self._lock:
             first = self.layout.brokers[0]
             leaders = {index: self.mock.leader(TOPIC, index) for index in self.layout.replicas}
@@ -281,7 +281,7 @@ class SimulatedCluster:
 
     def _check_running(self, broker: int) -> None:
         if broker not in self._running:
-            raise StateError(f"broker {broker} does not run: start it first")
+            raise StateError(f"broker {broker} is not running: start it first")
 
     def _advertise(self, addresses: dict[int, str]) -> None:
         for broker, address in addresses.items():

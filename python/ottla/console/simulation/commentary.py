@@ -1,6 +1,6 @@
-"""The running commentary: what was done to the cluster, and what the client did and why.
+"""The running commentary: the actions on the cluster, and the client's reactions and their reasons.
 
-Invariant: any thread may comment at any time; without a console, the last comments are kept for it.
+Invariant: any thread may comment at any time; without a console, the latest comments are kept.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-# Comments that are kept until a console shows them.
+# The number of comments that are kept until a console shows them.
 _KEPT = 100
-# Keys whose last comment is remembered.
+# The number of keys whose last comment is remembered.
 _MAX_KEYS = 256
 
 
@@ -27,26 +27,26 @@ class Commentary:
         self._last: dict[str, float] = {}
 
     def connect(self, show: Callable[[dict[str, Any]], None] | None) -> None:
-        """Show the comments from now on, and those that were kept; None: keep them again."""
+        """Show the kept comments and all later ones. With None, keep comments again."""
         with self._lock:
             self._show = show
             while show is not None and self._kept:
                 show(self._kept.popleft())
 
     def action(self, message: str) -> None:
-        """Comment on what is done to the cluster."""
+        """Comment on an action on the cluster."""
         self._add("action", message)
 
     def note(self, message: str, *, key: str = "", every: float = 0.0) -> bool:
-        """Comment on what the client does.
+        """Comment on a reaction of the client.
 
         Args:
             message: the comment.
-            key: the subject of comments that would repeat themselves.
-            every: seconds in which at most one comment on the subject is made.
+            key: the subject of a comment that may repeat itself.
+            every: the seconds in which at most one comment on the subject is made.
 
         Returns:
-            Whether it was made.
+            Whether the comment was made.
         """
         if key:
             now = time.monotonic()

@@ -1,7 +1,7 @@
 """The faults that are active in a simulation.
 
-A mock cluster can remove all its faults, but not one: the others are injected again. Invariant: a
-fault for a limited time, or for one request, is not listed once that is over.
+A mock cluster can remove only all of its faults at once; to remove one, the others are injected
+again. Invariant: a fault for a limited time or for one request is no longer listed once it is over.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Faults:
     """The faults of a mock cluster, by their descriptions.
 
     Args:
-        mock: the cluster, into which nobody else injects faults.
+        mock: the cluster. No other code may inject faults into it.
     """
 
     def __init__(self, mock: MockCluster) -> None:
@@ -44,12 +44,12 @@ class Faults:
     def set(
         self, text: str, fault: Fault, *, seconds: float | None = None, **conditions: Any
     ) -> None:
-        """Inject a fault, instead of the one with the same description.
+        """Inject a fault, and replace the one with the same description.
 
         Args:
             text: its description.
             fault: the fault.
-            seconds: the time after which it is removed. Default: never.
+            seconds: the seconds after which the fault is removed. Default: never.
             conditions: the conditions of ``MockCluster.inject``.
         """
         with self._changed:
@@ -71,7 +71,7 @@ class Faults:
             self._mock.clear_faults()
 
     def state(self) -> list[dict[str, Any]]:
-        """Return the descriptions of the faults, and how many requests each has hit."""
+        """Return the descriptions of the faults, and the number of requests that each affected."""
         with self._lock:
             self._forget_spent()
             return [
@@ -102,7 +102,7 @@ class Faults:
                 del self._active[text]
 
     def _expire(self) -> None:
-        """Remove faults when their time is over."""
+        """Remove faults whose time is over."""
         with self._changed:
             while not self._is_closed:
                 now = time.monotonic()

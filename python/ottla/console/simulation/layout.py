@@ -1,4 +1,4 @@
-"""What a simulated cluster has at its start."""
+"""The initial layout of a simulated cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GROUP = "billing"
 
 @dataclass(frozen=True)
 class Layout:
-    """The cluster at its start, and again whenever a scenario begins.
+    """The layout of the cluster at its start, and whenever a scenario begins.
 
     Attributes:
         brokers: the ids of the brokers.

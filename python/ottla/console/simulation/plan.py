@@ -1,6 +1,6 @@
-"""The steps of a scenario, as they are planned.
+"""The planned steps of a scenario.
 
-Invariant: a plan follows from its seed and the layout of the cluster alone.
+Invariant: a plan depends only on its seed and the layout of the cluster.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _END = (
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a scenario: an action, or a sentence alone.
+    """A step of a scenario: an action, or only a sentence.
 
     Attributes:
         at: seconds since the scenario began.
-        text: what to watch, and why.
+        text: a sentence about what to watch, and why.
         action: the action, or None.
         parameters: its parameters.
     """
@@ -42,8 +42,8 @@ class Scenario:
     Attributes:
         name: its name.
         title: its title.
-        about: what it shows.
-        fill: fills a plan.
+        about: a description of what it shows.
+        fill: a function that fills a plan.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Scenario:
         """Return the steps.
 
         Args:
-            seed: chooses brokers, partitions and times.
+            seed: the seed that determines brokers, partitions and times.
             layout: the cluster.
         """
-        # The name is a part of the seed, so that scenarios do not all choose the same broker.
+        # The name is part of the seed, so that different scenarios choose different brokers.
         plan = Plan(Random(f"{self.name} {seed}"), layout)  # noqa: S311 - not for secrets
         self.fill(plan)
         plan.say(_END)
@@ -66,10 +66,10 @@ class Scenario:
 
 
 class Plan:
-    """A plan while it is made.
+    """A plan under construction.
 
     Args:
-        random: chooses.
+        random: the source of all choices.
         layout: the cluster.
     """
 
@@ -88,7 +88,7 @@ class Plan:
         self.steps.append(Step(self._at, text, action, parameters))
 
     def wait(self, seconds: float) -> None:
-        """Wait for some seconds, give or take a fifth."""
+        """Wait for some seconds, randomly varied by up to a fifth."""
         self._at = round(self._at + seconds * self.random.uniform(0.8, 1.2), 1)
 
     def partition(self) -> int:
@@ -104,7 +104,7 @@ class Plan:
         return self.layout.replicas[partition][0]
 
     def follower(self, partition: int) -> int:
-        """Choose a replica that does not lead."""
+        """Choose a replica that is not the leader."""
         return self.random.choice(self.layout.replicas[partition][1:])
 
     def led_by(self, broker: int) -> str:

@@ -1,6 +1,6 @@
-"""A scenario while it runs, in a thread of its own.
+"""A running scenario, in its own thread.
 
-Invariant: however it ends, the cluster is restored and the traffic goes on.
+Invariant: however the scenario ends, the cluster is restored and the traffic continues.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class ScenarioRun:
         seed: its seed.
         cluster: the cluster.
         traffic: the traffic.
-        commentary: for its sentences.
-        speed: how many times faster than normal its pauses are.
+        commentary: the commentary, which shows its sentences.
+        speed: the factor by which its pauses are shorter than normal.
     """
 
     def __init__(
@@ -64,20 +64,20 @@ class ScenarioRun:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the scenario is still running."""
         return self._outcome == "running"
 
     def start(self) -> None:
-        """Start it."""
+        """Start the scenario."""
         self._thread.start()
 
     def cancel(self, timeout: float | None = None) -> None:
-        """End it early, and wait until the cluster is restored."""
+        """Cancel the scenario, and wait until the cluster is restored."""
         self._cancelled.set()
         self._thread.join(timeout)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows of it."""
+        """Return the values that the page shows."""
         proof = self._proof
         return {
             "name": self._scenario.name,
@@ -92,7 +92,7 @@ class ScenarioRun:
     def _run(self) -> None:
         outcome = "failed"
         try:
-            # Whatever was done before: the same seed meets the same cluster.
+            # Restore first, so that the same seed always meets the same cluster.
             self._cluster.restore()
             self._commentary.action(f"{self._scenario.title} (seed {self._seed}).")
             outcome = "finished" if self._perform_steps() else "cancelled"
@@ -112,7 +112,7 @@ class ScenarioRun:
             self._outcome = outcome
 
     def _perform_steps(self) -> bool:
-        """Perform the steps; return whether it was not cancelled meanwhile."""
+        """Perform the steps; return False if the scenario was cancelled meanwhile."""
         began = time.monotonic()
         for step in self.steps:
             if self._cancelled.wait(max(0.0, began + step.at / self._speed - time.monotonic())):

@@ -1,4 +1,4 @@
-"""The scenarios of a simulation: what happens to a client, step by step, in the guide's words."""
+"""The scenarios of a simulation: what happens to a client, step by step, as in the guide."""
 
 from __future__ import annotations
 

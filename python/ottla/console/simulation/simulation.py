@@ -1,7 +1,7 @@
-"""A simulation: a cluster, its traffic, the commentary, and what a user may do.
+"""A simulation: a cluster, its traffic, the commentary, and the actions of a user.
 
-Invariants: one scenario at a time; while one runs, nobody else changes the cluster; ``close()``
-ends all threads within seconds.
+Invariants: only one scenario runs at a time, and nothing else changes the cluster meanwhile;
+``close()`` ends all threads within seconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ottla.errors import ClosedError, ConfigError, StateError
 from ottla.testing import MockCluster
 
 _MAX_SEED = 2**32 - 1
-# Seeds that are chosen are easy to type.
+# Random seeds are short, so that they are easy to type.
 _CHOSEN_SEEDS = 10_000
 _CANCEL_TIMEOUT = 10.0
 
@@ -40,7 +40,7 @@ class Simulation:
 
     Args:
         brokers: the number of brokers, 3 to 12.
-        speed: how many times faster than normal the pauses of scenarios are.
+        speed: the factor by which the pauses of scenarios are shorter than normal.
 
     Raises:
         ConfigError: an argument is wrong.
@@ -61,7 +61,7 @@ class Simulation:
             stack.callback(self._traffic.close)
             self._watcher = Watcher(self._cluster, self._traffic, self.commentary)
             stack.callback(self._watcher.close)
-            # What waits for responses gets them: closing takes no longer than that.
+            # Waiting requests get their responses, so that closing does not take longer.
             stack.callback(self._cluster.restore)
             self._ends = stack.pop_all()
         self._watcher.start()
@@ -78,7 +78,7 @@ class Simulation:
         return self._traffic.producer
 
     def perform(self, name: object, parameters: object) -> str:
-        """Do an action.
+        """Perform an action.
 
         Args:
             name: its name.
@@ -89,7 +89,7 @@ class Simulation:
 
         Raises:
             ConfigError: there is no such action, or a parameter is wrong.
-            StateError: it is impossible now, or a scenario runs.
+            StateError: the action is impossible now, or a scenario is running.
         """
         with self._lock:
             self._check_idle()
@@ -100,15 +100,15 @@ class Simulation:
 
         Args:
             name: its name.
-            seed: chooses brokers, partitions and times: the same seed makes the same steps.
-                Default: a random one.
+            seed: the seed that determines brokers, partitions and times: the same seed leads to the
+                same steps. Default: a random seed.
 
         Returns:
             The state of the run, with its steps.
 
         Raises:
             ConfigError: there is no such scenario, or the seed is wrong.
-            StateError: a scenario runs.
+            StateError: a scenario is running.
         """
         scenario = SCENARIOS.get(name) if isinstance(name, str) else None
         if scenario is None:
@@ -129,10 +129,10 @@ class Simulation:
         return {**run.state(), "plan": [vars(step) for step in run.steps]}
 
     def cancel(self) -> None:
-        """End the scenario that runs, and wait until the cluster is restored.
+        """Cancel the running scenario, and wait until the cluster is restored.
 
         Raises:
-            StateError: none runs.
+            StateError: no scenario is running.
         """
         run = self._run
         if run is None or not run.is_running:
@@ -140,7 +140,7 @@ class Simulation:
         run.cancel(_CANCEL_TIMEOUT)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows."""
+        """Return the values that the page shows."""
         proof = self._traffic.proof()
         metrics = self._traffic.producer.metrics()
         run = self._run

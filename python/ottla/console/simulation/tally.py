@@ -1,8 +1,8 @@
 """Counts the records of a simulation, and proves that none was lost and none was written twice.
 
-The records of a partition are numbered in the order of sending. They are read in the order of
-their offsets: a number that is missing was lost, and one that comes again at a later offset was
-written twice. Invariant: the memory does not grow with the number of records.
+The records of a partition are numbered in the order of sending, and read in the order of their
+offsets. A missing number was lost, and a number that occurs again at a later offset was written
+twice. Invariant: the memory does not grow with the number of records.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Proof:
         failed: records that were reported as failed.
         written: records in the partitions, by their end offsets.
         read: records that the consumer has read, by their offsets.
-        read_again: records that it got again, from offsets that it had read.
+        read_again: records that it read again, from offsets that it had already read.
         missing: acknowledged records that were not read.
         twice: records that are in a partition twice.
     """

@@ -1,6 +1,6 @@
 """The traffic of a simulation: a producer and a consumer over one client, each in its own thread.
 
-Invariant: an exception becomes a comment, and the traffic goes on until it is closed; the topic
+Invariant: an exception becomes a comment, and the traffic continues until it is closed; the topic
 keeps a bounded number of records.
 """
 
@@ -22,7 +22,7 @@ from ottla.errors import ClosedError, KafkaError, described
 
 _log = logging.getLogger(__name__)
 
-# Effects show within seconds; only time ends a delivery, and that is far away.
+# Effects show within seconds. A delivery only fails by its timeout, which is long.
 CONFIG: dict[str, Any] = {
     "client.id": "simulation",
     "request.timeout.ms": 3_000,
@@ -44,10 +44,10 @@ RECORDS_PER_SECOND = 300
 # Seconds between groups of records.
 _TICK = 0.02
 _VALUE_BYTES = 400
-# Records that each partition keeps behind the consumer, and seconds between deletions.
+# The records that each partition keeps behind the consumer, and the seconds between deletions.
 _KEPT_RECORDS = 2_000
 _DELETE_INTERVAL = 5.0
-# Seconds until the traffic goes on after an exception.
+# Seconds until the traffic continues after an exception.
 _PAUSE = 0.5
 _CLOSE_TIMEOUT = 3.0
 
@@ -57,7 +57,7 @@ class Traffic:
 
     Args:
         cluster: the cluster.
-        commentary: for what goes wrong.
+        commentary: the commentary, which shows exceptions.
     """
 
     def __init__(self, cluster: SimulatedCluster, commentary: Commentary) -> None:
@@ -118,7 +118,7 @@ class Traffic:
                 self._sends.wait(_PAUSE)
                 due = time.monotonic()
                 continue
-            # After a wait, the records that were not sent are not made up for.
+            # Records that were not sent during a wait are not sent later.
             due = max(due + _TICK, time.monotonic() - 10 * _TICK)
             for _ in range(int(RECORDS_PER_SECOND * _TICK)):
                 self._send(number % self._partitions)
@@ -127,7 +127,7 @@ class Traffic:
         self._idle.set()
 
     def _send(self, partition: int) -> None:
-        """Send one record, again and again if it is not accepted."""
+        """Send one record, and retry until it is accepted."""
         number = self.tally.next_number(partition)
         value = json.dumps({"number": number, "amount": number % 97, "text": ""}).encode()
         value = value[:-2] + b"." * (_VALUE_BYTES - len(value)) + value[-2:]
@@ -184,9 +184,9 @@ class Traffic:
         try:
             number = int(json.loads(record.value)["number"])
         except (TypeError, ValueError, KeyError) as error:
-            place = f"{TOPIC}-{record.partition} at offset {record.offset}"
+            where = f"{TOPIC}-{record.partition} at offset {record.offset}"
             self._commentary.note(
-                f"The record of {place} is not of this producer: {described(error)}"
+                f"The record of {where} is not of this producer: {described(error)}"
             )
         else:
             self.tally.on_read(record.partition, record.offset, number)

@@ -1,7 +1,7 @@
 """Watches the client of a simulation, and comments on what it does.
 
-It sees no more than an application does: the client's events, its metrics and its log, and how
-often the brokers were asked for a coordinator. Invariant: it takes nothing from the client.
+It sees only what an application can see: the client's events, its metrics and its log, and how
+often the brokers were asked for a coordinator. Invariant: watching does not affect the client.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ottla.console.simulation.layout import GROUP
 from ottla.console.simulation.traffic import Traffic
 from ottla.errors import KafkaError
 
-# The loggers of the core's parts that the traffic uses.
+# The loggers of the parts of the core that the traffic uses.
 _LOGGERS = tuple(
     f"ottla.{part}"
     for part in ("client", "connection", "coordinator", "fetch", "group", "metadata", "producer")
 )
-# Seconds between looks at the metrics, and in which an explanation is not repeated.
+# Seconds between samples of the metrics, and seconds in which no explanation is repeated.
 _INTERVAL = 0.5
 _ONCE = 8.0
 _RETRIES_EVERY = 3.0
 _JOIN_TIMEOUT = 3.0
 
-# What an event means. The time line shows the event itself.
+# The explanations of events. The time line shows the event itself.
 _EVENTS = {
     "leader_changed": (
         "The client knows the new leader, from the response of the old one (KIP-951) or a refresh "
         "of its metadata, and sends and fetches there from now on."
     ),
     "broker_lost": (
-        "The metadata does not list the broker any more: its partitions have other leaders. A lost "
+        "The metadata no longer lists the broker: its partitions have other leaders. A lost "
         "connection was reason enough to refresh the metadata at once."
     ),
     "broker_added": (
@@ -61,7 +61,7 @@ _BROKEN = (
     "the idempotent producer sends its batches again under the same sequence numbers, by which the "
     "leader recognises a batch that it has."
 )
-# What a lost connection means, by a part of its cause. The first one that fits.
+# The explanations of a lost connection, by a part of its cause. The first match is used.
 _CAUSES = (
     ("closed by this client", ""),
     ("no response to", _TIMED_OUT),

@@ -1,4 +1,4 @@
-// What the console serves and allows; requested once.
+// The console's own facts: what it shows, and what it allows. They are requested once.
 
 import { get } from "./stream.js";
 

@@ -1,13 +1,13 @@
-// Brokers as tiles, by rack: what each leads, and this client's connections to it. A broker that only lists
-// of replicas name is a ghost.
+// Brokers as tiles, grouped by rack: the partitions that each leads, and this client's connections to it. A
+// broker that only replica lists name is a ghost tile.
 
 import { brokerColor } from "./colors.js";
 import { el } from "./dom.js";
 import { bytes, count, counted, seconds } from "./format.js";
 
-// More replicas a broker make failover slow (Kafka's own advice).
+// Kafka advises against more replicas on one broker, since they make failover slow.
 const ADVISED_REPLICAS = 4000;
-/** Of larger clusters, only numbers are shown. */
+/** In larger clusters, tiles only show numbers. */
 export const MAX_DETAILED = 60;
 
 /**
@@ -15,7 +15,7 @@ export const MAX_DETAILED = 60;
  * @param {object} cluster the newest sample of the cluster
  * @param {object[]} connections this client's connections
  * @param {object[]} logDirs the log directories that brokers report
- * @param {(broker: number) => boolean} isChanged whether a tile is to be animated
+ * @param {(broker: number) => boolean} isChanged whether to animate a tile
  */
 export function brokerTiles(cluster, connections, logDirs, isChanged) {
   const racks = new Map();
@@ -38,7 +38,7 @@ function tile(broker, most, connections, compact, logDirs, isChanged) {
   const moved = isChanged ? ".moved" : "";
   const head = el("div.head", { style: { "--broker": brokerColor(broker.id) } }, el("b", {}, `broker ${broker.id}`), state(connections));
   if (broker.missing) {
-    return el(`li.tile.ghost${moved}`, { "data-broker": broker.id }, head, el("p", {}, `${counted(broker.replicas, "replica")} named, but the broker is down or gone`));
+    return el(`li.tile.ghost${moved}`, { "data-broker": broker.id }, head, el("p", {}, `${counted(broker.replicas, "replica")} assigned, but the broker is down or gone`));
   }
   return el(`li.tile${moved}`, { "data-broker": broker.id }, head,
     el("p.address", { title: broker.address }, broker.address),

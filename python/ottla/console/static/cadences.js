@@ -1,10 +1,10 @@
-// The cadences of a client: how often it sends each kind of request, and which were slowest.
+// The request rates of a client: how often it sends each kind of request, and which were slowest.
 
 import { el, table } from "./dom.js";
 import { count, number, seconds } from "./format.js";
 import { requestHistory } from "./stream.js";
 
-// What a consumer must not stop doing, and what happens if it does.
+// The requests that a consumer must send regularly, and what each is for.
 const CADENCES = [
   { title: "Fetches", apis: ["Fetch", "ShareFetch"], about: "wait at the leaders for records" },
   { title: "Heartbeats", apis: ["Heartbeat", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat"], about: "keep the member in its group" },
@@ -30,7 +30,7 @@ export function cadences(requests) {
   ];
 }
 
-// Requests of an API per second, over the last samples; null before there are two.
+// The requests per second of an API, over the last samples. Null before there are two samples.
 function rateOf(api) {
   const last = requestHistory[requestHistory.length - 1];
   const first = requestHistory.find((sample) => sample.time >= last.time - WINDOW_SECONDS);

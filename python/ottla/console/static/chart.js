@@ -3,7 +3,7 @@
 import { el, replace } from "./dom.js";
 import { clock, number } from "./format.js";
 
-// It is part of the wheel. A checkout may lack it: then the numbers are shown without curves.
+// The wheel contains uPlot. A checkout may lack it; then the chart shows numbers without curves.
 const uPlot = await import("./vendor/uPlot.esm.js").then((module) => module.default, () => null);
 
 const HEIGHT = 150;
@@ -17,7 +17,7 @@ function style(name) {
  * Creates a chart: its element, `draw(samples)` and `close()`.
  * @param {object} options
  * @param {string} options.title
- * @param {string} options.unit what follows the title
+ * @param {string} options.unit the text after the title
  * @param {[string, (sample: any, before: any) => number | null][]} options.series
  * @param {(value: number | null) => string} [options.format]
  */
@@ -28,7 +28,7 @@ export function chart({ title, unit, series, format = number }) {
   const colors = ["--series-1", "--series-2", "--series-3"];
   let plot;
   const make = () => {
-    if (uPlot === null) { replace(canvas, el("p", {}, "There are no curves: `make console-assets` fetches their library.")); return; }
+    if (uPlot === null) { replace(canvas, el("p", {}, "Curves need a library: `make console-assets` fetches it.")); return; }
     plot?.destroy();
     const axis = { stroke: style("--text-soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line") }, font: "12px system-ui" };
     plot = new uPlot({

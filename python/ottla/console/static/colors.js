@@ -1,5 +1,5 @@
-// The colours of brokers. Every coloured cell also shows the broker's id, since not everybody tells
-// colours apart; dark text on a light colour is readable in both themes.
+// The colours of brokers. Every coloured cell also shows the broker's id, since not everybody can distinguish
+// colours. Dark text on a light colour is readable in both themes.
 
 const FIRST = [205, 35, 150, 330, 265, 60, 180, 10, 100, 235, 300, 85];
 

@@ -26,7 +26,7 @@ function show() {
     link.toggleAttribute("aria-current", link.dataset.page === page.name);
     if (link.dataset.page !== page.name) continue;
     link.setAttribute("aria-current", "page");
-    // On a narrow screen, the bar is scrolled.
+    // On a narrow screen, the bar scrolls.
     link.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   replace(content, el("h2", {}, page.title), el("p.lead", {}, page.lead));
@@ -47,7 +47,7 @@ function status() {
 }
 
 async function start() {
-  // A console that does not respond has its pages all the same.
+  // Show the pages even if the console does not respond.
   if (await about.then((found) => found.simulation, () => false)) pages = [simulation, ...pages];
   replace(document.getElementById("pages"),
     pages.map((page) => el("li", {}, el("a", { href: `#/${page.name}`, "data-page": page.name }, page.title))));

@@ -48,7 +48,7 @@ export function replace(parent, ...children) {
   if (focused !== undefined) parent.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 }
 
-/** Replaces a text if it differs, so that an unchanged one is not announced again. */
+/** Replaces a text if it differs, so that screen readers do not announce an unchanged text again. */
 export function setText(element, text) {
   const shown = printable(text);
   if (element.textContent !== shown) element.textContent = shown;
@@ -56,7 +56,7 @@ export function setText(element, text) {
 
 /** Creates a table: a caption for screen readers, column heads, and rows of cells. */
 export function table(caption, heads, rows, attributes = {}) {
-  // A column of numbers has its name at the right, too.
+  // The heading of a column of numbers is also aligned to the right.
   const isNumber = (i) => rows[0]?.[i] instanceof HTMLTableCellElement && rows[0][i].classList.contains("number");
   const head = heads.map((name, i) => el(isNumber(i) ? "th.number" : "th", { scope: "col" }, name));
   return el(

@@ -1,5 +1,5 @@
-// One group: its members and what they hold, the lag of each partition with its trend, and a reset of its
-// offsets, whose plan is shown first.
+// One group: its members and their partitions, the lag of each partition with its trend, and a form that resets
+// offsets after it has shown the plan.
 
 import { about } from "./about.js";
 import { el, replace, setText, table } from "./dom.js";
@@ -8,10 +8,10 @@ import { repeat } from "./repeat.js";
 import { get, post } from "./stream.js";
 
 const INTERVAL = 3000;
-// The trend is that of this window.
+// The trend covers this window.
 const WINDOW_SECONDS = 60;
 
-/** Shows a group; returns what ends it. */
+/** Shows a group. Returns a function that closes the view. */
 export function openGroup(content, group) {
   const summary = el("p.found", { role: "status" }, "looking up the group …");
   const members = el("section");
@@ -31,7 +31,7 @@ export function openGroup(content, group) {
     const oldest = Math.max(0, ...found.partitions.map((each) => each.lag_ms ?? 0));
     const parts = [found.state, found.type, found.assignor ? `assignor ${found.assignor}` : null, `coordinator: broker ${found.coordinator}`, counted(found.members.length, "member")];
     setText(summary, parts.filter(Boolean).join(" · "));
-    replace(members, el("h3", {}, "Members"), found.members.length ? table("Members", ["member", "client", "host", "holds"], found.members.map(member)) : el("p", {}, "The group has no members."));
+    replace(members, el("h3", {}, "Members"), found.members.length ? table("Members", ["member", "client", "host", "partitions"], found.members.map(member)) : el("p", {}, "The group has no members."));
     if (!found.has_lag) {
       replace(lags, el("p", {}, `Groups of type ${found.type} have no committed offsets: there is no lag.`));
       return;
@@ -58,7 +58,7 @@ function partition(each, samples) {
     cell(trend ? clearedIn(trend) : "–"), each.client_id ? `${each.client_id} at ${(each.host ?? "").replace(/^\//, "")}` : "nobody"];
 }
 
-// Read and written records per second in partitions of the newest sample, from the oldest and the newest sample; null before there are two.
+// The records read and written per second in the partitions of the newest sample, computed from the oldest and the newest sample. Null before there are two samples.
 function trendOf(samples, partitions) {
   const [first, last] = [samples[0], samples[samples.length - 1]];
   const time = last.time - first.time;
@@ -96,7 +96,7 @@ function resetForm(group) {
   const to = el("input", { id: "reset-to", required: true, placeholder: "earliest, latest, 12h, +10 …", autocomplete: "off" });
   const topics = el("input", { id: "reset-topics", placeholder: "all committed topics", autocomplete: "off" });
   const result = el("div", { role: "status" });
-  // What the plan in view was made for; null if there is none.
+  // The request of the plan in view, or null if there is none.
   let planned = null;
   const apply = el("button", { type: "button", hidden: true, onclick: () => send(planned, false) }, "Apply the plan");
   const forget = () => { planned = null; apply.hidden = true; };

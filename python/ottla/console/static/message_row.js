@@ -1,4 +1,4 @@
-// One record of the Messages page: its place, its key and value in short, and all of it on demand.
+// One record of the Messages page: its offset, its key and value in short, and the whole record on demand.
 
 import { el, replace } from "./dom.js";
 import { count } from "./format.js";
@@ -8,7 +8,7 @@ const SHORT = 200;
 // Deeper values are not indented further.
 const MAX_DEPTH = 40;
 
-/** Returns the row of a record. `rest` are the parameters with which it was read. */
+/** Returns the row of a record. `rest` contains the parameters with which it was read. */
 export function messageRow(record, rest) {
   const body = el("div.body");
   const details = el("details", { ontoggle: () => { if (details.open && !body.children.length) draw(body, record, rest); } },
@@ -23,7 +23,7 @@ export function messageRow(record, rest) {
 }
 
 function iso(milliseconds) {
-  // Columns of times end in the year 294246.
+  // Timestamp columns end in the year 294246.
   if (milliseconds === null) return "after the year 294246";
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
@@ -60,7 +60,7 @@ function part(name, value) {
   return [head, value.error ? el("p.bad", {}, value.error) : null, el("pre", { tabindex: "0", "aria-label": name }, shown)];
 }
 
-// Indents JSON without parsing it: parsing would change numbers, and the order of keys.
+// Indents JSON without parsing it, since parsing would change numbers and the order of keys.
 function pretty(text) {
   let depth = 0;
   const line = () => `\n${"  ".repeat(Math.min(depth, MAX_DEPTH))}`;

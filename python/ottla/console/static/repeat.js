@@ -1,9 +1,9 @@
-// Repeats a request while a page is open. Invariant: never two at once, however long one takes.
+// Repeats a request while a page is open. Invariant: two requests never overlap, however long one takes.
 
 /**
- * Calls a function now and then.
+ * Calls a function periodically.
  * @param {number} interval milliseconds from the end of a call to the next
- * @returns {() => void} ends it
+ * @returns {() => void} stops the calls
  */
 export function repeat(interval, work, onError) {
   let ended = false;

@@ -1,4 +1,4 @@
-// The data that the server pushes, and requests to it. Each kind of sample has its newest value; pages
+// The data that the server pushes, and requests to the server. The newest sample of each kind is kept, and pages
 // subscribe to kinds. The last ten minutes of metrics stay in the page's memory.
 
 const HISTORY_SECONDS = 600;
@@ -22,7 +22,7 @@ export function latest(kind) {
 }
 
 /**
- * Calls a function with each new value of a kind, and at once with the newest one.
+ * Calls a function at once with the newest value of a kind, and then with each new value.
  * @returns {() => void} ends the subscription
  */
 export function subscribe(kind, callback) {
@@ -50,7 +50,7 @@ const HANDLERS = {
   metrics: (sample) => keep(history, sample),
   requests: (sample) => keep(requestHistory, sample),
   events(list) {
-    // After a reconnection, the server sends again those that are known.
+    // After a reconnection, the server sends known events again.
     const fresh = list.filter((event) => event.number > number);
     if (!fresh.length) return;
     number = fresh[fresh.length - 1].number;
@@ -66,7 +66,7 @@ export function open(kinds) {
   source.onopen = () => publish("link", true);
   source.onerror = () => {
     publish("link", false);
-    // EventSource connects again by itself, unless the response is an error.
+    // EventSource reconnects automatically, unless the response is an error.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => open(kinds), RETRY_MILLISECONDS);
   };
   for (const kind of kinds) {
@@ -76,7 +76,7 @@ export function open(kinds) {
       publish(kind, value);
     });
   }
-  // Otherwise the browser keeps a page that was left connected.
+  // Otherwise, the browser keeps the connection of a page that the user has left.
   addEventListener("pagehide", () => source.close());
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 }
@@ -103,7 +103,7 @@ async function request(path, options) {
     if (error.name === "AbortError") throw error;
     throw new Problem("the console does not respond: it may have ended");
   }
-  if (response.status === 401) throw new Problem("the token is not valid any more: open the console's address again");
+  if (response.status === 401) throw new Problem("the token is no longer valid: open the console's address again");
   const body = await response.json().catch(() => ({ message: response.statusText }));
   if (!response.ok) throw new Problem(body.message);
   return body;

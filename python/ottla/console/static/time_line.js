@@ -1,4 +1,4 @@
-// The time line: events of the cluster and the connections, the newest first, back to the page's limit.
+// The time line: events of the cluster and the connections, the newest first, up to the page's limit.
 
 import { el, replace } from "./dom.js";
 import { clock, counted } from "./format.js";

@@ -1,5 +1,5 @@
-// A list of any length that has elements only for the rows in view, and requests only these.
-// Invariant: rows have one height, and at most a few screens of them exist.
+// A list of any length that only creates and requests the rows in view.
+// Invariant: all rows have the same height, and elements exist for at most a few screens of rows.
 
 import { el } from "./dom.js";
 
@@ -39,7 +39,7 @@ export class VirtualList {
     await this.refresh();
   }
 
-  /** Requests again what is in view, for example after a change. */
+  /** Requests the rows in view again, for example after a change. */
   async refresh() {
     this.generation += 1;
     this.loading.clear();

@@ -29,7 +29,7 @@ DEAD_LETTER_TOPIC = "deadLetterTopic"
 WIRE_FORMATS = ("confluent", "apicurio", "glue", "none")
 
 LIMIT_OPTION_NAMES = tuple(row[0] for row in schema_limit_rows())
-"""What schemas may multiply."""
+"""The options that limit what schemas multiply."""
 
 _SUFFIXES = ("format", "schema", "subject", "message", "wireFormat", "mode", "flatten")
 TYPED_OPTION_NAMES = (
@@ -98,7 +98,7 @@ class TypedColumns:
     value: TypedColumn | None = None
 
     def each(self) -> tuple[TypedColumn, ...]:
-        """Return those that there are."""
+        """Return the configured columns."""
         return tuple(one for one in (self.key, self.value) if one is not None)
 
     @property

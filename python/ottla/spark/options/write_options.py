@@ -64,7 +64,7 @@ _UNSUPPORTED = {
 # Brokers allow 15 minutes by default (transaction.max.timeout.ms), and a batch may take long.
 _TRANSACTION_TIMEOUT = "transaction.timeout.ms"
 _EXACTLY_ONCE_DEFAULTS = {_TRANSACTION_TIMEOUT: "900000"}
-# What one looks up between the transactions must be committed.
+# Reads between the transactions must only see committed records.
 _EXACTLY_ONCE_FIXED = {"isolation.level": "read_committed"}
 _DEFAULT_TOPIC = "ottla-exactly-once"
 

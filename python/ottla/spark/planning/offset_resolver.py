@@ -122,7 +122,8 @@ def list_offsets(
         response = client.list_offsets(
             dict(spec), isolation_level=common.isolation_level, timeout=timeout
         )
-        return {partition: response[partition].offset for partition in spec}
+        offsets = {partition: response[partition].offset for partition in spec}
+        return {place: -1 if offset is None else offset for place, offset in offsets.items()}
 
     if not common.subscription.by_pattern:
         return request()

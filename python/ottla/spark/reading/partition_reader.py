@@ -96,7 +96,7 @@ def _with_current_starts(
     spec = {one.topic_partition: "earliest" for one in ranges if one.from_earliest}
     earliest = client.list_offsets(spec) if spec else {}
     return tuple(
-        replace(one, start=min(max(one.start, earliest[one.topic_partition].offset), one.end))
+        replace(one, start=min(max(one.start, earliest[one.topic_partition].offset or 0), one.end))
         if one.from_earliest
         else one
         for one in ranges

@@ -1,8 +1,4 @@
-//! Administrative operations, one per file: topics, and [`transactions`].
+//! Administrative operations with typed requests: [`transactions`]. Python writes all others, over
+//! [`crate::requests::untyped`].
 
-mod change;
-mod create_topics;
-mod delete_topics;
 pub mod transactions;
-
-pub use create_topics::NewTopic;

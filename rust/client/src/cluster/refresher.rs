@@ -40,7 +40,7 @@ impl Client {
         next.is_some_and(|next| next.requested) && self.check_open().is_ok()
     }
 
-    /// The outcomes of refreshes, whoever performs them. Receive them before reading the snapshot.
+    /// The outcomes of all refreshes. Receive them before reading the snapshot.
     pub(crate) fn refresh_outcomes(&self) -> watch::Receiver<RefreshOutcome> {
         self.inner.metadata.refresh_outcomes()
     }
@@ -140,7 +140,7 @@ async fn refresh(client: &Client, requested: bool) {
     }
 }
 
-/// Waits until nobody else has the client: a refresh may take long, and must not keep its connections.
+/// Waits until nothing else holds the client. A refresh may take long, and must not keep its connections open.
 async fn until_abandoned(client: &Client) {
     while Arc::strong_count(&client.inner) > 1 {
         sleep(ABANDONED_CHECK_INTERVAL).await;

@@ -1,5 +1,6 @@
 //! Topic lookup by name: waits for missing topics and suggests similar names.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
@@ -9,7 +10,7 @@ use crate::cluster::Client;
 use crate::cluster::nearest_names::nearest_names;
 use crate::error::{Error, Result};
 use crate::metadata::no_leader::missing_topic;
-use crate::metadata::{Cache, Topic, TopicSelector};
+use crate::metadata::{Cache, Snapshot, Topic, TopicSelector};
 use crate::retry::Retry;
 
 /// What to do about a topic that does not exist.
@@ -43,6 +44,35 @@ impl Client {
         found
     }
 
+    /// Looks up topics. Returns those that do not exist or cannot be described, each with its error.
+    ///
+    /// # Errors
+    /// The lookup failed for another reason.
+    pub(crate) async fn missing_topics(
+        &self,
+        names: &[Arc<str>],
+        timeout: Duration,
+    ) -> Result<BTreeMap<Arc<str>, Error>> {
+        self.inner.metadata.touch(names);
+        let mut forget = ForgetUnlessFound { metadata: &self.inner.metadata, names };
+        let Err(error) = self.wait_for_topics(names, IfMissing::Fail, timeout).await else {
+            forget.names = &[];
+            return Ok(BTreeMap::new());
+        };
+        let Some(first) = names.iter().find(|name| error.context().topic.as_ref() == Some(name)).cloned()
+        else {
+            return Err(error);
+        };
+        let snapshot = self.snapshot();
+        let missing = |name: &Arc<str>| Some((Arc::clone(name), topic_error(&snapshot, name)?));
+        let mut missing: BTreeMap<Arc<str>, Error> = names.iter().filter_map(missing).collect();
+        missing.insert(first, error);
+        let unknown: Vec<Arc<str>> = missing.keys().cloned().collect();
+        forget.names = &[];
+        self.inner.metadata.forget(&unknown);
+        Ok(missing)
+    }
+
     async fn wait_for_topics(
         &self,
         names: &[Arc<str>],
@@ -58,13 +88,7 @@ impl Client {
         let mut snapshot = self.snapshot();
         let mut lookups = 0;
         loop {
-            let missing = names.iter().find_map(|name| match snapshot.topic(name) {
-                Some(topic) if topic.error == ErrorCode::None => None,
-                Some(topic) if topic.error != ErrorCode::UnknownTopicOrPartition => {
-                    Some(Error::from_code(topic.error).topic(name))
-                }
-                _ => Some(missing_topic().topic(name)),
-            });
+            let missing = names.iter().find_map(|name| topic_error(&snapshot, name));
             match missing {
                 None => return Ok(names.iter().filter_map(|name| snapshot.topic(name).cloned()).collect()),
                 // Without an entry for each topic, there has been no lookup yet.
@@ -113,6 +137,17 @@ impl Client {
                 error.with_message(message)
             }
         }
+    }
+}
+
+/// The error of a topic that does not exist, or that the metadata does not describe.
+fn topic_error(snapshot: &Snapshot, name: &Arc<str>) -> Option<Error> {
+    match snapshot.topic(name) {
+        Some(topic) if topic.error == ErrorCode::None => None,
+        Some(topic) if topic.error != ErrorCode::UnknownTopicOrPartition => {
+            Some(Error::from_code(topic.error).topic(name))
+        }
+        _ => Some(missing_topic().topic(name)),
     }
 }
 

@@ -5,7 +5,7 @@ use tokio::time::Duration;
 
 use crate::error::{Error, Phase};
 
-/// What a connection is for; a client has one per broker and role.
+/// The role of a connection. A client has one connection per broker and role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConnectionRole {
     /// Finding the cluster: an attempt to connect to a bootstrap server. Never in the pool.

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::group_offsets::CommittedOffset;
 use crate::topic_partition::TopicPartition;
 
-/// Notified of the commits of a consumer that succeed, whoever requested them; `onCommit` of Java's
+/// Notified of all successful commits of a consumer, automatic or requested; `onCommit` of Java's
 /// `ConsumerInterceptor`.
 pub trait CommitListener: fmt::Debug + Send + Sync {
     /// Called after each successful commit, in order, while later ones wait. It must not block.

@@ -1,4 +1,4 @@
-//! What a consumer measures for the metrics that are pushed, by the Java client's names.
+//! The measurements of a consumer for pushed metrics, by the Java client's names.
 //!
 //! Recorded per request or poll, never per record.
 

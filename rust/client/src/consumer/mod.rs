@@ -203,7 +203,7 @@ impl Consumer {
         self.telemetry();
     }
 
-    /// Telemetry, which starts now if it has not; `None` with `enable.metrics.push=false`.
+    /// Returns telemetry, and starts it if necessary; `None` with `enable.metrics.push=false`.
     fn telemetry(&self) -> Option<&Telemetry> {
         let start = || self.client().start_telemetry(Arc::clone(&self.shared) as Arc<dyn Source>);
         self.telemetry.get_or_init(start).as_ref()

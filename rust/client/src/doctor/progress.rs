@@ -40,7 +40,7 @@ pub struct Progress {
     pub duration: Duration,
 }
 
-/// What a check is about.
+/// The subject of a check.
 #[derive(Debug, Clone)]
 pub(super) struct Subject {
     /// `None` for bootstrap servers, where each check has a phase of its own.

@@ -83,8 +83,8 @@ async fn open_at(connection: &Connection, led: &[TopicPartition]) -> Result<Vec<
 
 async fn open_in(connection: &Connection, partitions: &[TopicPartition]) -> Result<Vec<OpenTransaction>> {
     let results = describe_producers_on(connection, partitions).await?;
-    let described = results.into_iter().filter(|(_, code, _)| *code == ErrorCode::None);
-    Ok(of_producers(described.map(|(partition, _, producers)| (partition, producers))))
+    let described = results.into_iter().filter_map(|(partition, result)| Some((partition, result.ok()?)));
+    Ok(of_producers(described))
 }
 
 async fn end_offsets(

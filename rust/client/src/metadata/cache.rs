@@ -199,7 +199,7 @@ impl Cache {
         self.refreshes.changed()
     }
 
-    /// The outcome of the last refresh, whoever performed it.
+    /// The outcome of the last refresh, from any part of the client.
     pub(crate) fn refresh_outcomes(&self) -> watch::Receiver<RefreshOutcome> {
         self.refreshes.subscribe()
     }

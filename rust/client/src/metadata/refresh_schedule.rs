@@ -40,7 +40,7 @@ pub(crate) struct NextRefresh {
     pub(crate) requested: bool,
 }
 
-/// What the next refresh is for.
+/// The purpose of the next refresh.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Needs {
     stale: Option<u64>,

@@ -1,4 +1,4 @@
-//! What a refused write says to the application and to the log: the cause, the brokers concerned and the
+//! The message about a refused write, for the application and the log: the cause, the brokers concerned and the
 //! remedy, from the metadata.
 //!
 //! Invariant: a number that the metadata does not confirm is left out.
@@ -62,7 +62,7 @@ fn which((topic, partition): &TopicPartition, count: usize) -> String {
     }
 }
 
-/// What a code of a Produce response means for this partition; `None` for the code's own message.
+/// The meaning of an error code in a Produce response for this partition; `None` for the code's own message.
 fn explained(
     snapshot: &Snapshot,
     partition: &TopicPartition,

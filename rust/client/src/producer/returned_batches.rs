@@ -143,7 +143,7 @@ impl Accumulator {
         self.finish(batch, Err(error));
     }
 
-    /// Fails the batches that need a producer id other than `current`, because none can be had.
+    /// Fails the batches that need a producer id other than `current`, because none could be obtained.
     pub(super) fn fail_without_producer_id(&self, error: &Error, current: Option<ProducerIdAndEpoch>) {
         for queue in &self.queues.read().order {
             let waiting = queue.state.lock().take_without_sequence(current);

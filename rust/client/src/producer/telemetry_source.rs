@@ -5,7 +5,7 @@ use crate::metrics::Metric;
 use crate::telemetry::source::{self, Measurement, Source};
 
 impl ProducerInner {
-    /// The metrics of the producer, and those of its client that it has not itself.
+    /// The metrics of the producer, and the metrics of its client that the producer lacks.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let own = self.accumulator.metrics.snapshot(&self.accumulator.memory);
         let mut all = self.client.metrics();

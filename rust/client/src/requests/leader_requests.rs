@@ -12,21 +12,22 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant};
 
 use crate::cluster::Client;
-use crate::cluster::IfMissing;
 use crate::cluster::partitions::lacks_partition;
 use crate::error::{Error, Result};
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Snapshot, TopicSelector};
+use crate::retry::Retry;
 use crate::topic_partition::TopicPartition;
 
 /// The parameters of a request to one leader, by partition.
 pub(crate) type PartitionRequests<W> = BTreeMap<TopicPartition, W>;
 
 /// The result of each partition in a leader's response.
-pub(crate) type PartitionResults<F> = Vec<(TopicPartition, ErrorCode, F)>;
+pub(crate) type PartitionResults<F> = Vec<(TopicPartition, Result<F>)>;
 
 impl Client {
-    /// Calls `send` for each leader with its partitions of `wanted`, until each has a result.
+    /// Calls `send` for each leader with its partitions of `wanted`, until each has a result. Fails with the first
+    /// error of a partition.
     pub(crate) async fn request_from_leaders<W, F, SendRequest, Response>(
         &self,
         what: &str,
@@ -40,98 +41,227 @@ impl Client {
         SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
         Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
     {
-        let mut wanted: PartitionRequests<W> = wanted.into_iter().collect();
-        let mut found = HashMap::with_capacity(wanted.len());
+        let results = self.request_each((what, true), wanted, timeout, send).await;
+        results.into_iter().map(|(partition, result)| Ok((partition, result?))).collect()
+    }
+
+    /// As [`Client::request_from_leaders`], with the error of each partition in the place of its result.
+    pub(crate) async fn request_each_from_leaders<W, F, SendRequest, Response>(
+        &self,
+        what: &str,
+        wanted: impl IntoIterator<Item = (TopicPartition, W)>,
+        timeout: Duration,
+        send: SendRequest,
+    ) -> BTreeMap<TopicPartition, Result<F>>
+    where
+        W: Clone,
+        F: Send + 'static,
+        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
+        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
+    {
+        let results = self.request_each((what, false), wanted, timeout, send).await;
+        let placed = results.into_iter().map(|(partition, result)| {
+            let result = result.map_err(|error| error.at(&partition.0, partition.1));
+            (partition, result)
+        });
+        placed.collect()
+    }
+
+    async fn request_each<W, F, SendRequest, Response>(
+        &self,
+        (what, stop_at_error): (&str, bool),
+        wanted: impl IntoIterator<Item = (TopicPartition, W)>,
+        timeout: Duration,
+        send: SendRequest,
+    ) -> BTreeMap<TopicPartition, Result<F>>
+    where
+        W: Clone,
+        F: Send + 'static,
+        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
+        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
+    {
+        let wanted = wanted.into_iter().collect();
+        let mut call = Call { wanted, results: BTreeMap::new(), has_failed: false };
         let mut retry = self.retry(what, timeout);
-        let topics: Vec<Arc<str>> = {
-            let mut topics: Vec<Arc<str>> = wanted.keys().map(|(topic, _)| Arc::clone(topic)).collect();
-            topics.dedup();
-            topics
-        };
-        if topics.iter().any(|topic| self.inner.metadata.peek().topic(topic).is_none()) {
-            self.topics(&topics, IfMissing::Fail, timeout).await?;
+        let mut is_first = true;
+        while !call.wanted.is_empty() && !(stop_at_error && call.has_failed) {
+            let attempt = self.attempt(&mut call, &mut retry, (is_first, stop_at_error), &send);
+            if let Err(error) = attempt.await {
+                call.fail_all(&error);
+            }
+            is_first = false;
         }
-        loop {
-            let mut snapshot = self.snapshot();
-            let missing = |partition: &&TopicPartition| lacks_partition(&snapshot, partition);
-            let missing: Vec<TopicPartition> = wanted.keys().filter(missing).cloned().collect();
-            if !missing.is_empty() {
-                // Ends by itself at the deadline, with the error of a partition instead of a timeout's.
-                let left = retry.deadline().saturating_duration_since(Instant::now());
-                self.check_partitions(&missing, left).await?;
-                snapshot = self.snapshot();
-            }
-            let mut last = None;
-            let mut requests = JoinSet::new();
-            for (broker, requests_of_broker) in group_by_leader(&wanted, &snapshot, &mut last)? {
-                let response = send(self.clone(), broker, requests_of_broker, Arc::clone(&snapshot));
-                requests.spawn(async move { (broker, response.await) });
-            }
-            while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
-                let Ok((broker, results)) = joined else { continue };
-                match results {
-                    Ok(results) => process_results(results, broker, &mut wanted, &mut found, &mut last)?,
-                    Err(error) if error.may_pass() => last = Some(error),
-                    Err(error) => return Err(error),
-                }
-            }
-            if wanted.is_empty() {
-                return Ok(found);
-            }
-            let error = last.unwrap_or_else(|| Error::from_code(ErrorCode::LeaderNotAvailable));
-            if !retry.repeats(&error) {
-                return Err(error);
-            }
-            retry.pause(error).await?;
-            if let Err(error) = retry.attempt(self.refresh(snapshot.generation, TopicSelector::Tracked)).await
-            {
-                retry.pause(error).await?;
-            }
-        }
+        call.results
     }
-}
 
-/// Groups the partitions by leader. Partitions without a leader are left for a later attempt.
-fn group_by_leader<W: Clone>(
-    wanted: &PartitionRequests<W>,
-    snapshot: &Snapshot,
-    last: &mut Option<Error>,
-) -> Result<BTreeMap<i32, PartitionRequests<W>>> {
-    let mut parts: BTreeMap<i32, PartitionRequests<W>> = BTreeMap::new();
-    for (partition, what) in wanted {
-        match snapshot.leader(&partition.0, partition.1) {
-            Some(leader) => {
-                parts.entry(leader.id).or_default().insert(partition.clone(), what.clone());
-            }
-            None => match no_leader(snapshot, &partition.0, partition.1) {
-                error if error.may_pass() => *last = Some(error),
-                error => return Err(error),
-            },
+    /// One attempt for all partitions without a result, and the pause after it. An error concerns all of them.
+    async fn attempt<W, F, SendRequest, Response>(
+        &self,
+        call: &mut Call<W, F>,
+        retry: &mut Retry,
+        (is_first, stop_at_error): (bool, bool),
+        send: &SendRequest,
+    ) -> Result<()>
+    where
+        W: Clone,
+        F: Send + 'static,
+        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
+        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
+    {
+        self.drop_missing(call, retry, is_first).await?;
+        if stop_at_error && call.has_failed {
+            return Ok(());
         }
-    }
-    Ok(parts)
-}
-
-/// Moves partitions with a result from `wanted` to `found`; those to be retried stay in `wanted`.
-fn process_results<W, F>(
-    results: PartitionResults<F>,
-    broker: i32,
-    wanted: &mut PartitionRequests<W>,
-    found: &mut HashMap<TopicPartition, F>,
-    last: &mut Option<Error>,
-) -> Result<()> {
-    for (partition, code, value) in results {
-        if code == ErrorCode::None {
-            if wanted.remove(&partition).is_some() {
-                found.insert(partition, value);
-            }
-            continue;
+        let snapshot = self.snapshot();
+        let mut last = None;
+        let mut requests = JoinSet::new();
+        for (broker, requests_of_broker) in call.group_by_leader(&snapshot, &mut last) {
+            let partitions: Vec<TopicPartition> = requests_of_broker.keys().cloned().collect();
+            let response = send(self.clone(), broker, requests_of_broker, Arc::clone(&snapshot));
+            requests.spawn(async move { (broker, partitions, response.await) });
         }
-        let error = Error::from_code(code).at(&partition.0, partition.1).broker(broker);
-        if !error.may_pass() {
+        while let Some(joined) = retry.attempt(async { Ok(requests.join_next().await) }).await? {
+            let Ok((broker, partitions, results)) = joined else { continue };
+            match results {
+                Ok(results) => call.process(results, broker, &mut last),
+                Err(error) if error.may_pass() => last = Some(error),
+                Err(error) => partitions.iter().for_each(|partition| call.fail(partition, error.clone())),
+            }
+        }
+        if call.wanted.is_empty() || stop_at_error && call.has_failed {
+            return Ok(());
+        }
+        let error = last.unwrap_or_else(|| Error::from_code(ErrorCode::LeaderNotAvailable));
+        if !retry.repeats(&error) {
             return Err(error);
         }
-        *last = Some(error);
+        retry.pause(error).await?;
+        if let Err(error) = retry.attempt(self.refresh(snapshot.generation, TopicSelector::Tracked)).await {
+            retry.pause(error).await?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Looks up topics and partitions that the metadata lacks, and fails those that do not exist.
+    async fn drop_missing<W, F>(&self, call: &mut Call<W, F>, retry: &Retry, is_first: bool) -> Result<()> {
+        let left = || retry.deadline().saturating_duration_since(Instant::now());
+        let mut topics: Vec<Arc<str>> = call.wanted.keys().map(|(topic, _)| Arc::clone(topic)).collect();
+        topics.dedup();
+        let metadata = &self.inner.metadata;
+        if is_first && topics.iter().any(|topic| metadata.peek().topic(topic).is_none()) {
+            let missing = self.missing_topics(&topics, left()).await?;
+            call.fail_where(|(topic, _)| missing.get(topic).cloned());
+        }
+        let snapshot = self.snapshot();
+        let lacking = |partition: &&TopicPartition| lacks_partition(&snapshot, partition);
+        let lacking: Vec<TopicPartition> = call.wanted.keys().filter(lacking).cloned().collect();
+        // Ends by itself at the deadline, with the error of a partition instead of a timeout's.
+        if !lacking.is_empty()
+            && let Err(error) = self.check_partitions(&lacking, left()).await
+        {
+            let snapshot = self.snapshot();
+            let (topic, partition) = (error.context().topic.clone(), error.context().partition);
+            let is_of =
+                |(of, number): &TopicPartition| topic.as_ref() == Some(of) && partition == Some(*number);
+            if !lacking.iter().any(is_of) {
+                return Err(error);
+            }
+            call.fail_where(|key| match () {
+                () if is_of(key) => Some(error.clone()),
+                () if lacks_partition(&snapshot, key) => Some(no_leader(&snapshot, &key.0, key.1)),
+                () => None,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The partitions of one call: those without a result, and the results of the others.
+struct Call<W, F> {
+    wanted: PartitionRequests<W>,
+    results: BTreeMap<TopicPartition, Result<F>>,
+    has_failed: bool,
+}
+
+impl<W: Clone, F> Call<W, F> {
+    /// Groups the partitions by leader. Partitions without a leader are left for a later attempt.
+    fn group_by_leader(
+        &mut self,
+        snapshot: &Snapshot,
+        last: &mut Option<Error>,
+    ) -> BTreeMap<i32, PartitionRequests<W>> {
+        let mut parts: BTreeMap<i32, PartitionRequests<W>> = BTreeMap::new();
+        let mut failed = Vec::new();
+        for (partition, what) in &self.wanted {
+            match snapshot.leader(&partition.0, partition.1) {
+                Some(leader) => {
+                    parts.entry(leader.id).or_default().insert(partition.clone(), what.clone());
+                }
+                None => match no_leader(snapshot, &partition.0, partition.1) {
+                    error if error.may_pass() => *last = Some(error),
+                    error => failed.push((partition.clone(), error)),
+                },
+            }
+        }
+        failed.into_iter().for_each(|(partition, error)| self.fail(&partition, error));
+        parts
+    }
+}
+
+impl<W, F> Call<W, F> {
+    /// Keeps the results of a response; partitions to be retried stay in `wanted`.
+    fn process(&mut self, results: PartitionResults<F>, broker: i32, last: &mut Option<Error>) {
+        for (partition, result) in results {
+            match result {
+                Ok(value) => {
+                    if self.wanted.remove(&partition).is_some() {
+                        self.results.insert(partition, Ok(value));
+                    }
+                }
+                Err(error) => {
+                    let error = error.at(&partition.0, partition.1).broker(broker);
+                    if error.may_pass() {
+                        *last = Some(error);
+                    } else {
+                        self.fail(&partition, error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, partition: &TopicPartition, error: Error) {
+        if let Some((partition, _)) = self.wanted.remove_entry(partition) {
+            self.results.insert(partition, Err(error));
+            self.has_failed = true;
+        }
+    }
+
+    /// Fails the partitions for which `error` returns one.
+    fn fail_where(&mut self, error: impl Fn(&TopicPartition) -> Option<Error>) {
+        let failed: Vec<_> = self.wanted.keys().filter_map(|key| Some((key.clone(), error(key)?))).collect();
+        failed.into_iter().for_each(|(partition, error)| self.fail(&partition, error));
+    }
+
+    /// Fails all partitions without a result.
+    fn fail_all(&mut self, error: &Error) {
+        self.fail_where(|_| Some(error.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_that_were_not_asked_for_are_ignored() {
+        let partition = |index| (Arc::from("t"), index);
+        let mut call =
+            Call { wanted: [(partition(0), ())].into(), results: BTreeMap::new(), has_failed: false };
+        let refused = Error::from_code(ErrorCode::TopicAuthorizationFailed);
+        let results = vec![(partition(1), Ok(7)), (partition(2), Err(refused)), (partition(0), Ok(5))];
+        call.process(results, 1, &mut None);
+        let found: Vec<_> = call.results.into_iter().map(|(at, result)| (at.1, result.ok())).collect();
+        assert_eq!((found, call.has_failed), (vec![(0, Some(5))], false));
+    }
 }

@@ -3,22 +3,20 @@
 //! Invariant: no partition is missing from the result of [`Client::list_offsets`]
 //! (`leader_requests.rs`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::messages::list_offsets::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
+use ottla_protocol::messages::list_offsets::{
+    ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsTopic,
+};
 use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::metadata::Snapshot;
 use crate::requests::{PartitionRequests, PartitionResults};
 use crate::topic_partition::TopicPartition;
-
-/// The wire value for the record with the largest timestamp, and the first version that supports it.
-const MAX_TIMESTAMP: i64 = -3;
-const MAX_TIMESTAMP_SINCE: i16 = 7;
 
 /// The offset to look up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,19 +27,53 @@ pub enum OffsetSpec {
     Latest,
     /// The record with the largest timestamp (KIP-734).
     MaxTimestamp,
+    /// With tiered storage, the first record on the leader's own disk (KIP-405).
+    EarliestLocal,
+    /// With tiered storage, the last record that remote storage has (KIP-1005).
+    LatestTiered,
+    /// With tiered storage, the first record that is to be copied to remote storage (KIP-1023).
+    EarliestPendingUpload,
     /// The first record at or after this time, in milliseconds since the epoch. A time before 1970 is before all
     /// records.
     Timestamp(i64),
 }
 
 impl OffsetSpec {
-    fn wire_timestamp(self) -> i64 {
+    /// The specifications with a name.
+    pub const NAMED: [Self; 6] = [
+        Self::Earliest,
+        Self::Latest,
+        Self::MaxTimestamp,
+        Self::EarliestLocal,
+        Self::LatestTiered,
+        Self::EarliestPendingUpload,
+    ];
+
+    /// Its name; `None` for a time.
+    #[must_use]
+    pub const fn name(self) -> Option<&'static str> {
         match self {
-            Self::Latest => -1,
-            Self::Earliest => -2,
-            Self::MaxTimestamp => MAX_TIMESTAMP,
+            Self::Earliest => Some("earliest"),
+            Self::Latest => Some("latest"),
+            Self::MaxTimestamp => Some("max_timestamp"),
+            Self::EarliestLocal => Some("earliest_local"),
+            Self::LatestTiered => Some("latest_tiered"),
+            Self::EarliestPendingUpload => Some("earliest_pending_upload"),
+            Self::Timestamp(_) => None,
+        }
+    }
+
+    /// The timestamp that stands for it in a request, and the first version of ListOffsets that knows it.
+    fn wire_timestamp(self) -> (i64, i16) {
+        match self {
+            Self::Latest => (-1, 0),
+            Self::Earliest => (-2, 0),
+            Self::MaxTimestamp => (-3, 7),
+            Self::EarliestLocal => (-4, 8),
+            Self::LatestTiered => (-5, 9),
+            Self::EarliestPendingUpload => (-6, 11),
             // Negative numbers are the names above; a record that has a time has one since 1970.
-            Self::Timestamp(millis) => millis.max(0),
+            Self::Timestamp(millis) => (millis.max(0), 0),
         }
     }
 }
@@ -76,6 +108,24 @@ impl Client {
         .await
     }
 
+    /// As [`Client::list_offsets`], with the error of each partition in the place of its offset.
+    pub async fn list_offsets_each(
+        &self,
+        wanted: impl IntoIterator<Item = (TopicPartition, OffsetSpec)>,
+        read_committed: bool,
+        timeout: Duration,
+    ) -> BTreeMap<TopicPartition, Result<ListedOffset>> {
+        self.request_each_from_leaders(
+            "listing offsets",
+            wanted,
+            timeout,
+            |client, broker, part, snapshot| async move {
+                client.list_offsets_on(broker, &part, read_committed, &snapshot).await
+            },
+        )
+        .await
+    }
+
     /// Looks up offsets on one broker: a single request, without retries.
     pub(crate) async fn list_offsets_on(
         &self,
@@ -84,43 +134,43 @@ impl Client {
         read_committed: bool,
         snapshot: &Snapshot,
     ) -> Result<PartitionResults<ListedOffset>> {
-        let request = build_request(part, read_committed, snapshot);
-        send_request(self, broker, &request).await
+        let connection = self.connection(Route::Broker(broker)).await?;
+        let version = connection.version::<ListOffsetsRequest>(i16::MAX)?;
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            part.iter().partition(|(_, spec)| spec.wire_timestamp().1 <= version);
+        let mut results: PartitionResults<ListedOffset> = unknown
+            .into_iter()
+            .map(|(partition, spec)| (partition.clone(), Err(unsupported(*spec, version))))
+            .collect();
+        if known.is_empty() {
+            return Ok(results);
+        }
+        let request = build_request(&known, read_committed, snapshot);
+        let response = connection.request(&request, version).await.map_err(|error| error.broker(broker))?;
+        connection.throttle(response.throttle_time_ms);
+        for topic in response.topics {
+            let name: Arc<str> = topic.name.into();
+            for result in topic.partitions {
+                let ListOffsetsPartitionResponse { offset, timestamp, leader_epoch, .. } = result;
+                let listed = ListedOffset { offset, timestamp, leader_epoch };
+                let listed =
+                    ErrorCode::from(result.error_code).ok().map(|()| listed).map_err(Error::from_code);
+                results.push(((Arc::clone(&name), result.partition_index), listed));
+            }
+        }
+        Ok(results)
     }
 }
 
-async fn send_request(
-    client: &Client,
-    broker: i32,
-    request: &ListOffsetsRequest,
-) -> Result<PartitionResults<ListedOffset>> {
-    let connection = client.connection(Route::Broker(broker)).await?;
-    let version = connection.version::<ListOffsetsRequest>(10)?;
-    let mut partitions = request.topics.iter().flat_map(|topic| &topic.partitions);
-    if version < MAX_TIMESTAMP_SINCE && partitions.any(|p| p.timestamp == MAX_TIMESTAMP) {
-        let message = format!(
-            "the broker supports ListOffsets up to version {version}; the largest timestamp needs {MAX_TIMESTAMP_SINCE} (Kafka 3.0)"
-        );
-        return Err(Error::new(Kind::Broker, message).broker(broker).address(connection.address()));
-    }
-    let response = connection.request(request, version).await.map_err(|error| error.broker(broker))?;
-    connection.throttle(response.throttle_time_ms);
-    let mut results = Vec::new();
-    for topic in response.topics {
-        let name: Arc<str> = topic.name.into();
-        for partition_result in topic.partitions {
-            let (offset, timestamp, leader_epoch) =
-                (partition_result.offset, partition_result.timestamp, partition_result.leader_epoch);
-            let listed = ListedOffset { offset, timestamp, leader_epoch };
-            let partition = (Arc::clone(&name), partition_result.partition_index);
-            results.push((partition, ErrorCode::from(partition_result.error_code), listed));
-        }
-    }
-    Ok(results)
+fn unsupported(spec: OffsetSpec, version: i16) -> Error {
+    let (name, needed) = (spec.name().unwrap_or("a time"), spec.wire_timestamp().1);
+    let message =
+        format!("the broker supports ListOffsets up to version {version}; {name} needs version {needed}");
+    Error::with_code(ErrorCode::UnsupportedVersion, message)
 }
 
 fn build_request(
-    part: &PartitionRequests<OffsetSpec>,
+    part: &[(&TopicPartition, &OffsetSpec)],
     read_committed: bool,
     snapshot: &Snapshot,
 ) -> ListOffsetsRequest {
@@ -133,7 +183,7 @@ fn build_request(
             last.partitions.push(ListOffsetsPartition {
                 partition_index: *partition,
                 current_leader_epoch: snapshot.leader_epoch(topic, *partition),
-                timestamp: spec.wire_timestamp(),
+                timestamp: spec.wire_timestamp().0,
             });
         }
     }

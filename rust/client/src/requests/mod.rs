@@ -2,7 +2,7 @@
 //! transactional id, or all brokers. One request per broker, repeated until everything has a result.
 
 mod broker_requests;
-mod coordinator_requests;
+mod coordinator_fan_out;
 mod leader_requests;
 mod list_offsets;
 mod offset_for_leader_epoch;

@@ -12,7 +12,7 @@ use ottla_protocol::messages::offset_for_leader_epoch::{
 };
 
 use crate::cluster::{Client, Route};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metadata::Snapshot;
 use crate::requests::{PartitionRequests, PartitionResults};
 use crate::topic_partition::TopicPartition;
@@ -46,8 +46,7 @@ impl Client {
         let connection = self.connection(Route::Broker(broker)).await?;
         let usable = connection.version::<OffsetForLeaderEpochRequest>(i16::MAX).ok();
         let Some(version) = usable.filter(|version| *version >= SINCE) else {
-            let nothing =
-                |partition: &TopicPartition| (partition.clone(), ErrorCode::None, EpochEnd::NOT_TRUNCATED);
+            let nothing = |partition: &TopicPartition| (partition.clone(), Ok(EpochEnd::NOT_TRUNCATED));
             return Ok(part.keys().map(nothing).collect());
         };
         let request = build_request(part, snapshot);
@@ -62,7 +61,9 @@ impl Client {
                     end_offset: partition_result.end_offset,
                 };
                 let partition = (Arc::clone(&name), partition_result.partition);
-                results.push((partition, ErrorCode::from(partition_result.error_code), end));
+                let end =
+                    ErrorCode::from(partition_result.error_code).ok().map(|()| end).map_err(Error::from_code);
+                results.push((partition, end));
             }
         }
         Ok(results)

@@ -1,8 +1,9 @@
 //! Requests whose messages are trees: for operations that are written in another language.
 //!
-//! Invariant: a request whose response was lost is sent again, and the response says so: whoever reads it must
-//! expect that the lost one took effect. If no response came in time, the error of a change says `maybe_done`.
+//! Invariant: a request whose response was lost is sent again, and the response is marked: its reader must expect that
+//! the lost request took effect. If no response came in time, the error of a change says `maybe_done`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ottla_protocol::value::{FromValue, ToValue, Value};
@@ -14,7 +15,9 @@ use crate::cluster::{Client, Route};
 use crate::connection::Connection;
 use crate::error::{Error, Kind, Result};
 use crate::printable::printable;
+use crate::requests::{ListedOffset, OffsetSpec};
 use crate::retry::{Retry, deadline};
+use crate::topic_partition::TopicPartition;
 
 /// The broker that a request is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +104,22 @@ impl Operation {
             }
         }
         results
+    }
+
+    /// The client.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Looks up offsets of partitions, as [`Client::list_offsets_each`], until the deadline.
+    pub async fn list_offsets(
+        &self,
+        wanted: Vec<(TopicPartition, OffsetSpec)>,
+        read_committed: bool,
+    ) -> BTreeMap<TopicPartition, Result<ListedOffset>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.client.list_offsets_each(wanted, read_committed, left).await
     }
 
     async fn send_one(&self, request: UntypedRequest) -> Result<UntypedResponse> {

@@ -18,7 +18,7 @@ use crate::retry::warning_pace::WarningPace;
 pub(crate) const REPORTED_AFTER: Duration = Duration::from_secs(2);
 const MAX_CAUSES: usize = 1_000;
 
-/// What failures with a common warning have in common.
+/// The common data of failures that share a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Cause {
     kind: Kind,

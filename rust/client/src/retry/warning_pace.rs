@@ -1,7 +1,7 @@
 //! How often one lasting condition is reported: at once when it is due, then at growing intervals.
 //!
-//! Invariant: the interval starts anew only after the condition has not been seen for [`FORGOTTEN_AFTER`], so
-//! one that comes and goes is not reported without bound.
+//! Invariant: the interval is reset only after the condition has not occurred for [`FORGOTTEN_AFTER`], so a condition
+//! that comes and goes is not reported without bound.
 
 use tokio::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! A cache with one look-up per key at a time.
 //!
 //! Invariants: callers that need the same key wait for one look-up, each until its own deadline; if the one
-//! that makes it gives up or is cancelled, the next one makes it; a failure that only repeats later can mend is
-//! remembered for a moment, and a call's own timeout is not.
+//! that performs it gives up or is cancelled, the next one performs it; a failure is cached for a moment if only a
+//! later retry may succeed, but a call's own timeout is not.
 
 use std::collections::HashMap;
 use std::future::Future;

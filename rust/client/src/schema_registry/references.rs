@@ -1,7 +1,7 @@
 //! The schemas that a schema refers to, and those that they refer to.
 //!
-//! Invariants: depth and number are bounded, counting a schema as often as it is referred to, so that whoever
-//! walks the tree has bounded work; a cycle is an error; a schema that is referred to twice is looked up once.
+//! Invariants: depth and number are bounded, counting a schema as often as it is referenced, so that walking the tree
+//! is bounded work; a cycle is an error; a schema that is referenced twice is looked up once.
 
 use std::collections::HashMap;
 use std::sync::Arc;

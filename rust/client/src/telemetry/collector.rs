@@ -21,7 +21,7 @@ pub(super) struct Collected {
     total: Option<f64>,
 }
 
-/// What brokers have taken.
+/// The metrics that brokers have accepted.
 #[derive(Debug)]
 pub(super) struct Collector {
     started: u64,

@@ -5,10 +5,9 @@
 use std::collections::HashMap;
 
 use crate::support::*;
-use ottla_client::admin::NewTopic;
 use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::group_offsets::{CommittedOffset, commit};
-use ottla_mock::{Fault, Match, Reaction, When};
+use ottla_mock::{Fault, Match, Reaction};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 /// Brokers check these before they append a batch (Kafka's ReplicaManager, UnifiedLog, LogValidator and
@@ -98,81 +97,4 @@ async fn a_commit_that_may_be_stored_is_maybe_done() {
         let stored = cluster.committed("g", "t", 0).expect("the first was stored").offset;
         assert_eq!(stored == offset, maybe, "{code:?}");
     }
-}
-
-fn topic(name: &str) -> NewTopic {
-    NewTopic { name: name.to_owned(), partitions: Some(1), replication: None, configs: Vec::new() }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_topic_created_by_an_attempt_without_response_is_maybe_done() {
-    let cluster = cluster(1).await;
-    let client = client(&cluster, &[]).await;
-    let on = Match::api(ApiKey::CreateTopics);
-    for (n, then) in [
-        Reaction::Disconnect(When::AfterHandling),
-        Reaction::ErrorAfterHandling(ErrorCode::NotController),
-        Reaction::ErrorAfterHandling(ErrorCode::RequestTimedOut),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let name = format!("made-{n}");
-        cluster.inject(Fault::once(on.clone(), then));
-        let error =
-            within_deadline(client.create_topics(&[topic(&name)], CALL_TIMEOUT)).await.expect_err("is there");
-        assert_eq!(
-            (error.code(), error.is_maybe_done()),
-            (Some(ErrorCode::TopicAlreadyExists), true),
-            "{error}"
-        );
-        let error =
-            within_deadline(client.create_topics(&[topic(&name)], CALL_TIMEOUT)).await.expect_err("is there");
-        assert!(!error.is_maybe_done(), "another client's: {error}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_topic_deleted_by_an_attempt_without_response_is_maybe_done() {
-    let cluster = cluster(1).await;
-    let client = client(&cluster, &[]).await;
-    let on = Match::api(ApiKey::DeleteTopics);
-    cluster.inject(Fault::once(on, Reaction::ErrorAfterHandling(ErrorCode::NotController)));
-    let error =
-        within_deadline(client.delete_topics(&["t".to_owned()], CALL_TIMEOUT)).await.expect_err("is gone");
-    assert_eq!(
-        (error.code(), error.is_maybe_done()),
-        (Some(ErrorCode::UnknownTopicOrPartition), true),
-        "{error}"
-    );
-    let error =
-        within_deadline(client.delete_topics(&["t".to_owned()], CALL_TIMEOUT)).await.expect_err("is gone");
-    assert!(!error.is_maybe_done(), "{error}");
-}
-
-/// Regression: the second attempt sent all topics again, and failed with TOPIC_ALREADY_EXISTS for the
-/// one that the first attempt had created.
-#[tokio::test(start_paused = true)]
-async fn created_topics_are_not_requested_again() {
-    let cluster = cluster(1).await;
-    let client = client(&cluster, &[]).await;
-    let on = Match::api(ApiKey::CreateTopics).topic("b");
-    cluster.inject(Fault::once(on, Reaction::Error(ErrorCode::ThrottlingQuotaExceeded)));
-    within_deadline(client.create_topics(&[topic("a"), topic("b")], CALL_TIMEOUT))
-        .await
-        .expect("both are made");
-    assert!(cluster.topic("a").is_some() && cluster.topic("b").is_some());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refused_topic_does_not_prevent_the_others() {
-    let cluster = cluster(1).await;
-    let client = client(&cluster, &[]).await;
-    let on = Match::api(ApiKey::CreateTopics).topic("b");
-    cluster.inject(Fault::once(on, Reaction::Error(ErrorCode::ThrottlingQuotaExceeded)));
-    let error = within_deadline(client.create_topics(&[topic("t"), topic("b")], CALL_TIMEOUT))
-        .await
-        .expect_err("t exists");
-    assert_eq!(error.context().topic.as_deref(), Some("t"));
-    assert!(cluster.topic("b").is_some());
 }

@@ -177,7 +177,7 @@ async fn an_automatic_commit_drops_the_offsets_of_a_deleted_topic() {
     );
 }
 
-/// What the application commits fails, and the error names all that failed; the others are committed.
+/// The application's commit fails, and the error names all partitions that failed; the others are committed.
 #[tokio::test(start_paused = true)]
 async fn offsets_of_a_deleted_topic_fail_at_once_and_the_rest_is_committed() {
     for version in VERSIONS {

@@ -4,7 +4,6 @@
 //! `share_error_table.rs` share groups.
 
 use crate::support::*;
-use ottla_client::admin::NewTopic;
 use ottla_client::consumer::group::{RebalanceEvent, Subscription};
 use ottla_client::consumer::{Consumer, PollOutcome};
 use ottla_client::{Error, Kind};
@@ -275,14 +274,4 @@ async fn fatal_errors_reach_the_application() {
             assert_eq!(cluster.request_count(None, ApiKey::OffsetCommit), 1, "{protocol:?}");
         }
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_throttled_request_waits_as_requested_and_is_retried() {
-    let cluster = cluster_with_ten_records().await;
-    let client = client(&cluster, &[]).await;
-    let fault = fail_once(&cluster, ApiKey::CreateTopics, ErrorCode::ThrottlingQuotaExceeded);
-    let topic = NewTopic { name: "u".into(), partitions: None, replication: None, configs: Vec::new() };
-    within_deadline(client.create_topics(&[topic], CALL_TIMEOUT)).await.expect("created");
-    assert_eq!((cluster.fault_hits(fault), cluster.request_count(None, ApiKey::CreateTopics)), (1, 2));
 }

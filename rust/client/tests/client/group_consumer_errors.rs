@@ -10,8 +10,8 @@ use crate::support::heartbeats::*;
 use crate::support::member::*;
 use crate::support::ms;
 
-/// Regression: after a lost response to its join, a static member was told that another member holds its id,
-/// although it does so itself. The response to a release tells whether it does.
+/// Regression: after a lost response to its join, a static member reported that another member holds its id,
+/// although it held the id itself. The response to a release shows which member holds it.
 #[test]
 fn a_static_member_releases_its_id_from_its_own_earlier_join() {
     let unreleased = || error_response(ErrorCode::UnreleasedInstanceId);

@@ -17,7 +17,7 @@ fn warnings() -> Vec<String> {
     lines("which other members have not released")
 }
 
-/// Regression: nothing was told until the session of the killed member expired, 45 s later by default.
+/// Regression: nothing was reported until the session of the killed member expired, 45 s later by default.
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_partitions_of_a_killed_member_is_reported() {
     capture_log();

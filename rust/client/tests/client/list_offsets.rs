@@ -110,3 +110,57 @@ async fn an_old_broker_is_not_sent_the_largest_timestamp() {
     assert!(error.message().contains("ListOffsets up to version 5"), "{error}");
     assert_eq!(one(&client, OffsetSpec::Latest).await, (0, -1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn each_partition_has_its_own_error() {
+    let cluster = cluster(3).await;
+    cluster.create_topic(TopicSpec::new("other").partitions(1)).unwrap();
+    let client = client(&cluster, &[]).await;
+    let denied = Match::api(API).topic("t").partition(1);
+    cluster.inject(Fault::new(denied, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
+    let late = Match::api(API).topic("t").partition(2);
+    cluster.inject(Fault::new(late, Reaction::Error(ErrorCode::OffsetNotAvailable)));
+    let wanted = [("t", 0), ("t", 1), ("t", 2), ("t", 9), ("other", 0), ("none", 0), ("nowhere", 0)]
+        .map(|(topic, partition)| ((topic.into(), partition), OffsetSpec::Latest));
+    let found = within_deadline(client.list_offsets_each(wanted, false, ms(8_000))).await;
+    let codes: Vec<_> = found
+        .iter()
+        .map(|((topic, partition), result)| {
+            if let Err(error) = result {
+                let context = error.context();
+                assert_eq!((context.topic.as_deref(), context.partition), (Some(&**topic), Some(*partition)));
+            }
+            (&**topic, *partition, result.as_ref().err().and_then(Error::code))
+        })
+        .collect();
+    let unknown = Some(ErrorCode::UnknownTopicOrPartition);
+    assert_eq!(
+        codes,
+        [
+            ("none", 0, unknown),
+            ("nowhere", 0, unknown),
+            ("other", 0, None),
+            ("t", 0, None),
+            ("t", 1, Some(ErrorCode::TopicAuthorizationFailed)),
+            ("t", 2, Some(ErrorCode::OffsetNotAvailable)),
+            ("t", 9, unknown),
+        ]
+    );
+    assert!(found[&("other".into(), 0)].is_ok() && found[&("t".into(), 0)].is_ok());
+    assert_eq!(found[&("t".into(), 2)].as_ref().expect_err("late").kind(), Kind::Timeout);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_offset_that_the_broker_does_not_know_fails_alone() {
+    let api_limits = [(API, ApiLimit::Max(8))].into();
+    let cluster = MockCluster::start(MockConfig { api_limits, ..in_memory() }).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
+    let client = client(&cluster, &[]).await;
+    let specs = [OffsetSpec::EarliestLocal, OffsetSpec::LatestTiered];
+    let wanted = specs.into_iter().zip(0..).map(|(spec, partition)| (("t".into(), partition), spec));
+    let found = within_deadline(client.list_offsets_each(wanted, false, CALL_TIMEOUT)).await;
+    assert!(found[&("t".into(), 0)].is_ok());
+    let error = found[&("t".into(), 1)].as_ref().expect_err("unsupported");
+    assert_eq!(error.code(), Some(ErrorCode::UnsupportedVersion));
+    assert!(error.message().contains("latest_tiered needs version 9"), "{error}");
+}

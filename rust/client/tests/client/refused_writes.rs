@@ -44,8 +44,8 @@ async fn send_to_all(producer: &ottla_client::producer::Producer) -> Vec<ottla_c
     sent
 }
 
-/// Regression: it was told a second later than two, in words that named neither partition nor brokers, and its
-/// end was not told.
+/// Regression: the warning came too late and named neither partition nor brokers, and the end of the condition was
+/// not reported.
 #[tokio::test(start_paused = true)]
 async fn a_lack_of_in_sync_replicas_is_one_warning_and_one_end() {
     capture_log();

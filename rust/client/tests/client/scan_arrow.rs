@@ -1,5 +1,5 @@
 //! Proves: a scan as Arrow batches has the rows of its ranges, each once and in order, without aborted
-//! records. A scan that follows the log returns what there is; an error stays the result.
+//! records. A scan that follows the log returns the available records; an error stays the result.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;

@@ -1,4 +1,4 @@
-//! Proves: each failure that a retry does not mend is an error at once, which says what was called, where, the
+//! Proves: each failure that is not retriable is an error at once, which says what was called, where, the
 //! registry's own code and message, and what to do; hostile responses cost neither memory nor a panic.
 
 use crate::support::registry::*;

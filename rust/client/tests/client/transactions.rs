@@ -243,7 +243,7 @@ async fn a_producer_changes_to_protocol_2_when_the_cluster_is_upgraded() {
     assert_eq!(visible_values(&cluster).await, ["a", "b", "c"]);
 }
 
-/// The end of a transaction of protocol 1 keeps the epoch: while its markers are to be written, partitions take
+/// The end of a transaction of protocol 1 keeps the epoch: until its markers are written, partitions take
 /// records of the same epoch for a part of it, if the producer does not register them.
 #[tokio::test(start_paused = true)]
 async fn the_first_transaction_of_protocol_2_after_an_upgrade_has_a_new_epoch() {

@@ -60,7 +60,7 @@ pub struct RegistryRequest {
     pub path: String,
 }
 
-/// What the registry's tasks share.
+/// The state that the registry's tasks share.
 #[derive(Debug)]
 struct Shared {
     config: MockRegistryConfig,

@@ -21,7 +21,7 @@ use record::InFlightRecord;
 
 use crate::config::ShareGroupConfig;
 
-/// What a share group knows of a partition.
+/// The state of a partition in a share group.
 #[derive(Debug)]
 pub(crate) struct SharePartition {
     start_offset: i64,

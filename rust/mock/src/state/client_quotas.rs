@@ -24,7 +24,7 @@ pub(crate) struct QuotaAlteration<'a> {
     pub(crate) changes: Vec<(&'a str, Option<f64>)>,
 }
 
-/// What a filter says about one type of entity.
+/// The condition of a filter for one type of entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuotaMatch<'a> {
     Exact(&'a str),

@@ -19,7 +19,7 @@ const SWEEP_MS: i64 = 3_600_000;
 
 const USER: &str = "User";
 
-/// Who a request comes from, or whom a token is for.
+/// The principal of a request, or the owner of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Principal {
     pub(crate) kind: String,

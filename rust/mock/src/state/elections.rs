@@ -77,7 +77,7 @@ fn elect_any(partition: &mut Partition, alive: &[i32]) -> Result<(), ApiError> {
         let text = "Eligible topic partition leaders are not available.";
         return Err(ApiError::new(ErrorCode::EligibleLeadersNotAvailable, text));
     };
-    // What the new leader had not copied is lost.
+    // Records that the new leader had not copied are lost.
     let end = partition.end_offset_at(leader);
     if end < partition.log.high_watermark() {
         partition.log.truncate(end);

@@ -17,7 +17,7 @@ pub(crate) use metadata::{EndedTransaction, Initialized, ProducerIdAndEpoch, STA
 #[derive(Debug, Default)]
 pub(crate) struct TransactionRegistry {
     ids: BTreeMap<String, TransactionMetadata>,
-    /// The transactions whose markers are to be written, and when.
+    /// The transactions whose markers must still be written, and when.
     completing: Vec<(Instant, EndedTransaction)>,
 }
 

@@ -143,7 +143,7 @@ async fn held_reassignments_are_listed_and_completed() {
     cluster.hold_reassignments(true);
     assert_eq!(reassign(&mut raw, "t", 0, Some(&[3, 2])).await, DONE);
     assert_eq!(reassign(&mut raw, "t", 2, Some(&[3, 2, 1])).await, DONE);
-    // What adds no replica has nothing to wait for.
+    // A reassignment that adds no replica has nothing to wait for.
     assert_eq!(reassign(&mut raw, "t", 1, Some(&[3])).await, DONE);
     let open = [(0, vec![3, 2, 1], vec![3], vec![1]), (2, vec![3, 2, 1], vec![2], vec![])];
     assert_eq!(listed(&mut raw).await, open);

@@ -1,13 +1,11 @@
-//! `AsyncAdmin`: `Admin` for asyncio, over the same `admin_ops`.
+//! `AsyncAdmin`: `Admin` for asyncio.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::admin::admin_ops::{self, new_topic};
 use crate::admin::call::AdminCall;
 use crate::asyncio::{FutureResult, start};
 use crate::client::client_arg::{connect_if_new, resolve_client};
@@ -70,46 +68,6 @@ impl AsyncAdmin {
     fn connect<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
         let connected = connect_if_new(self.core.get()?.clone(), self.own_client, self.timeout);
         start(py, connected, |py, ()| Ok(py.None()))
-    }
-
-    /// Create a topic, and wait until its partitions have leaders; see ``Admin.create_topic``.
-    ///
-    /// Args:
-    ///     name: the topic's name.
-    ///     partitions: the number of partitions. Default: the cluster's ``num.partitions``.
-    ///     replication: the number of replicas. Default: the cluster's
-    ///         ``default.replication.factor``.
-    ///     configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    #[pyo3(signature = (name, partitions=None, replication=None, configs=None, *, timeout=None))]
-    fn create_topic<'py>(
-        &self,
-        py: Python<'py>,
-        name: String,
-        #[pyo3(from_py_with = number::partitions)] partitions: Option<i32>,
-        #[pyo3(from_py_with = number::replication)] replication: Option<i16>,
-        #[pyo3(from_py_with = admin_ops::configs)] configs: Option<BTreeMap<String, String>>,
-        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
-    ) -> FutureResult<'py> {
-        let topic = new_topic(py, name, partitions, replication, configs)?;
-        let (core, timeout) = self.call(timeout)?;
-        start(py, admin_ops::create_topic(core, topic, timeout), |py, ()| Ok(py.None()))
-    }
-
-    /// Delete a topic; see ``Admin.delete_topic``.
-    ///
-    /// Args:
-    ///     name: the topic's name.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    #[pyo3(signature = (name, *, timeout=None))]
-    fn delete_topic<'py>(
-        &self,
-        py: Python<'py>,
-        name: String,
-        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
-    ) -> FutureResult<'py> {
-        let (core, timeout) = self.call(timeout)?;
-        start(py, admin_ops::delete_topic(core, name, timeout), |py, ()| Ok(py.None()))
     }
 
     /// Begin a call whose requests Python builds.

@@ -1,10 +1,12 @@
 //! `AdminCall`: the requests of one call of `Admin`, which Python builds and reads.
 
+use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::requests::untyped::{Destination, Operation, UntypedRequest, UntypedResponse, error_of};
-use ottla_client::{Client, Result};
+use ottla_client::{Client, ListedOffset, Result, TopicPartition};
 use ottla_protocol::{ApiKey, ErrorCode};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -12,7 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::asyncio::{FutureResult, start};
-use crate::convert::{errors, values};
+use crate::convert::item_errors::ItemErrors;
+use crate::convert::{errors, offsets, values};
 use crate::runtime::{ProcessLocal, wait, wait_for};
 
 /// The requests of one call of ``Admin``, under one deadline.
@@ -28,6 +31,22 @@ pub(crate) struct AdminCall(ProcessLocal<Arc<Operation>>);
 impl AdminCall {
     pub(super) fn new(client: Client, what: String, timeout: Duration) -> Self {
         Self(ProcessLocal::new(Arc::new(Operation::new(client, what, timeout))))
+    }
+}
+
+type Listed = BTreeMap<TopicPartition, Result<ListedOffset>>;
+
+impl AdminCall {
+    fn listing(
+        &self,
+        py: Python<'_>,
+        specs: &Bound<'_, PyAny>,
+        isolation_level: Option<&str>,
+    ) -> PyResult<impl Future<Output = Listed> + Send + use<>> {
+        let operation = Arc::clone(self.0.get()?);
+        let read_committed = offsets::read_committed(py, operation.client(), isolation_level)?;
+        let specs = offsets::specs(specs, "specs")?;
+        Ok(async move { operation.list_offsets(specs, read_committed).await })
     }
 }
 
@@ -58,6 +77,45 @@ impl AdminCall {
     fn send_async<'py>(&self, py: Python<'py>, requests: Vec<RequestArguments<'py>>) -> FutureResult<'py> {
         let (operation, requests) = (Arc::clone(self.0.get()?), convert(requests)?);
         start(py, async move { Ok(operation.send(requests).await) }, to_python)
+    }
+
+    /// Look up offsets of partitions, as ``Client.list_offsets``.
+    ///
+    /// Args:
+    ///     specs: which offset, by ``(topic, partition)``.
+    ///     isolation_level: None for the client's.
+    ///
+    /// Returns:
+    ///     The offsets and errors by ``(topic, partition)``.
+    fn list_offsets(
+        &self,
+        py: Python<'_>,
+        specs: &Bound<'_, PyAny>,
+        isolation_level: Option<&str>,
+    ) -> PyResult<Py<PyAny>> {
+        let listing = self.listing(py, specs, isolation_level)?;
+        let listed = wait(py, listing)?;
+        offsets::to_dict(py, listed, ItemErrors::Return)
+    }
+
+    /// Look up offsets of partitions, for asyncio.
+    ///
+    /// Args:
+    ///     specs: which offset, by ``(topic, partition)``.
+    ///     isolation_level: None for the client's.
+    ///
+    /// Returns:
+    ///     A future of the offsets and errors by ``(topic, partition)``.
+    fn list_offsets_async<'py>(
+        &self,
+        py: Python<'py>,
+        specs: &Bound<'py, PyAny>,
+        isolation_level: Option<&str>,
+    ) -> FutureResult<'py> {
+        let listing = self.listing(py, specs, isolation_level)?;
+        start(py, async move { Ok(listing.await) }, |py, listed| {
+            offsets::to_dict(py, listed, ItemErrors::Return)
+        })
     }
 
     /// Wait before something is tried again, and refresh the metadata.

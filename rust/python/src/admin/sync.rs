@@ -1,17 +1,15 @@
-//! `Admin`: the class, topics and the calls that Python builds. Each call blocks on a future of `admin_ops`.
+//! `Admin`: the class, and the calls whose requests Python builds.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::admin::admin_ops::{self, new_topic};
 use crate::admin::call::AdminCall;
 use crate::client::client_arg::resolve_connected_client;
 use crate::convert::number;
-use crate::runtime::{ProcessLocal, seconds, wait_for};
+use crate::runtime::{ProcessLocal, seconds};
 
 /// Creates and deletes topics, manages transactions, and begins the calls of ``ottla.Admin``.
 ///
@@ -55,58 +53,6 @@ impl Admin {
     ) -> PyResult<Self> {
         let (core, own_client) = resolve_connected_client(py, "Admin", bootstrap, config, timeout, kwargs)?;
         Ok(Self { core: ProcessLocal::new(core), own_client })
-    }
-
-    /// Create a topic, and wait until all its partitions have leaders.
-    ///
-    /// Args:
-    ///     name: the topic's name.
-    ///     partitions: the number of partitions. Default: the cluster's ``num.partitions``.
-    ///     replication: the number of replicas. Default: the cluster's
-    ///         ``default.replication.factor``.
-    ///     configs: the topic's configuration, by Kafka's names, such as ``retention.ms``.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     TopicExistsError: the topic exists; with ``maybe_done``, this call may have created it.
-    ///     ConfigError: the number of partitions or replicas, or the configuration, is invalid.
-    ///     AuthorizationError: the principal may not create the topic.
-    ///     TimeoutError: the topic was not created, or has no leaders, in time.
-    #[pyo3(signature = (name, partitions=None, replication=None, configs=None, *, timeout=None))]
-    fn create_topic(
-        &self,
-        py: Python<'_>,
-        name: String,
-        #[pyo3(from_py_with = number::partitions)] partitions: Option<i32>,
-        #[pyo3(from_py_with = number::replication)] replication: Option<i16>,
-        #[pyo3(from_py_with = admin_ops::configs)] configs: Option<BTreeMap<String, String>>,
-        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
-    ) -> PyResult<()> {
-        let topic = new_topic(py, name, partitions, replication, configs)?;
-        let (core, timeout) = self.call(timeout)?;
-        wait_for(py, admin_ops::create_topic(core, topic, timeout))
-    }
-
-    /// Delete a topic.
-    ///
-    /// Args:
-    ///     name: the topic's name.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: the topic does not exist; with ``maybe_done``, this call may have
-    ///         deleted it.
-    ///     AuthorizationError: the principal may not delete the topic.
-    ///     TimeoutError: the controller did not respond in time.
-    #[pyo3(signature = (name, *, timeout=None))]
-    fn delete_topic(
-        &self,
-        py: Python<'_>,
-        name: String,
-        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
-    ) -> PyResult<()> {
-        let (core, timeout) = self.call(timeout)?;
-        wait_for(py, admin_ops::delete_topic(core, name, timeout))
     }
 
     /// Begin a call whose requests Python builds.

@@ -27,6 +27,7 @@ use crate::client::sync as sync_client;
 use crate::client::sync::LAST_METRICS;
 use crate::config;
 use crate::convert::errors;
+use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::offsets;
@@ -260,32 +261,41 @@ impl AsyncClient {
     /// Look up offsets of partitions (Kafka's ListOffsets).
     ///
     /// Args:
-    ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-    ///         ``"max_timestamp"``, or a timestamp; see ``Client.list_offsets``.
-    ///     isolation_level: ``read_uncommitted`` or ``read_committed``. Default: the client's
-    ///         ``isolation.level``.
+    ///     specs: by ``(topic, partition)``, which offset: ``"earliest"``, ``"latest"``,
+    ///         ``"max_timestamp"`` (KIP-734), ``"earliest_local"`` or ``"latest_tiered"`` (tiered
+    ///         storage), ``"earliest_pending_upload"`` (KIP-1023), or a time: the first record with
+    ///         this time or a later one, as an aware ``datetime`` or in ms since 1970.
+    ///     isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
+    ///         ``"latest"`` is the last stable offset: the end, or the first record of an open
+    ///         transaction. Default: the client's ``isolation.level``.
+    ///     errors: what to do with the error of one partition: ``"raise"`` the first one, or
+    ///         ``"return"`` each in place of the offset.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+    ///     The offsets by ``(topic, partition)``; an offset of None means that no record matches.
     ///
     /// Raises:
-    ///     ConfigError: an entry of ``spec`` or the isolation level is invalid.
+    ///     AuthorizationError: the principal may not describe a topic.
+    ///     BrokerError: a broker does not support the name of an offset.
+    ///     ConfigError: a specification or the isolation level is invalid.
     ///     UnknownTopicError: a topic or a partition does not exist.
     ///     TimeoutError: a leader did not respond in time.
-    #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
+    #[pyo3(signature = (specs, *, isolation_level=None, errors="raise", timeout=None))]
     fn list_offsets<'py>(
         &self,
         py: Python<'py>,
-        spec: &Bound<'py, PyAny>,
+        specs: &Bound<'py, PyAny>,
         isolation_level: Option<&str>,
+        errors: &str,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         let (core, timeout) = self.call(timeout)?;
-        let specs = offsets::specs(spec, "spec")?;
+        let errors = ItemErrors::parse(py, errors)?;
+        let specs = offsets::specs(specs, "specs")?;
         let read_committed = offsets::read_committed(py, &core, isolation_level)?;
-        let call = client_ops::list_offsets(core, specs, read_committed, timeout);
-        start(py, call, |py, offsets| offsets::to_dict(py, offsets)?.into_py_any(py))
+        let call = async move { Ok(core.list_offsets_each(specs, read_committed, timeout).await) };
+        start(py, call, move |py, listed| offsets::to_dict(py, listed, errors))
     }
 
     #[pyo3(signature = (ranges, *, columns, include_headers, max_rows, target_bytes, fail_on_data_loss, timeout, key_format, value_format))]

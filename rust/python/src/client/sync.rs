@@ -16,6 +16,7 @@ use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::config;
 use crate::convert::errors;
+use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::offsets;
@@ -262,35 +263,42 @@ impl Client {
     /// Look up offsets of partitions (Kafka's ListOffsets).
     ///
     /// Args:
-    ///     spec: for each ``(topic, partition)`` either ``"earliest"``, ``"latest"``,
-    ///         ``"max_timestamp"`` (KIP-734), or a timestamp for the first record at or after it:
-    ///         milliseconds since 1970 or an aware ``datetime``.
+    ///     specs: by ``(topic, partition)``, which offset: ``"earliest"``, ``"latest"``,
+    ///         ``"max_timestamp"`` (KIP-734), ``"earliest_local"`` or ``"latest_tiered"`` (tiered
+    ///         storage), ``"earliest_pending_upload"`` (KIP-1023), or a time: the first record with
+    ///         this time or a later one, as an aware ``datetime`` or in ms since 1970.
     ///     isolation_level: ``read_uncommitted`` or ``read_committed``. With ``read_committed``,
     ///         ``"latest"`` is the last stable offset: the end, or the first record of an open
     ///         transaction. Default: the client's ``isolation.level``.
+    ///     errors: what to do with the error of one partition: ``"raise"`` the first one, or
+    ///         ``"return"`` each in place of the offset.
     ///     timeout: seconds. Default: ``default.api.timeout.ms``.
     ///
     /// Returns:
-    ///     The offsets by ``(topic, partition)``; an offset of -1 means that no record matches.
+    ///     The offsets by ``(topic, partition)``; an offset of None means that no record matches.
     ///
     /// Raises:
-    ///     ConfigError: an entry of ``spec`` or the isolation level is invalid.
+    ///     AuthorizationError: the principal may not describe a topic.
+    ///     BrokerError: a broker does not support the name of an offset.
+    ///     ConfigError: a specification or the isolation level is invalid.
     ///     UnknownTopicError: a topic or a partition does not exist.
     ///     TimeoutError: a leader did not respond in time.
-    #[pyo3(signature = (spec, *, isolation_level=None, timeout=None))]
-    fn list_offsets<'py>(
+    #[pyo3(signature = (specs, *, isolation_level=None, errors="raise", timeout=None))]
+    fn list_offsets(
         &self,
-        py: Python<'py>,
-        spec: &Bound<'py, PyAny>,
+        py: Python<'_>,
+        specs: &Bound<'_, PyAny>,
         isolation_level: Option<&str>,
+        errors: &str,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    ) -> PyResult<Py<PyAny>> {
         let core = self.core()?;
-        let specs = offsets::specs(spec, "spec")?;
+        let errors = ItemErrors::parse(py, errors)?;
+        let specs = offsets::specs(specs, "specs")?;
         let read_committed = offsets::read_committed(py, core, isolation_level)?;
         let timeout = self.timeout(timeout)?;
-        let offsets = wait_for(py, client_ops::list_offsets(core.clone(), specs, read_committed, timeout))?;
-        offsets::to_dict(py, offsets)
+        let listed = wait(py, core.list_offsets_each(specs, read_committed, timeout))?;
+        offsets::to_dict(py, listed, errors)
     }
 
     /// Read ranges of offsets as Arrow batches; ``ottla.scan`` takes topics and times.

@@ -268,7 +268,6 @@ pub(super) fn offsets_by_time<'py>(
         if listed.offset < 0 {
             return Ok(py.None());
         }
-        let ListedOffset { offset, timestamp, leader_epoch, .. } = listed;
-        Py::new(py, OffsetAndTimestamp { offset, timestamp, leader_epoch }).map(Py::into_any)
+        Py::new(py, OffsetAndTimestamp::from(listed)).map(Py::into_any)
     })
 }

@@ -149,7 +149,7 @@ pub(super) fn timestamp(py: Python<'_>, micros: i128, is_aware: bool) -> Object<
 
 pub(super) fn time(py: Python<'_>, micros: i64) -> Object<'_> {
     if !(0..DAY).contains(&i128::from(micros)) {
-        return Err(NoObject::new(format!("{micros} µs after midnight is no time of day")));
+        return Err(NoObject::new(format!("{micros} µs after midnight is not a time of day")));
     }
     Ok(timestamp(py, micros.into(), false)?.call_method0("time")?)
 }

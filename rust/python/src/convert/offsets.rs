@@ -1,55 +1,73 @@
 //! Arguments and results of ListOffsets: offsets by position in the log or by timestamp.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ottla_client::config::IsolationLevel;
-use ottla_client::{Client, OffsetSpec, TopicPartition};
+use ottla_client::{Client, ListedOffset, OffsetSpec, Result, TopicPartition};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyType;
 
 use crate::convert::datetime;
 use crate::convert::errors;
+use crate::convert::item_errors::ItemErrors;
 use crate::convert::mapping;
 use crate::convert::number::{self, Integer};
 
 /// The offset and timestamp of a record, as ListOffsets returns them.
 ///
 /// Args:
-///     offset: the offset; -1 if no record matches.
-///     timestamp: the record's timestamp in milliseconds since 1970; -1 if unknown.
-///     leader_epoch: the leader epoch of the record. Default: -1, unknown.
+///     offset: the offset; None if no record matches.
+///     timestamp: the record's timestamp in milliseconds since 1970. Default: None, unknown.
+///     leader_epoch: the leader epoch of the record. Default: None, unknown.
 #[pyclass(frozen, get_all, eq, hash, module = "ottla")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OffsetAndTimestamp {
-    /// The offset; -1 if no record matches.
-    pub(crate) offset: i64,
-    /// The record's timestamp in milliseconds since 1970; -1 if unknown.
-    pub(crate) timestamp: i64,
-    /// The leader epoch of the record; -1 if unknown.
-    pub(crate) leader_epoch: i32,
+    /// The offset; None if no record matches.
+    offset: Option<i64>,
+    /// The record's timestamp in ms since 1970; None if it was not looked up by time.
+    timestamp: Option<i64>,
+    /// The leader epoch of the record; None if unknown.
+    leader_epoch: Option<i32>,
+}
+
+impl From<ListedOffset> for OffsetAndTimestamp {
+    fn from(listed: ListedOffset) -> Self {
+        Self {
+            offset: Some(listed.offset).filter(|offset| *offset >= 0),
+            timestamp: Some(listed.timestamp).filter(|timestamp| *timestamp >= 0),
+            leader_epoch: Some(listed.leader_epoch).filter(|epoch| *epoch >= 0),
+        }
+    }
 }
 
 #[pymethods]
 impl OffsetAndTimestamp {
     #[new]
-    #[pyo3(signature = (offset, timestamp, leader_epoch=-1))]
+    #[pyo3(signature = (offset, timestamp=None, leader_epoch=None))]
     fn new(
-        #[pyo3(from_py_with = number::offset)] offset: i64,
-        #[pyo3(from_py_with = number::timestamp)] timestamp: i64,
-        #[pyo3(from_py_with = number::leader_epoch)] leader_epoch: i32,
+        #[pyo3(from_py_with = number::offset)] offset: Option<i64>,
+        #[pyo3(from_py_with = number::timestamp)] timestamp: Option<i64>,
+        #[pyo3(from_py_with = number::leader_epoch)] leader_epoch: Option<i32>,
     ) -> Self {
         Self { offset, timestamp, leader_epoch }
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (i64, i64, i32)) {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyType>, (Option<i64>, Option<i64>, Option<i32>)) {
         (py.get_type::<Self>(), (self.offset, self.timestamp, self.leader_epoch))
     }
 
     fn __repr__(&self) -> String {
+        let shown =
+            |number: Option<i64>| number.map_or_else(|| "None".to_owned(), |number| number.to_string());
         format!(
             "OffsetAndTimestamp(offset={}, timestamp={}, leader_epoch={})",
-            self.offset, self.timestamp, self.leader_epoch
+            shown(self.offset),
+            shown(self.timestamp),
+            shown(self.leader_epoch.map(i64::from))
         )
     }
 }
@@ -77,13 +95,9 @@ pub(crate) fn pair(argument: &Bound<'_, PyAny>) -> PyResult<(String, i32)> {
 }
 
 fn spec(value: &Bound<'_, PyAny>, name: &str) -> PyResult<OffsetSpec> {
-    if let Ok(name) = value.extract::<String>() {
-        return match name.as_str() {
-            "earliest" => Ok(OffsetSpec::Earliest),
-            "latest" => Ok(OffsetSpec::Latest),
-            "max_timestamp" => Ok(OffsetSpec::MaxTimestamp),
-            _ => Err(invalid_spec(value)),
-        };
+    if let Ok(named) = value.extract::<String>() {
+        let known = OffsetSpec::NAMED.into_iter().find(|spec| spec.name() == Some(&named));
+        return known.ok_or_else(|| invalid_spec(value));
     }
     if let Some(millis) = datetime::millis("offset", value)? {
         return Ok(OffsetSpec::Timestamp(millis));
@@ -98,32 +112,24 @@ fn spec(value: &Bound<'_, PyAny>, name: &str) -> PyResult<OffsetSpec> {
 }
 
 fn spec_message(value: &Bound<'_, PyAny>) -> String {
-    format!(
-        "offset {value}: expected 'earliest', 'latest', 'max_timestamp', milliseconds since 1970 or a datetime"
-    )
+    let names: Vec<String> =
+        OffsetSpec::NAMED.into_iter().filter_map(|spec| Some(format!("'{}'", spec.name()?))).collect();
+    format!("offset {value}: expected {}, milliseconds since 1970 or a datetime", names.join(", "))
 }
 
 fn invalid_spec(value: &Bound<'_, PyAny>) -> PyErr {
     errors::config(value.py(), spec_message(value))
 }
 
-/// Returns offsets as a dict by `(topic, partition)`, in order.
-pub(crate) fn to_dict<'py>(
-    py: Python<'py>,
-    offsets: HashMap<TopicPartition, ottla_client::ListedOffset>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let mut offsets: Vec<_> = offsets.into_iter().collect();
-    offsets.sort_by(|a, b| a.0.cmp(&b.0));
-    let dict = PyDict::new(py);
-    for ((topic, partition), listed) in offsets {
-        let value = OffsetAndTimestamp {
-            offset: listed.offset,
-            timestamp: listed.timestamp,
-            leader_epoch: listed.leader_epoch,
-        };
-        dict.set_item((&*topic, partition), Py::new(py, value)?)?;
-    }
-    Ok(dict)
+/// Converts offsets by `(topic, partition)`, in order.
+pub(crate) fn to_dict(
+    py: Python<'_>,
+    offsets: BTreeMap<TopicPartition, Result<ListedOffset>>,
+    errors: ItemErrors,
+) -> PyResult<Py<PyAny>> {
+    let offsets =
+        offsets.into_iter().map(|((topic, partition), listed)| ((topic.to_string(), partition), listed));
+    errors.to_dict(py, offsets, |py, listed| Ok(Py::new(py, OffsetAndTimestamp::from(listed))?.into_any()))
 }
 
 /// Returns whether an isolation level, by Kafka's name, is `read_committed`. Default: the client's

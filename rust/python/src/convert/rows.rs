@@ -20,7 +20,7 @@ use pyo3::types::{PyList, PyTuple};
 use crate::convert::no_object::NoObject;
 use crate::convert::{arrow_value, errors};
 
-/// What a value becomes that has no Python object.
+/// The treatment of a value that no Python object can represent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NoObjects {
     /// An error of the call.

@@ -35,7 +35,8 @@ use crate::typed::batch_encoders;
 pub(crate) enum Rows<'a, 'py> {
     /// Read row by row while they are sent, with the highest partition among them.
     Lists(&'a BatchArgs<'a, 'py>, Option<i32>),
-    ProcessLocal(OwnedRows),
+    /// Already read and serialized, or Arrow columns.
+    Owned(OwnedRows),
 }
 
 impl<'a, 'py> Rows<'a, 'py> {
@@ -52,10 +53,10 @@ impl<'a, 'py> Rows<'a, 'py> {
             let encoders = batch_encoders(py, key, value)?;
             let pairs = pairs(py, args, !encoders.are_none())?;
             if !encoders.are_none() {
-                return Ok(Self::ProcessLocal(OwnedRows::Typed(pairs, encoders)));
+                return Ok(Self::Owned(OwnedRows::Typed(pairs, encoders)));
             }
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
-            return Ok(Self::ProcessLocal(OwnedRows::Arrow(pairs)));
+            return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
         }
         if args.key_format.is_some() || args.value_format.is_some() {
             let message = "key_format and value_format encode Arrow columns: for lists, pass formats to the producer as serializers";
@@ -78,14 +79,14 @@ impl<'a, 'py> Rows<'a, 'py> {
             }
         }
         let variant = if interceptors.is_some() { OwnedRows::Intercepted } else { OwnedRows::Lists };
-        Ok(Self::ProcessLocal(variant(rows)))
+        Ok(Self::Owned(variant(rows)))
     }
 
     /// The highest partition that a row names.
     pub(crate) fn highest_partition(&self) -> Option<i32> {
         match self {
             Self::Lists(_, highest) => *highest,
-            Self::ProcessLocal(rows) => rows.highest_partition(),
+            Self::Owned(rows) => rows.highest_partition(),
         }
     }
 
@@ -122,16 +123,16 @@ impl<'a, 'py> Rows<'a, 'py> {
                 let plain = Serializers::default();
                 send_lists(py, core, writer, ListRows::new(args, &plain, None)?, results)
             }
-            Self::ProcessLocal(OwnedRows::Lists(rows)) => {
+            Self::Owned(OwnedRows::Lists(rows)) => {
                 send_lists(py, core, writer, rows.into_iter().map(Ok), results)
             }
-            Self::ProcessLocal(OwnedRows::Intercepted(rows)) => {
+            Self::Owned(OwnedRows::Intercepted(rows)) => {
                 intercepted_rows::send(py, handle, topic, writer, rows, results)
             }
-            Self::ProcessLocal(OwnedRows::Typed(..)) => {
+            Self::Owned(OwnedRows::Typed(..)) => {
                 Err(errors::config(py, "columns were sent before they were encoded"))
             }
-            Self::ProcessLocal(OwnedRows::Arrow(pairs)) => {
+            Self::Owned(OwnedRows::Arrow(pairs)) => {
                 let all = all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
                 all.iter().try_for_each(|columns| send_columns(py, core, writer, columns, results))
             }
@@ -146,7 +147,7 @@ impl<'a, 'py> Rows<'a, 'py> {
                 let rows = ListRows::new(args, &plain, None)?;
                 Ok(OwnedRows::Lists(rows.collect::<PyResult<_>>()?))
             }
-            Self::ProcessLocal(rows) => Ok(rows),
+            Self::Owned(rows) => Ok(rows),
         }
     }
 }

@@ -217,12 +217,12 @@ impl Producer {
         let args =
             BatchArgs { topic, values, keys, headers, timestamps, partitions, key_format, value_format };
         let rows = match Rows::new(py, &args, &self.hooks)? {
-            Rows::ProcessLocal(rows) => Rows::ProcessLocal(wait_for(py, rows.encoded(topic))?),
+            Rows::Owned(rows) => Rows::Owned(wait_for(py, rows.encoded(topic))?),
             lists @ Rows::Lists(..) => lists,
         };
         let highest = rows.highest_partition();
         let writer = || handle.topic_writer(py, topic, highest, || handle.core.max_block_deadline());
-        let Rows::ProcessLocal(mut rows) = rows else {
+        let Rows::Owned(mut rows) = rows else {
             return Ok(rows.send(py, handle, topic, &*writer()?)?.into());
         };
         let assigned = writer().and_then(|writer| {
@@ -232,7 +232,7 @@ impl Producer {
             Ok(writer)
         });
         match assigned {
-            Ok(writer) => Ok(Rows::ProcessLocal(rows).send(py, handle, topic, &writer)?.into()),
+            Ok(writer) => Ok(Rows::Owned(rows).send(py, handle, topic, &writer)?.into()),
             Err(error) => {
                 intercepted_rows::report_unsent(py, topic, rows.into_intercepted(), &error)?;
                 Err(error)

@@ -1,7 +1,7 @@
 //! The aliases in a reader's schema: other names of the writer's types and fields.
 //!
-//! Invariant: as in Java, a field's aliases apply to the writer's record of the same full name, or of one of the
-//! record's aliases, and to no other record. A name that the reader has itself is never taken for an alias.
+//! Invariant: as in Java, a field's aliases apply only to a writer's record whose full name is the reader's name of the
+//! record or one of the record's aliases. A name that the reader's schema uses itself is never treated as an alias.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -28,12 +28,12 @@ impl Aliases {
         fields.insert(alias.to_owned(), Arc::clone(name));
     }
 
-    /// Notes a type that the reader has.
+    /// Records a type that the reader's schema defines.
     pub(super) fn add_own_type(&mut self, name: &Arc<str>) {
         self.own_types.insert(Arc::clone(name));
     }
 
-    /// Notes a field that the reader has.
+    /// Records a field that the reader's schema defines.
     pub(super) fn add_own_field(&mut self, record: &Arc<str>, name: &Arc<str>) {
         self.own_fields.entry(Arc::clone(record)).or_default().insert(Arc::clone(name));
     }
@@ -42,13 +42,13 @@ impl Aliases {
         self.types.is_empty() && self.fields.is_empty()
     }
 
-    /// The reader's name of a writer's type.
+    /// Returns the reader's name for a writer's type.
     pub(super) fn type_name(&self, name: &str) -> Arc<str> {
         let renamed = self.types.get(name).filter(|_| !self.own_types.contains(name));
         renamed.map_or_else(|| name.into(), Arc::clone)
     }
 
-    /// The reader's name of a field of a writer's record, which has the reader's name.
+    /// Returns the reader's name for a field of a writer's record. `record` is the reader's name of the record.
     pub(super) fn field_name(&self, record: &str, field: &str) -> Arc<str> {
         let is_own = self.own_fields.get(record).is_some_and(|own| own.contains(field));
         let renamed = self.fields.get(record).and_then(|fields| fields.get(field)).filter(|_| !is_own);

@@ -1,8 +1,8 @@
-//! Columns that are being built, of the reader's types.
+//! Growing columns of the reader's types.
 //!
-//! Invariants: all columns of a struct have the same length after each of its rows. An array that is finished has
-//! exactly the column's type. A value takes the `width` of its column, null or not, and beyond it only the bytes of texts
-//! and the items of lists and maps.
+//! Invariants: all columns of a struct have the same length after each of its rows. A finished array has exactly the
+//! column's type. A value takes the `width` of its column, null or not; strings take their bytes in addition, and lists
+//! and maps their items.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use super::fault::Fault;
 
 #[derive(Debug)]
 pub(super) struct Column {
-    /// `None` if no value is null, or if the values hold their nulls themselves.
+    /// `None` if no value is null, or if the builder of the values stores nulls itself.
     nulls: Option<NullBufferBuilder>,
     is_nullable: bool,
-    /// The bytes of each value, apart from those of texts and items.
+    /// The bytes of each value, without the bytes of strings and items.
     pub(super) width: usize,
     pub(super) values: Values,
 }
 
-/// The bytes of an offset, which texts, lists and maps have.
+/// The bytes of an offset in strings, lists and maps.
 pub(super) const OFFSET_BYTES: usize = size_of::<i32>();
 
 #[derive(Debug)]
@@ -41,11 +41,11 @@ pub(super) enum Values {
     TimeMicros(Vec<i64>),
     Float(Vec<f32>),
     Double(Vec<f64>),
-    /// With the first number that has too many digits.
+    /// The second field is the smallest number with too many digits.
     Decimal128(Vec<i128>, i128),
     Decimal256(Vec<i256>, i256),
     Interval(Vec<IntervalMonthDayNano>),
-    /// With their nulls.
+    /// The builder stores nulls itself.
     Text(StringBuilder),
     Binary(BinaryBuilder),
     Fixed(usize, Vec<u8>),
@@ -100,7 +100,7 @@ impl Column {
         Self::new(field.data_type(), field.is_nullable(), rows)
     }
 
-    /// Notes that the value that was appended is not null.
+    /// Marks the value that was just appended as not null.
     #[inline]
     pub(super) fn set_valid(&mut self) {
         if let Some(nulls) = &mut self.nulls {
@@ -108,7 +108,7 @@ impl Column {
         }
     }
 
-    /// Appends a null, or in a column without nulls any value: it is a part of a null.
+    /// Appends a null, or an arbitrary value if the column cannot hold nulls. Such a column is inside a null value.
     pub(super) fn append_missing(&mut self) -> Result<(), Fault> {
         if let Some(nulls) = &mut self.nulls {
             nulls.append_null();
@@ -135,7 +135,7 @@ impl Column {
         Ok(())
     }
 
-    /// Finishes the array, of the type that the column was made with.
+    /// Finishes the array. It has the type that the column was created with.
     pub(super) fn finish(mut self, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
         let nulls = self.nulls.as_mut().and_then(NullBufferBuilder::finish);
         Ok(match (self.values, data_type) {
@@ -188,7 +188,7 @@ impl Column {
 }
 
 impl Values {
-    /// The bytes of each value, apart from those of texts and items. A bit counts as a byte.
+    /// Returns the bytes of each value, without the bytes of strings and items. A bit counts as a byte.
     fn width(&self) -> usize {
         match self {
             Self::Boolean(_) => 1,

@@ -1,7 +1,7 @@
-//! The types of the columns: those that Spark, pandas and polars can hold. An enum is a string.
+//! The Arrow types of the columns, limited to types that Spark, pandas and polars support. An enum is a string.
 //!
-//! A union of several types, apart from null, becomes a struct with a nullable field for each branch, named
-//! `member0`, `member1` … in their order, as Spark's `from_avro` does it. A union of one type is that type.
+//! A union of several types besides null becomes a struct with a nullable field for each branch, named `member0`,
+//! `member1` … in order, like the structs of Spark's `from_avro`. A union of one type is that type.
 //!
 //! Invariant: the type depends on the reader's schema alone.
 
@@ -17,7 +17,7 @@ use crate::error::SchemaError;
 /// The largest precision of a decimal of 128 bits.
 const MAX_PRECISION_128: u8 = 38;
 
-/// The type of a column of a schema's values, and whether they may be null.
+/// Returns the column type of a schema's values, and whether they may be null.
 pub(super) fn column_type(schema: &Schema) -> Result<(DataType, bool), SchemaError> {
     if let Some(logical) = schema.logical {
         return Ok((logical_type(logical), false));
@@ -76,7 +76,7 @@ fn members(branches: &[Schema]) -> Result<Fields, SchemaError> {
     members.collect()
 }
 
-/// The name of the field for a branch of a union, by its number among those that are not null.
+/// Returns the name of the field for a branch of a union. `number` counts the branches other than null.
 pub(super) fn member_name(number: usize) -> String {
     format!("member{number}")
 }

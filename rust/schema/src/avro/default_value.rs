@@ -1,7 +1,7 @@
-//! Encodes the defaults of fields, as a writer with the reader's schema would write them.
+//! Encodes the defaults of fields as a writer with the reader's schema would encode them.
 //!
-//! Invariant: a default that does not fit its type is an error where it is used, and only there: registries hold
-//! such schemas. A default has a limit, with the defaults of the fields within it.
+//! Invariant: a default that does not fit its type is an error only where it is used, since registries contain such
+//! schemas. The size of a default, with the defaults of its inner fields, is limited.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::limits::DEFAULT_KEY;
 
-/// Encodes the default of a field of a record, of at most so many bytes.
+/// Encodes the default of a record's field. A default of more than `max` bytes is an error.
 pub(super) fn encode_field(record: &str, field: &Field, max: usize) -> Result<Vec<u8>, SchemaError> {
     let mut out = Vec::new();
     match append_field(&mut out, field, max) {
@@ -24,7 +24,7 @@ pub(super) fn encode_field(record: &str, field: &Field, max: usize) -> Result<Ve
 }
 
 fn append_field(out: &mut Vec<u8>, field: &Field, max: usize) -> Result<(), String> {
-    let default = field.default.as_ref().ok_or_else(|| format!("{} has none", field.name))?;
+    let default = field.default.as_ref().ok_or_else(|| format!("{} has no default", field.name))?;
     // JSON has no NaN and no infinity; Java reads any number of text here.
     let number = || default.as_str().and_then(|text| text.trim().parse::<f64>().ok());
     match field.schema.kind {
@@ -41,7 +41,7 @@ fn append_field(out: &mut Vec<u8>, field: &Field, max: usize) -> Result<(), Stri
 }
 
 fn too_large(max: usize) -> String {
-    format!("it has more than {max} bytes, the limit of a default ({DEFAULT_KEY})")
+    format!("it has more than {max} bytes, the limit for a default ({DEFAULT_KEY})")
 }
 
 fn does_not_fit(schema: &Schema, value: &Value) -> String {
@@ -50,7 +50,7 @@ fn does_not_fit(schema: &Schema, value: &Value) -> String {
 }
 
 fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Result<(), String> {
-    // Defaults of fields multiply: those of an array's records are there for each of its items.
+    // Defaults of fields multiply: an array of records repeats them for each of its items.
     if out.len() > max {
         return Err(too_large(max));
     }
@@ -108,7 +108,7 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Resu
                 }
             }
         }
-        // The first branch that fits, although the specification allows the first one only.
+        // The first branch that fits is used, although the specification allows only the first branch.
         Kind::Union(branches) => {
             let number = branches.iter().position(|branch| may_fit(branch, value)).ok_or_else(fail)?;
             append_length(out, number);
@@ -118,7 +118,7 @@ fn append(out: &mut Vec<u8>, schema: &Schema, value: &Value, max: usize) -> Resu
     Ok(())
 }
 
-/// Whether a value may be of a type, by its outermost type alone.
+/// Returns whether a value may have a type, judged by the outermost type alone.
 fn may_fit(schema: &Schema, value: &Value) -> bool {
     match &schema.kind {
         Kind::Null => value.is_null(),
@@ -138,7 +138,7 @@ fn may_fit(schema: &Schema, value: &Value) -> bool {
     }
 }
 
-/// The bytes that a text stands for, a character each.
+/// Returns the bytes that a JSON string stands for: each character is one byte.
 fn latin1(value: &Value) -> Option<Vec<u8>> {
     value.as_str()?.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect()
 }

@@ -1,7 +1,7 @@
-//! The definitions of named types: those in referenced schemas, and the schema's own, which may be used before
-//! they are defined.
+//! The definitions of named types, from referenced schemas and from the schema itself. A schema may use its own types
+//! before it defines them.
 //!
-//! Invariants: each definition is taken at most once. A referenced schema is read once, however many schemas refer to
+//! Invariants: each definition is taken at most once. A referenced schema is read once, however many schemas reference
 //! it.
 
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::MAX_DEPTH;
 
-/// Definitions by full name, with the namespace around them.
+/// Definitions by full name, each with its enclosing namespace.
 type ByName = HashMap<String, (Value, String)>;
 
 pub(super) struct Definitions {
@@ -28,7 +28,7 @@ pub(super) struct Definitions {
 pub(super) fn parse_json(text: &str) -> Result<Value, SchemaError> {
     match serde_json::from_str(text) {
         Ok(value) => Ok(value),
-        // Registries hold primitive schemas also without quotes.
+        // Registries also contain primitive schemas without quotes.
         Err(_) if primitive(text.trim()).is_some() => Ok(Value::String(text.trim().to_owned())),
         Err(error) => Err(invalid(format!("it is not JSON: {error}"))),
     }
@@ -78,7 +78,7 @@ fn collect_references(
 }
 
 fn collect(out: &mut ByName, schema: &Value, namespace: &str, depth: usize) {
-    // What is nested deeper is an error anyway.
+    // Parsing will reject deeper nesting anyway.
     if depth > MAX_DEPTH {
         return;
     }

@@ -1,4 +1,4 @@
-//! Why a payload cannot be decoded.
+//! The reasons why a payload cannot be decoded.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(super) enum Fault {
     End,
     /// Bytes are left after the value.
     Rest,
-    /// Bytes are left after the schema's id in the header.
+    /// Bytes are left after the schema id in the header.
     HeaderRest,
     NumberRange,
     Length,
@@ -22,7 +22,7 @@ pub(super) enum Fault {
     EmptyDecimal,
     Decimal,
     Duration,
-    /// A number that is no time of day, with its unit.
+    /// A number that is not a time of day, with its unit.
     TimeOfDay(i64, &'static str),
     /// The schemas do not match here.
     Mismatch(Arc<str>),
@@ -39,7 +39,7 @@ impl fmt::Display for Fault {
         match self {
             Self::End => f.write_str("it ends within the value"),
             Self::Rest => f.write_str("bytes are left after the value"),
-            Self::HeaderRest => f.write_str("bytes are left after the schema's id in the header"),
+            Self::HeaderRest => f.write_str("bytes are left after the schema id in the header"),
             Self::NumberRange => f.write_str("a number has more bits than its type"),
             Self::Length => f.write_str("a length is negative"),
             Self::Boolean(byte) => write!(f, "a boolean is neither 0 nor 1, but {byte}"),
@@ -49,7 +49,7 @@ impl fmt::Display for Fault {
             Self::EmptyDecimal => f.write_str("a decimal has no bytes"),
             Self::Decimal => f.write_str("a decimal has more digits than its precision"),
             Self::Duration => f.write_str("a duration is longer than Arrow's"),
-            Self::TimeOfDay(number, unit) => write!(f, "{number} {unit} after midnight is no time of day"),
+            Self::TimeOfDay(number, unit) => write!(f, "{number} {unit} after midnight is not a time of day"),
             Self::Mismatch(reason) => f.write_str(reason),
             Self::Budget => f.write_str(ROW_EXCEEDED),
             Self::Full => f.write_str("the values do not fit into one array"),

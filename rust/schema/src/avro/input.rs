@@ -1,6 +1,6 @@
 //! Reads the bytes of a payload, and counts the bytes that its columns take.
 //!
-//! Invariant: no length or count is believed beyond the bytes that are left.
+//! Invariant: a length or count that exceeds the unread bytes is an error.
 
 use super::fault::Fault;
 use crate::budget::RowBudget;
@@ -15,7 +15,7 @@ impl<'a> Input<'a> {
         Self { rest: payload, budget }
     }
 
-    /// Reads other bytes within the same budget, such as a default.
+    /// Reads other bytes, such as a default, within the same budget.
     pub(super) fn within<T>(
         &mut self,
         bytes: &[u8],
@@ -27,19 +27,19 @@ impl<'a> Input<'a> {
         Ok(value)
     }
 
-    /// Takes bytes of columns.
+    /// Takes column bytes from the budget.
     #[inline]
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Fault> {
         self.budget.spend(bytes).map_err(|_| Fault::Budget)
     }
 
-    /// Takes the bytes of several values of the same size.
+    /// Takes the bytes of several values of the same size from the budget.
     #[inline]
     pub(super) fn spend_each(&mut self, count: usize, bytes: usize) -> Result<(), Fault> {
         self.budget.spend_each(count, bytes).map_err(|_| Fault::Budget)
     }
 
-    /// The bytes that the columns of this payload take so far.
+    /// Returns the column bytes that this payload has taken so far.
     pub(super) fn spent(&self) -> usize {
         self.budget.spent()
     }
@@ -74,7 +74,7 @@ impl<'a> Input<'a> {
         Ok((bits >> 1).cast_signed() ^ -(bits & 1).cast_signed())
     }
 
-    /// A number of at most `MAX` bytes, whose last one is at most `last`.
+    /// Reads a number of at most `MAX` bytes. The last byte is at most `last`.
     #[inline]
     fn varint<const MAX: usize>(&mut self, last: u8) -> Result<u64, Fault> {
         match self.rest {
@@ -109,7 +109,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Bytes after their length.
+    /// Reads a length and that many bytes.
     #[inline]
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Fault> {
         let length = self.long()?;
@@ -121,7 +121,7 @@ impl<'a> Input<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Fault::Text)
     }
 
-    /// The number of the next items of an array or entries of a map, each of which takes a byte or more; the
+    /// Reads the header of a block: the number of array items or map entries in it. Each takes at least one byte. The
     /// last block has none.
     pub(super) fn block(&mut self) -> Result<usize, Fault> {
         let count = self.long()?;
@@ -134,7 +134,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Like `block`, but passes over the blocks whose size is stated.
+    /// Like `block`, but skips blocks that state their size.
     pub(super) fn skip_blocks(&mut self) -> Result<usize, Fault> {
         loop {
             let count = self.long()?;

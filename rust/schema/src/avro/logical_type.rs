@@ -1,6 +1,6 @@
-//! Logical types: those with a column type of their own. A UUID stays the text, or the bytes, that it is written as.
+//! The logical types that have their own column type. A UUID does not: it stays a string or bytes, as it was written.
 //!
-//! Invariant: each has one column type.
+//! Invariant: each logical type has one column type.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub(super) enum LogicalType {
 }
 
 impl LogicalType {
-    /// Whether the same number means the same in both types.
+    /// Returns whether a number has the same meaning in both types.
     pub(super) fn has_same_scale(self, other: Self) -> bool {
         match (self, other) {
             (Self::Decimal { scale, .. }, Self::Decimal { scale: other, .. }) => scale == other,

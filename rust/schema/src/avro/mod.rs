@@ -1,15 +1,15 @@
-//! Avro: payloads of many writers' schemas, decoded to Arrow with one reader's schema.
+//! Avro: decodes payloads of many writers' schemas to Arrow with one reader's schema.
 //!
-//! - `parse` makes a tree of `schema` types from the text of a schema, with `names` and the `definitions` of
+//! - `parse` builds a tree of `schema` types from the text of a schema, with `names` and the `definitions` of
 //!   referenced schemas; `logical_type` keeps the logical types that have columns.
-//! - `project` leaves out the fields that the column does not have; `column_type` is its type.
+//! - `project` removes the fields that the column does not have; `column_type` is the column's type.
 //! - `resolve`, with `default_value` and `aliases`, compiles a writer's and the reader's schema to a tree of steps
 //!   (`step`, `skip`).
-//! - `payload_decoder` runs them (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
+//! - `payload_decoder` runs the steps (`walk`) over the bytes of each payload (`input`) and appends to `column`s.
 //! - `encoder` writes payloads from columns (`output`).
 //!
-//! Data are read as Avro's own Java library reads them, and refused where it refuses them. These limits are on
-//! purpose; a test has the same list:
+//! The decoder accepts and refuses the same data as Avro's own Java library, with these intended differences. A test
+//! has the same list:
 //!
 //! - A schema is refused if it is recursive, or if an array's items take no bytes; a reader's schema also if it
 //!   has a record without fields, a fixed type of no bytes, or a value that can only be null. Arrow has no such
@@ -18,19 +18,19 @@
 //!   or if a number has more bits than its type: the payload is not of that schema.
 //! - A row is refused if a decimal has more digits than its precision, or none at all, or if a duration has more
 //!   than 2³¹ - 1 months or days: Arrow has no such values.
-//! - A row is refused if a time of day is not within a day. Java reads its number, and refuses it where it makes a
-//!   `LocalTime` of it.
-//! - A logical type is not read as one of another scale or unit, such as timestamps of milliseconds as timestamps
-//!   of microseconds: Java takes the number as it is, which is wrong by a factor.
-//! - A default that is beyond its int or long is refused. Java cuts it off.
-//! - A name that both schemas have is that field or type, although it may be the alias of another one. Java gives its
-//!   value to the other one, and refuses a writer that has the alias and the name.
-//! - The default of a union is a value of the first branch that it fits. Java looks at the kind of JSON alone: it
-//!   takes an int for a fraction, and the first record, enum, array or map for anything.
+//! - A row is refused if a time of day is not within one day. Java reads the number, and refuses it only when it
+//!   converts it to a `LocalTime`.
+//! - A logical type is not read as one of another scale or unit, such as timestamps in milliseconds as timestamps
+//!   in microseconds. Java keeps the number unchanged, so the value is wrong by a factor.
+//! - A default that exceeds the range of its int or long is refused. Java truncates it.
+//! - A name that both schemas use is the same field or type, even if it is also an alias of another one. Java assigns
+//!   the value to the other one, and refuses a writer's schema that has both the alias and the name.
+//! - The default of a union is a value of the first branch that it fits. Java looks only at the kind of JSON value: it
+//!   takes an int for a fraction, and the first record, enum, array or map for any object, string or array.
 //! - A map that has a key twice keeps both entries. Java keeps the last one.
 //!
-//! A field that is not selected is passed over: its bytes must be there, but its values are not checked, and it may
-//! be missing or of another type.
+//! The decoder skips a field that is not selected: its bytes must be present, but its values are not checked, and the
+//! writer's schema may lack the field or give it another type.
 //!
 //! Invariant: the type of the column depends on the reader's schema and the selection alone.
 
@@ -73,7 +73,7 @@ use crate::registered_schema::RegisteredSchema;
 pub(crate) struct AvroReader {
     /// The schema with all of its fields.
     whole: Schema,
-    /// The part of it that the column has.
+    /// The selected part of the schema, which the column has.
     schema: Schema,
     aliases: Aliases,
     limits: SchemaLimits,
@@ -124,7 +124,7 @@ impl ReaderSchema for AvroReader {
 
     fn writer(&self, schema: &RegisteredSchema) -> Result<Box<dyn PayloadDecoder>, SchemaError> {
         let mut writer = parse::parse_writer(schema, &Aliases::default(), &self.limits)?;
-        // In the same schema an alias may be the name of another field.
+        // Within one schema, an alias may also be the name of another field.
         if !self.aliases.is_empty() && !writer.is_same(&self.whole) {
             writer = parse::parse_writer(schema, &self.aliases, &self.limits)?;
         }

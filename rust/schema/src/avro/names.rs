@@ -1,11 +1,11 @@
-//! Names of types and their namespaces, by the rules of the specification.
+//! Names of types and their namespaces, following the Avro specification.
 
 use serde_json::{Map, Value};
 
 use super::invalid;
 use crate::error::SchemaError;
 
-/// The full name of a definition, and the namespace inside it.
+/// Returns the full name of a definition, and the namespace for the names inside it.
 pub(super) fn full_name(
     object: &Map<String, Value>,
     namespace: &str,
@@ -18,7 +18,7 @@ pub(super) fn full_name(
     Ok((full, inner))
 }
 
-/// The full name of a name in a namespace.
+/// Returns the full name of a name used in a namespace.
 pub(super) fn qualify(name: &str, namespace: &str) -> String {
     match name.contains('.') || namespace.is_empty() {
         true => name.trim_start_matches('.').to_owned(),
@@ -26,7 +26,7 @@ pub(super) fn qualify(name: &str, namespace: &str) -> String {
     }
 }
 
-/// The aliases of a type or a field.
+/// Returns the aliases of a type or a field.
 pub(super) fn alias_names(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let aliases = object.get("aliases").and_then(Value::as_array);
     aliases.into_iter().flatten().filter_map(Value::as_str)

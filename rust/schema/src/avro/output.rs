@@ -15,7 +15,7 @@ pub(super) fn append_length(out: &mut Vec<u8>, length: usize) {
     append_long(out, i64::try_from(length).unwrap_or(i64::MAX));
 }
 
-/// Bytes after their length.
+/// Writes the length of some bytes, then the bytes.
 #[inline]
 pub(super) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     append_length(out, bytes.len());

@@ -1,7 +1,7 @@
-//! Parses the text of a schema, with the schemas that it refers to.
+//! Parses the text of a schema, with the schemas that it references.
 //!
-//! Invariants: the result is bounded in depth and in size with all names expanded. A recursive type is an
-//! error, as Arrow has none. No item of an array takes zero bytes, so a count cannot exceed the payload.
+//! Invariants: the depth and the size of the result are bounded with all named types expanded. A recursive type is an
+//! error, because Arrow has none. No array item takes zero bytes, so a count cannot exceed the payload.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::limits::SchemaLimits;
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{Shape, check_level};
 
-/// Parses a reader's schema; returns its aliases, too.
+/// Parses a reader's schema. Also returns its aliases.
 pub(super) fn parse_reader(
     schema: &RegisteredSchema,
     limits: &SchemaLimits,
@@ -29,7 +29,7 @@ pub(super) fn parse_reader(
     Ok((schema, pass.aliases))
 }
 
-/// Parses a writer's schema; its types and fields get the reader's names.
+/// Parses a writer's schema. Its types and fields get the reader's names.
 pub(super) fn parse_writer(
     schema: &RegisteredSchema,
     reader: &Aliases,
@@ -42,15 +42,15 @@ type Parsed = Result<(Schema, Shape), SchemaError>;
 
 struct Pass<'a> {
     definitions: Definitions,
-    /// The aliases of the reader, while this is a writer's schema.
+    /// The reader's aliases, if this is a writer's schema.
     reader: Option<&'a Aliases>,
     limits: &'a SchemaLimits,
     /// The aliases of this schema, if it is a reader's.
     aliases: Aliases,
     defined: HashMap<String, (Schema, Shape)>,
-    /// The types that were defined at their first use, before their definition.
+    /// The types that were parsed at their first use, before their definition.
     early: HashMap<String, Value>,
-    /// The names of the types that are being defined.
+    /// The names of the types whose definitions are being parsed.
     open: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Pass<'a> {
 
     fn reference(&mut self, name: &str, namespace: &str, level: usize) -> Parsed {
         let qualified = qualify(name, namespace);
-        // A name without a dot may also be one without a namespace.
+        // A name without a dot may also refer to a type without a namespace.
         for full in [qualified.as_str(), name] {
             if self.open.iter().any(|open| open == full) {
                 return Err(unsupported(format!(
@@ -100,7 +100,7 @@ impl<'a> Pass<'a> {
             self.early.insert(qualified, definition);
             return Ok(parsed);
         }
-        Err(invalid(format!("the type {qualified} is not defined, nor in a reference of the schema")))
+        Err(invalid(format!("the type {qualified} is not defined in the schema or its references")))
     }
 
     fn union(&mut self, branches: &[Value], namespace: &str, level: usize) -> Parsed {
@@ -222,7 +222,7 @@ impl<'a> Pass<'a> {
         let symbols = symbols.ok_or_else(|| invalid(format!("the enum {name} has no \"symbols\"")))?;
         let symbols: Option<Vec<Arc<str>>> =
             symbols.iter().map(|symbol| symbol.as_str().map(Arc::from)).collect();
-        let symbols = symbols.ok_or_else(|| invalid(format!("a symbol of {name} is no text")))?;
+        let symbols = symbols.ok_or_else(|| invalid(format!("a symbol of {name} is not a string")))?;
         symbols.iter().try_for_each(|symbol| self.limits.check_name(symbol)).map_err(unsupported)?;
         let default: Option<Arc<str>> = match (self.reader, object.get("default")) {
             (None, Some(Value::String(default))) => Some(default.as_str().into()),
@@ -257,7 +257,7 @@ impl<'a> Pass<'a> {
                 Some(reader) => {
                     let renamed = reader.field_name(&record, name);
                     let is_written = *renamed != *name && written.contains(&*renamed);
-                    // The writer has the reader's name, too, and the alias is another field.
+                    // The writer's record also has a field of the reader's name, so the alias is another field.
                     (if is_written { Arc::from(name) } else { renamed }, None)
                 }
                 None => (Arc::from(name), field.get("default").cloned()),

@@ -1,4 +1,4 @@
-//! Reads the logical type of a type.
+//! Parses the logical type of a type.
 //!
 //! Invariant: an unknown or invalid logical type is ignored, as the specification requires.
 
@@ -11,7 +11,7 @@ use super::schema::Kind;
 /// The largest precision of a decimal in Arrow.
 const MAX_PRECISION: u64 = 76;
 
-/// The logical type of a type, if it is valid and has a column type.
+/// Returns the logical type of a type, if it is valid and has a column type.
 pub(super) fn logical_type(kind: &Kind, object: &Map<String, Value>) -> Option<LogicalType> {
     let timestamp = |unit, is_local| Some(LogicalType::Timestamp { unit, is_local });
     match (kind, object.get("logicalType")?.as_str()?) {
@@ -42,7 +42,7 @@ fn decimal(object: &Map<String, Value>, size: Option<usize>) -> Option<LogicalTy
     Some(LogicalType::Decimal { precision, scale })
 }
 
-/// The largest number of decimal digits that so many bytes hold.
+/// Returns the largest number of decimal digits that `bytes` bytes can hold.
 fn max_precision(bytes: usize) -> u64 {
     let bits = (bytes as u64).saturating_mul(8).saturating_sub(1);
     // log10(2), rounded down; exact for the sizes that Arrow's decimals have.

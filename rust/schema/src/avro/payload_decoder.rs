@@ -1,8 +1,8 @@
 //! Decodes the payloads of one writer's schema.
 //!
-//! Invariant: each payload is one value, with no byte missing or left over. After an error the columns are
-//! dropped, because they have a part of the row. Columns have room for about as many rows as will be decoded, so
-//! that many malformed rows do not cost much.
+//! Invariant: each payload is exactly one value, with no byte missing or left over. After an error the columns are
+//! dropped, because they hold a part of the row. Columns reserve room for about as many rows as will be decoded, so
+//! many malformed rows do not cost much.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{ArrowError, DataType};
@@ -16,7 +16,7 @@ use crate::payloads::{
     BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
 };
 
-/// The least rows that columns have room for.
+/// The smallest number of rows that columns reserve room for.
 const MIN_ROWS: usize = 64;
 
 /// The decoder of one writer's schema.
@@ -26,7 +26,7 @@ pub(super) struct AvroPayloadDecoder {
     data_type: DataType,
     /// Whether the reader's values may be null.
     is_nullable: bool,
-    /// The most rows to make room for.
+    /// The largest number of rows to reserve room for.
     expected_rows: usize,
 }
 
@@ -35,7 +35,7 @@ impl AvroPayloadDecoder {
         Self { step, data_type, is_nullable, expected_rows: usize::MAX }
     }
 
-    /// Decodes a payload; returns the bytes that it takes.
+    /// Decodes a payload. Returns the column bytes that it takes.
     fn decode_one(
         &self,
         column: &mut Column,
@@ -80,7 +80,7 @@ impl BatchDecoder for AvroPayloadDecoder {
             let decoded = self.decode_one(&mut column, payload, budget);
             left.spend(decoded.map_err(|fault| {
                 self.expected_rows = row.saturating_mul(2).max(MIN_ROWS);
-                // Fewer rows may fit.
+                // The row is not at fault: fewer rows may fit.
                 let row = (!matches!(fault, Fault::Full)).then_some(row);
                 PayloadError { row, reason: fault.to_string() }
             })?);

@@ -1,9 +1,9 @@
-//! Leaves out the fields of a reader's schema that a column does not have.
+//! Removes the fields of a reader's schema that are not selected.
 //!
-//! A union of several types keeps all of them, since they decide which one a writer's type is; those that are not
-//! selected are marked.
+//! A union of several types keeps all of them, because they all take part in matching a writer's type to a branch.
+//! Branches that are not selected are marked.
 //!
-//! Invariant: resolution chooses the same types as with the whole schema.
+//! Invariant: resolution chooses the same branches as with the whole schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::schema::{Field, Kind, Record, Schema};
 use crate::error::SchemaError;
 use crate::projection::{Selection, join};
 
-/// The part of a schema that is selected.
+/// Returns the selected part of a schema.
 pub(super) fn project(schema: &Schema, selection: &Selection) -> Result<Schema, SchemaError> {
     project_at(schema, selection, "")
 }

@@ -1,6 +1,6 @@
-//! An Avro schema as a tree, whose named types are resolved and shared.
+//! An Avro schema as a tree whose named types are resolved and shared.
 //!
-//! Invariant: the tree has no cycles, and its extent with all names expanded is within the limits of `shape`.
+//! Invariant: the tree has no cycles, and its extent with all named types expanded is within the limits of `shape`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::logical_type::LogicalType;
 
-/// A type, with its logical type if that has a column type.
+/// A type, with its logical type if the logical type has its own column type.
 #[derive(Debug, Clone)]
 pub(super) struct Schema {
     pub(super) kind: Kind,
     pub(super) logical: Option<LogicalType>,
-    /// Whether the reader's column has it; a branch of its union may be left out.
+    /// Whether the reader's column has the type. A branch of its union may be unselected.
     pub(super) is_selected: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     Union(Arc<Vec<Schema>>),
 }
 
-/// The full name of a type, which in a writer's schema the reader's aliases have replaced.
+/// The full name of a type. In a writer's schema, the reader's name replaces a name that is an alias.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name(pub(super) Arc<str>);
 
@@ -57,9 +57,9 @@ pub(super) struct Enum {
 pub(super) struct Record {
     pub(super) name: Name,
     pub(super) fields: Vec<Field>,
-    /// The numbers of the fields.
+    /// The indexes of the fields, by name.
     pub(super) by_name: HashMap<Arc<str>, usize>,
-    /// The record with all fields, if the reader's column has only these.
+    /// The record with all of its fields, if this one has only the selected fields.
     pub(super) whole: Option<Arc<Record>>,
 }
 
@@ -78,7 +78,7 @@ impl Name {
 }
 
 impl Record {
-    /// The record with all of its fields.
+    /// Returns the record with all of its fields.
     pub(super) fn whole(self: &Arc<Self>) -> &Arc<Self> {
         self.whole.as_ref().unwrap_or(self)
     }
@@ -95,7 +95,7 @@ impl Schema {
         matches!(self.kind, Kind::Null)
     }
 
-    /// Whether two schemas are equal apart from their aliases and defaults.
+    /// Returns whether two schemas are equal apart from their aliases and defaults.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let same = match (&self.kind, &other.kind) {
             (Kind::Fixed(one), Kind::Fixed(other)) => one.name == other.name && one.size == other.size,
@@ -119,7 +119,7 @@ impl Schema {
         same && self.logical == other.logical
     }
 
-    /// The name of the type in messages.
+    /// Returns the name of the type for error messages.
     pub(super) fn name(&self) -> &str {
         match &self.kind {
             Kind::Null => "null",
@@ -140,7 +140,7 @@ impl Schema {
     }
 }
 
-/// The primitive type of a name.
+/// Returns the primitive type with this name.
 pub(super) fn primitive(name: &str) -> Option<Kind> {
     Some(match name {
         "null" => Kind::Null,

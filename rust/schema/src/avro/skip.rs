@@ -1,6 +1,6 @@
-//! Passes over values that the reader does not have.
+//! Skips values that the reader does not have.
 //!
-//! Invariant: a writer's array has no items of zero bytes, so that the work is bounded by the payload.
+//! Invariant: no array item takes zero bytes, so the payload bounds the work.
 
 use super::fault::Fault;
 use super::input::Input;
@@ -8,11 +8,11 @@ use super::schema::{Kind, Schema};
 
 #[derive(Debug)]
 pub(super) enum Skip {
-    /// So many bytes.
+    /// A fixed number of bytes.
     Bytes(usize),
     Int,
     Long,
-    /// Bytes after their length.
+    /// A length and that many bytes.
     Lengthed,
     Array(Box<Self>),
     Map(Box<Self>),

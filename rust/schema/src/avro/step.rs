@@ -1,18 +1,18 @@
-//! How a value of a writer's schema becomes a value of the reader's.
+//! The steps that turn a value of a writer's schema into a value of the reader's.
 //!
-//! Invariant: a step appends exactly one value to its column, or fails; after a failure the columns are dropped.
+//! Invariant: a step appends exactly one value to its column, or fails. After a failure the columns are dropped.
 
 use std::sync::Arc;
 
 use super::fault::Fault;
 use super::skip::Skip;
 
-/// A step for each type of the writer; which value it appends depends on its column, too.
+/// A step for a type of the writer's schema. The value that it appends also depends on its column.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     /// The types do not match.
     Mismatch(Arc<str>),
-    /// The types do not match, which plays no part in choosing a branch of a union.
+    /// The types do not match, but the mismatch does not affect the choice of a union's branch.
     Unreadable(Arc<str>),
     Null,
     Boolean,
@@ -31,7 +31,7 @@ pub(super) enum Step {
     Union(Arc<Vec<Self>>),
     /// A value of a branch of the reader's union of several types.
     Member(usize, Arc<Self>),
-    /// A value of such a branch that the column does not have: all members are null.
+    /// A value of a branch that is not selected: all members of the column are null.
     NoMember(Arc<Skip>),
 }
 
@@ -39,18 +39,18 @@ pub(super) enum Step {
 pub(super) struct RecordStep {
     /// In the writer's order.
     pub(super) fields: Vec<FieldStep>,
-    /// The reader's fields that the writer does not have, with their numbers.
+    /// The reader's fields that the writer does not have, by index.
     pub(super) defaults: Vec<(usize, Default)>,
 }
 
 #[derive(Debug)]
 pub(super) enum FieldStep {
-    /// A field, with its number at the reader.
+    /// A field, with its index in the reader's record.
     Read(usize, Step),
     Skip(Skip),
 }
 
-/// A default, as it would be written with the reader's schema.
+/// A default, encoded with the reader's schema.
 #[derive(Debug)]
 pub(super) struct Default {
     pub(super) bytes: Vec<u8>,
@@ -58,7 +58,7 @@ pub(super) struct Default {
 }
 
 impl Step {
-    /// Why no value can be read at all, if so.
+    /// Returns the reason why no value can be read at all, if there is one.
     pub(super) fn mismatch(&self) -> Option<&Arc<str>> {
         match self {
             Self::Mismatch(reason) | Self::Unreadable(reason) => Some(reason),
@@ -75,7 +75,7 @@ impl Step {
         }
     }
 
-    /// The step of a field: a mismatch names it.
+    /// Adds the field's name to the message of a mismatch.
     pub(super) fn in_field(self, record: &str, field: &str) -> Self {
         match self {
             Self::Mismatch(reason) => Self::Mismatch(format!("{record}.{field}: {reason}").into()),
@@ -84,7 +84,7 @@ impl Step {
         }
     }
 
-    /// The fault of a step that always fails.
+    /// Returns the fault of a step that always fails.
     pub(super) fn fault(reason: &Arc<str>) -> Fault {
         Fault::Mismatch(Arc::clone(reason))
     }

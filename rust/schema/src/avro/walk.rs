@@ -1,7 +1,7 @@
-//! Runs steps: reads a payload and appends its values to columns.
+//! Runs the steps that read a payload and append its values to columns.
 //!
-//! Invariants: the depth of the recursion is the schema's. The work and memory for a payload are bounded by its
-//! budget: each value takes the `width` of its column, before it is appended, and each text its bytes.
+//! Invariants: the recursion is as deep as the schema. The payload's budget bounds its work and memory: before a value
+//! is appended, it takes the `width` of its column from the budget, and a string also its bytes.
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_buffer::{IntervalMonthDayNano, i256};
@@ -13,7 +13,7 @@ use super::input::Input;
 use super::step::{FieldStep, RecordStep, Step};
 use crate::source::is_time_of_day;
 
-/// The most bytes or items of one array of Arrow.
+/// The largest number of bytes or items in one Arrow array.
 const MAX_OFFSET: usize = i32::MAX as usize;
 
 impl Step {
@@ -102,7 +102,7 @@ fn run_record(record: &RecordStep, columns: &mut [Column], input: &mut Input<'_>
     Ok(())
 }
 
-/// Reads the items of an array or a map, which come in blocks, and appends the offset of their end.
+/// Reads the blocks of an array's items or a map's entries, and appends the offset of their end.
 #[inline]
 fn run_blocks(
     offsets: &mut Vec<i32>,
@@ -138,7 +138,7 @@ fn append_text(values: &mut StringBuilder, text: &str, input: &mut Input<'_>) ->
     Ok(())
 }
 
-/// Refuses a number that is no time of day.
+/// Refuses a number that is not a time of day.
 #[inline]
 fn check_time(value: i64, unit: TimeUnit) -> Result<(), Fault> {
     match is_time_of_day(value, unit) {
@@ -182,7 +182,7 @@ fn append_bytes(values: &mut Values, bytes: &[u8], input: &mut Input<'_>) -> Res
     Ok(())
 }
 
-/// The number of N bytes, in two's complement, of any number of bytes.
+/// Extends or shortens a two's complement number to N bytes.
 fn sign_extended<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Fault> {
     let first = *bytes.first().ok_or(Fault::EmptyDecimal)?;
     let sign = if first < 0x80 { 0 } else { 0xff };
@@ -198,7 +198,7 @@ fn sign_extended<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Fault> {
     Ok(number)
 }
 
-/// Months, days and milliseconds.
+/// Converts an Avro duration: months, days and milliseconds.
 fn duration(bytes: &[u8]) -> Result<IntervalMonthDayNano, Fault> {
     let (months, rest) = bytes.split_first_chunk().ok_or(Fault::End)?;
     let (days, rest) = rest.split_first_chunk().ok_or(Fault::End)?;

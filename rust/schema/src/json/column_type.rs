@@ -1,7 +1,7 @@
-//! The type of the column, and the one that arrow-json decodes: without metadata and time zones, whose names it
-//! knows only in part.
+//! Converts between the type of the column and the type that arrow-json decodes. The latter has no metadata and no time
+//! zones, because arrow-json does not know the names of all time zones.
 //!
-//! Invariant: the two differ in labels alone, so that a conversion copies no value.
+//! Invariant: the two types differ only in metadata and time zones, so a conversion copies no values.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, GenericListArray, MapArray, OffsetSizeTrait, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, TimeUnit};
 
-/// A type without the metadata of its fields.
+/// Returns a type without the metadata of its fields.
 pub(super) fn plain_type(data_type: &DataType) -> DataType {
     map_leaves(data_type, &|leaf| leaf.clone())
 }
 
-/// A type without metadata and time zones.
+/// Returns a type without metadata and time zones.
 pub(super) fn decoded_type(data_type: &DataType) -> DataType {
     map_leaves(data_type, &|leaf| match leaf {
         DataType::Timestamp(unit, _) => DataType::Timestamp(*unit, None),

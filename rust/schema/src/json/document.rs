@@ -1,10 +1,10 @@
-//! A JSON document in memory, with the keys of its objects in the order of the text.
+//! A parsed JSON document that keeps the order of object keys.
 //!
-//! Invariant: its depth is bounded, and with it each recursion over it.
+//! Invariant: the depth of a document is bounded, and so is every recursion over it.
 
 use super::scanner::{Fault, Scanner};
 
-/// The deepest nesting.
+/// The maximum nesting depth.
 const MAX_DEPTH: usize = 128;
 
 /// A value of a document.
@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 128;
 pub(crate) enum Document {
     Null,
     Boolean(bool),
-    /// A number as it is written.
+    /// The text of a number.
     Number(String),
     String(String),
     Array(Vec<Document>),
@@ -27,12 +27,12 @@ impl Document {
         Ok(document)
     }
 
-    /// The value of a key; of the last one, if it is there twice.
+    /// Returns the value of a key, or the last value if the key occurs several times.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         self.entries().iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The entries of an object; none of another value.
+    /// Returns the entries of an object. Other values have none.
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match self {
             Self::Object(entries) => entries,

@@ -1,7 +1,7 @@
-//! Infers the type of a column from samples.
+//! Infers the type of a column from sample payloads.
 //!
-//! Invariants: each sample that is JSON fits the type. The type depends on the samples alone: fields come in the
-//! order in which the samples name them. Everything is nullable, since samples do not show what is required.
+//! Invariants: each sample that is valid JSON fits the type. The type depends on the samples alone: its fields have the
+//! order in which they first occur. Everything is nullable, since samples do not show what is required.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::shape::{MAX_DEPTH, MAX_TYPES};
 /// Infers the field of a column from payloads, for [`ReaderSource::JsonType`](crate::ReaderSource::JsonType).
 ///
 /// Integers and other numbers become doubles. Values of different types, integers beyond 64 bits, empty objects
-/// and values that are always null become JSON text. Payloads that are not JSON are left out.
+/// and values that are always null become JSON text. Payloads that are not JSON are ignored.
 ///
 /// # Errors
 /// No payload is JSON, or the type is too large.
@@ -43,14 +43,14 @@ pub fn infer_json_field<'a>(samples: impl IntoIterator<Item = &'a [u8]>) -> Resu
     }
 }
 
-/// What some values have in common.
+/// The common type of some values.
 #[derive(Debug)]
 enum Inferred {
-    /// Nothing but nulls.
+    /// All values are null.
     Unknown,
     Boolean,
     Integer,
-    /// Integers beyond 64 bits among others.
+    /// Integers, some of which exceed 64 bits.
     LongInteger,
     Double,
     String,
@@ -80,7 +80,7 @@ impl Inference {
                 return Err(unsupported(format!("the samples have more than {MAX_TYPES} types")));
             }
             match value {
-                // No level is left for what is inside.
+                // The type has no level left for nested values.
                 Document::Array(_) | Document::Object(_) if depth >= MAX_DEPTH => *known = Inferred::Text,
                 Document::Array(_) => *known = Inferred::List(Box::new(Inferred::Unknown)),
                 Document::Object(_) => *known = Inferred::Object(Members::default()),
@@ -112,7 +112,7 @@ impl Inference {
     }
 }
 
-/// What a scalar, or a value that is no scalar where others were, has in common with the known values.
+/// Returns the common type of the known values and another one: a scalar, or a value whose structure does not match.
 fn scalar(known: &Inferred, value: &Document) -> Inferred {
     let found = match value {
         Document::Boolean(_) => Inferred::Boolean,

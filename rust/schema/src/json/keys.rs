@@ -1,14 +1,14 @@
-//! The keys that an object has so far, to find those that are missing or there twice.
+//! The keys of an object that have been read so far, for detecting missing and duplicate keys.
 //!
-//! Invariant: the cost of a key does not grow with their number.
+//! Invariant: the cost of checking a key does not grow with the number of keys.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The most keys of a map that are compared one after the other.
+/// The largest number of map keys to search linearly.
 const MAX_COMPARED: usize = 16;
 
-/// The members that an object has.
+/// The members of an object that have been read.
 pub(super) enum Seen {
     Few(u64),
     Many(Vec<bool>),
@@ -28,7 +28,7 @@ impl Seen {
         }
     }
 
-    /// Whether it is new.
+    /// Adds a member. Returns whether it is new.
     #[inline]
     pub(super) fn insert(&mut self, at: usize) -> bool {
         let is_new = !self.contains(at);

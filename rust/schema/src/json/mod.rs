@@ -1,4 +1,4 @@
-//! JSON: payloads decoded to Arrow with the type of a JSON Schema, a given type, or an inferred one.
+//! JSON: decodes payloads to Arrow with the type of a JSON Schema, a given type, or an inferred type.
 //!
 //! | JSON Schema | column |
 //! |---|---|
@@ -7,25 +7,25 @@
 //! | `array` with `items` for all of them | list |
 //! | `string`, whatever `format` | string |
 //! | `integer`, `number`, `boolean` | 64 bit integer, double, boolean |
-//! | null beside another type | the other one, nullable |
+//! | null and another type | the other type, nullable |
 //! | `enum`, `const` | the type of their values, if they have one in common |
 //! | `allOf` | the schemas merged |
 //! | `anyOf`, `oneOf` of the same type, or of conditions | that type |
-//! | anything else: several types, no type, tuples, `$dynamicRef` | string with the JSON text as it was written |
+//! | anything else: several types, no type, tuples, `$dynamicRef` | string with the original JSON text |
 //!
-//! `if`, `not`, `dependentSchemas` and annotations change no type.
+//! `if`, `not`, `dependentSchemas` and annotations do not affect the type.
 //!
-//! - `json_schema` turns a JSON Schema into a field, `infer` turns samples into one; `document` is JSON in memory.
-//! - `project` leaves out fields; `value_type` compiles a field; `column_type` labels the decoded arrays.
-//! - `payload_decoder` decodes rows by the crate arrow-json; `row` passes them to it, read by `scanner`, `number`
-//!   and `timestamp`; `keys` are those of an object so far.
+//! - `json_schema` turns a JSON Schema into a field, and `infer` turns samples into one. `document` is parsed JSON.
+//! - `project` removes unselected fields; `value_type` compiles a field; `column_type` gives decoded arrays their type.
+//! - `payload_decoder` decodes rows with the crate arrow-json. `row` passes values to it, which `scanner`, `number` and
+//!   `timestamp` have read; `keys` tracks the keys of an object.
 //! - `encoder` writes rows.
 //!
-//! Invariants: nothing is converted silently. These are errors of their row: a second value, text that is not
-//! JSON of RFC 8259 or not UTF-8, half a surrogate pair, a wrong type, a missing or null value where one is
-//! required, a key of a column or map twice, a number beyond its type, and more than 128 levels in an unknown
-//! value. Unknown keys are ignored, but must be JSON. Integers may have a form such as `1.0` or `1e2`; doubles are
-//! rounded to the nearest. The writer's schema does not matter: JSON has no resolution of schemas.
+//! Invariants: nothing is converted silently. These are errors of their row: a second value, text that is not RFC 8259
+//! JSON or not UTF-8, half a surrogate pair, a wrong type, a missing or null value where one is required, a duplicate
+//! key of a column or map, a number out of the range of its type, and more than 128 levels in an unknown value. Unknown
+//! keys are ignored, but their values must be valid JSON. Integers may be written as `1.0` or `1e2`. Doubles are
+//! rounded to the nearest. The writer's schema does not matter, because JSON has no schema resolution.
 
 mod column_type;
 mod document;
@@ -95,7 +95,7 @@ impl JsonReader {
         Ok(Self { value_type, data_type: column_type::plain_type(field.data_type()) })
     }
 
-    /// The decoder of payloads, whoever wrote them.
+    /// Returns the decoder of payloads. It does not depend on the writer.
     pub(crate) fn decoder(&self) -> Box<dyn PayloadDecoder> {
         Box::new(JsonPayloadDecoder::new(&self.value_type, &self.data_type))
     }

@@ -1,13 +1,14 @@
-//! The exact values of numbers, however they are written: `10`, `1e1` and `100.0e-1` are the same integer.
+//! The exact values of JSON numbers: `10`, `1e1` and `100.0e-1` are the same integer.
 //!
-//! Invariants: no rounding. The work and the memory are those of the text, whatever its exponent.
+//! Invariants: integers and decimals are never rounded. Work and memory depend on the length of the text, not on its
+//! exponent.
 
 use super::scanner::{Fault, Number};
 
-/// The most digits of an integer of 64 bits.
+/// The largest number of digits in a 64-bit integer.
 const MAX_INTEGER_DIGITS: i64 = 20;
 
-/// A number: its digits, without zeros around them, times a power of ten.
+/// A number: its digits without leading and trailing zeros, times a power of ten.
 #[derive(Debug)]
 struct Exact {
     is_negative: bool,
@@ -32,7 +33,7 @@ impl Exact {
         Self { is_negative: is_negative && !digits.is_empty(), digits, exponent }
     }
 
-    /// The digits of this number times a power of ten, if that is an integer of at most `max` digits.
+    /// Returns the digits of this number times a power of ten, if the product is an integer of at most `max` digits.
     fn scaled(&self, power: i64, max: i64) -> Result<String, Misfit> {
         if self.digits.is_empty() {
             return Ok("0".to_owned());
@@ -63,14 +64,14 @@ fn parse_exponent(text: &str) -> i64 {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    // Half of the range, so that adding a length does not saturate.
+    // The value is limited to half of the range, so adding a length does not saturate.
     let value = digits.bytes().fold(0_i64, |value, digit| {
         (value.saturating_mul(10).saturating_add(i64::from(digit.wrapping_sub(b'0')))).min(i64::MAX / 2)
     });
     if is_negative { -value } else { value }
 }
 
-/// A number as an integer.
+/// Returns a number as an integer.
 pub(super) fn integer(number: &Number<'_>) -> Result<i128, Fault> {
     if let Some(value) = number.short {
         return Ok(value.into());
@@ -86,7 +87,7 @@ pub(super) fn integer(number: &Number<'_>) -> Result<i128, Fault> {
     }
 }
 
-/// A number as the text of a decimal with exactly `scale` digits after the point.
+/// Returns a number as the text of a decimal with exactly `scale` digits after the point.
 pub(super) fn decimal(number: &Number<'_>, precision: u8, scale: u8) -> Result<String, Fault> {
     let exact = Exact::new(number.text);
     let mut digits = exact.scaled(scale.into(), precision.into()).map_err(|misfit| match misfit {
@@ -114,7 +115,7 @@ pub(super) fn decimal(number: &Number<'_>, precision: u8, scale: u8) -> Result<S
     Ok(digits)
 }
 
-/// A number as the nearest double.
+/// Returns the double nearest to a number.
 pub(super) fn double(number: &Number<'_>) -> Result<f64, Fault> {
     const EXACT: i64 = 1 << f64::MANTISSA_DIGITS;
     if let Some(value) = number.short.filter(|value| (-EXACT..=EXACT).contains(value) && *value != 0) {
@@ -125,7 +126,7 @@ pub(super) fn double(number: &Number<'_>) -> Result<f64, Fault> {
     value.ok_or_else(|| beyond(number, "doubles"))
 }
 
-/// A number as the nearest float.
+/// Returns the float nearest to a number.
 pub(super) fn float(number: &Number<'_>) -> Result<f32, Fault> {
     let value = number.text.parse::<f32>().ok().filter(|value| value.is_finite());
     value.ok_or_else(|| beyond(number, "floats"))
@@ -136,7 +137,7 @@ pub(super) fn beyond(number: &Number<'_>, range: &str) -> Fault {
     format!("{} is beyond the range of {range}", short(number.text))
 }
 
-/// The beginning of a text, for messages.
+/// Returns the beginning of a text, for error messages.
 pub(super) fn short(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

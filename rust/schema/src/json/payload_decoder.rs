@@ -1,10 +1,10 @@
-//! Decodes payloads with the crate arrow-json: rows are passed to its tape as serde values, and it builds the
-//! arrays.
+//! Decodes payloads with the crate arrow-json: this module passes rows to its tape as serde values, and arrow-json
+//! builds the arrays.
 //!
-//! Its own parser is not used: it takes commas for white space, the text `"1"` and the number 1.5 for integers,
-//! and does not say which row is wrong.
+//! This module does not use arrow-json's own parser, which treats commas as white space, accepts the string `"1"` and
+//! the number 1.5 as integers, and does not report which row is wrong.
 //!
-//! Invariants: each payload is one value, with no byte left over. After an error arrow-json's decoder is
+//! Invariants: each payload is exactly one value, with no byte left over. After an error arrow-json's decoder is
 //! replaced, because its tape may hold a part of the row.
 
 use std::io;
@@ -25,7 +25,7 @@ use crate::payloads::{
     BatchDecoder, DecodedPayloads, Payload, PayloadDecoder, PayloadError, decode_payloads,
 };
 
-/// The calls after an error that check their rows first.
+/// The number of calls after an error that check their rows first.
 const CHECKED_CALLS: u32 = 16;
 
 /// The decoder of a reader's type.
@@ -36,8 +36,8 @@ pub(super) struct JsonPayloadDecoder {
     decoded_type: DataType,
     /// `None` before the first row, and after an error.
     decoder: Option<Decoder>,
-    /// The coming calls that check their rows first: malformed rows come in bursts, and to replace the decoder
-    /// for each of them would take long if the type is large.
+    /// The number of further calls that check their rows before decoding them. Malformed rows come in bursts, and
+    /// replacing the decoder for each of them would be slow if the type is large.
     checked_calls: u32,
 }
 
@@ -53,7 +53,7 @@ impl JsonPayloadDecoder {
     }
 
     fn build(&self) -> Result<Decoder, PayloadError> {
-        // The size of a batch limits only arrow-json's own parser, which also reserves memory for it.
+        // The batch size limits only arrow-json's own parser, but arrow-json reserves memory for it.
         let field = Field::new("value", self.decoded_type.clone(), true);
         let builder = ReaderBuilder::new_with_field(field).with_batch_size(1);
         builder.build_decoder().map_err(|error| whole(error.to_string()))
@@ -88,12 +88,12 @@ fn whole(reason: String) -> PayloadError {
 
 fn new_row<'a>(value_type: &'a ValueType, payload: &Payload<'a>, budget: &Budget) -> Result<Row<'a>, String> {
     if payload.header_rest.is_some_and(|rest| !rest.is_empty()) {
-        return Err("bytes are left after the schema's id in the header".to_owned());
+        return Err("bytes are left after the schema id in the header".to_owned());
     }
     Row::new(payload.bytes, value_type, budget.row(payload.bytes))
 }
 
-/// Decodes a payload; returns the bytes that it takes.
+/// Decodes a payload. Returns the column bytes that it takes.
 fn decode_one(
     value_type: &ValueType,
     decoder: &mut Decoder,

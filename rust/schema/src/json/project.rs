@@ -1,6 +1,6 @@
-//! Leaves out the fields of a type that a column does not have.
+//! Removes the fields of a type that are not selected.
 //!
-//! Invariant: what is left out is never looked at: it may have types that no JSON becomes.
+//! Invariant: removed fields are never examined. They may have types that JSON cannot be decoded to.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::error::SchemaError;
 use crate::projection::{Selection, join};
 use crate::shape::check_level;
 
-/// The part of a field that is selected.
+/// Returns the selected part of a field.
 pub(super) fn project(field: &Field, selection: &Selection) -> Result<Field, SchemaError> {
     project_at(field, selection, "", 1)
 }

@@ -1,8 +1,7 @@
-//! A payload as a serde value of its type: read once, checked, and passed on token by token.
+//! A payload as a serde value of its type. It is read once, checked, and passed to arrow-json token by token.
 //!
-//! Invariants: the values passed on match the type exactly, since arrow-json would convert the others silently.
-//! Nothing is allocated for a value, except for strings with escapes and unusual numbers. The recursion is as
-//! deep as the type.
+//! Invariants: the values match the type exactly, since arrow-json would silently convert others. A value needs no
+//! allocation, except for strings with escapes and unusual numbers. The recursion is as deep as the type.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -17,10 +16,10 @@ use super::timestamp::{date, timestamp};
 use super::value_type::{Kind, Object, ValueType};
 use crate::budget::{ROW_EXCEEDED, RowBudget};
 
-/// The bytes of a key in a map besides its text.
+/// The bytes that a map key takes in addition to its text.
 const KEY_BYTES: usize = 8;
 
-/// What is wrong with a row, and where: the path is in reverse.
+/// The error of a row, and the path to it in reverse order.
 #[derive(Debug, Default)]
 struct RowFault {
     reason: Option<Fault>,
@@ -46,12 +45,12 @@ impl<'a> Row<'a> {
         Ok(Self { scanner, value_type, budget: Cell::new(budget), fault })
     }
 
-    /// The bytes that the columns of this row take.
+    /// Returns the column bytes that this row has taken.
     pub(super) fn spent(&self) -> usize {
         self.budget.get().spent()
     }
 
-    /// Takes bytes of columns.
+    /// Takes column bytes from the budget.
     #[inline]
     fn spend<E: Error>(&self, bytes: usize) -> Result<(), E> {
         let mut budget = self.budget.get();
@@ -60,14 +59,14 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Passes a string on.
+    /// Passes a string to the serializer.
     #[inline]
     fn text<S: Serializer>(&self, text: &str, serializer: S) -> Result<S::Ok, S::Error> {
         self.spend(text.len())?;
         serializer.serialize_str(text)
     }
 
-    /// Why serializing failed.
+    /// Returns the reason why serializing failed.
     pub(super) fn into_fault(self) -> Option<Fault> {
         let RowFault { reason, path } = self.fault.into_inner();
         let reason = reason?;
@@ -82,7 +81,7 @@ impl<'a> Row<'a> {
         Some(message)
     }
 
-    /// Notes what is wrong.
+    /// Records the error.
     #[cold]
     fn fail<E: Error>(&self, reason: Fault) -> E {
         self.fault.borrow_mut().reason.get_or_insert(reason);
@@ -177,7 +176,7 @@ impl Serialize for Value<'_> {
 }
 
 impl Value<'_> {
-    /// A number, or a string that holds one, since many writers save digits in this way.
+    /// Reads a number, or a string that contains one, since many writers preserve all digits in this way.
     fn decimal(&self, precision: u8, scale: u8) -> Result<String, Fault> {
         let scanner = &self.row.scanner;
         if scanner.peek() != Some(b'"') {
@@ -211,7 +210,7 @@ impl Value<'_> {
                 Some((at, member)) => {
                     let part = || format!(".{}", member.name);
                     if !seen.insert(at) {
-                        return Err(row.inside(fail("it is there twice".to_owned()), part()));
+                        return Err(row.inside(fail("the key occurs twice".to_owned()), part()));
                     }
                     expected = at + 1;
                     map.serialize_key(member.name.as_str())?;
@@ -231,7 +230,7 @@ impl Value<'_> {
         map.end()
     }
 
-    /// Consumes a key; returns the number of its member.
+    /// Consumes a key. Returns the index of its member.
     #[inline]
     fn key(&self, object: &Object, expected: usize) -> Result<Option<usize>, Fault> {
         let scanner = &self.row.scanner;
@@ -276,7 +275,7 @@ impl Value<'_> {
             let value = Value { row, value_type: values };
             map.serialize_value(&value).map_err(|error| row.inside(error, part()))?;
             if keys.contains(&key) {
-                return Err(row.inside(fail("it is there twice".to_owned()), part()));
+                return Err(row.inside(fail("the key occurs twice".to_owned()), part()));
             }
             keys.insert(key);
             more = row.scanner.next_item(b'}').map_err(fail)?;

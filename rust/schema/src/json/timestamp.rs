@@ -1,8 +1,7 @@
-//! Dates and timestamps of RFC 3339: `2024-02-29` and `2024-02-29T23:59:59.123+01:00`. A space may stand for the
-//! `T`.
+//! RFC 3339 dates and timestamps: `2024-02-29` and `2024-02-29T23:59:59.123+01:00`. A space may replace the `T`.
 //!
-//! Invariant: no wrong guess. A column with a time zone needs texts with an offset; a text without one is in UTC.
-//! Digits beyond the column's unit are dropped, towards the past.
+//! Invariant: no offset is guessed. A column with a time zone requires an offset; a column without one reads a
+//! timestamp without an offset as UTC. Digits beyond the column's unit are cut off, which rounds towards the past.
 
 use std::io::Write;
 
@@ -11,20 +10,20 @@ use arrow_schema::TimeUnit;
 use crate::source::per_second;
 
 const SECONDS_OF_DAY: i64 = 24 * 60 * 60;
-/// The days from 0000-03-01 to 1970-01-01.
+/// The number of days from 0000-03-01 to 1970-01-01.
 const EPOCH: i64 = 719_468;
-/// The days of 400 years.
+/// The number of days in 400 years.
 const PERIOD: i64 = 146_097;
 
-/// Parses a date; returns the days since 1970-01-01, or `None` if the text is not a date.
+/// Parses a date. Returns the days since 1970-01-01, or `None` if the text is not a date.
 #[must_use]
 pub fn date(text: &str) -> Option<i32> {
     let (days, rest) = days(text.as_bytes())?;
     rest.is_empty().then_some(days)
 }
 
-/// Parses a timestamp; returns the count of a unit since 1970-01-01, 00:00 UTC. `None` if the text is not a
-/// timestamp, lacks an offset that is needed, or is beyond 64 bits.
+/// Parses a timestamp. Returns the number of units since 1970-01-01, 00:00 UTC, or `None` if the text is not a
+/// timestamp, lacks a required offset, or does not fit into 64 bits.
 #[must_use]
 pub fn timestamp(text: &str, unit: TimeUnit, needs_offset: bool) -> Option<i64> {
     let (days, rest) = days(text.as_bytes())?;
@@ -34,7 +33,7 @@ pub fn timestamp(text: &str, unit: TimeUnit, needs_offset: bool) -> Option<i64> 
     };
     let (hour, rest) = number(rest, 2, 23)?;
     let (minute, rest) = number(rest.strip_prefix(b":")?, 2, 59)?;
-    // A leap second is the first one of the next minute.
+    // A leap second is read as the first second of the next minute.
     let (second, rest) = number(rest.strip_prefix(b":")?, 2, 60)?;
     let (fraction, rest) = match rest.strip_prefix(b".") {
         Some(rest) => rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_digit()).count()),
@@ -62,20 +61,20 @@ pub fn timestamp(text: &str, unit: TimeUnit, needs_offset: bool) -> Option<i64> 
     let seconds = i64::from(days) * SECONDS_OF_DAY + time - offset;
     let padded = fraction.iter().chain(std::iter::repeat(&b'0')).take(digits(unit));
     let fraction = padded.fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
-    // Within i128, as the earliest second of the range plus its fraction may be inside.
+    // The sum is computed as i128: the earliest second may only fit into 64 bits together with its fraction.
     i64::try_from(i128::from(seconds) * i128::from(per_second(unit)) + i128::from(fraction)).ok()
 }
 
-/// Writes a date. `None` if it has no text that is read back.
+/// Writes a date. Returns `None` for a date whose text could not be read back.
 pub(super) fn append_date(days: i64, out: &mut Vec<u8>) -> Option<()> {
     // The days from 0000-01-01 to 9999-12-31.
     if !(-719_528..=2_932_896).contains(&days) {
         return None;
     }
-    // Years begin in March, so that a leap day is the last day of its year; all come in periods of 400 years.
+    // Years begin in March, so a leap day is the last day of its year. The calendar repeats every 400 years.
     let days = days + EPOCH;
     let (period, day) = (days.div_euclid(PERIOD), days.rem_euclid(PERIOD));
-    // The leap days before it: in each fourth year, not in each hundredth.
+    // Subtract the leap days before this day: one in each fourth year, except in each hundredth.
     let year = (day - day / 1_460 + day / 36_524 - day / (PERIOD - 1)) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
@@ -84,7 +83,7 @@ pub(super) fn append_date(days: i64, out: &mut Vec<u8>) -> Option<()> {
     write!(out, "\"{:04}-{month:02}-{day:02}\"", period * 400 + year).ok()
 }
 
-/// Writes a timestamp, with a fraction if it is not zero. `None` if it has no text that is read back.
+/// Writes a timestamp, with a fraction unless it is zero. Returns `None` for one whose text could not be read back.
 pub(super) fn append_timestamp(
     value: i64,
     unit: TimeUnit,
@@ -94,7 +93,7 @@ pub(super) fn append_timestamp(
     let per_second = per_second(unit);
     let (seconds, fraction) = (value.div_euclid(per_second), value.rem_euclid(per_second));
     append_date(seconds.div_euclid(SECONDS_OF_DAY), out)?;
-    // The time comes before the quote.
+    // The time is inserted before the closing quote.
     out.pop();
     let time = seconds.rem_euclid(SECONDS_OF_DAY);
     let (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60);
@@ -106,7 +105,7 @@ pub(super) fn append_timestamp(
     Some(())
 }
 
-/// The digits of a unit after the second.
+/// Returns the number of fraction digits of a unit.
 fn digits(unit: TimeUnit) -> usize {
     match unit {
         TimeUnit::Second => 0,
@@ -116,7 +115,7 @@ fn digits(unit: TimeUnit) -> usize {
     }
 }
 
-/// The days since 1970-01-01, and the text after the date.
+/// Parses a date. Returns the days since 1970-01-01 and the text after the date.
 fn days(text: &[u8]) -> Option<(i32, &[u8])> {
     let (year, rest) = number(text, 4, 9_999)?;
     let (month, rest) = number(rest.strip_prefix(b"-")?, 2, 12)?;
@@ -131,14 +130,14 @@ fn days(text: &[u8]) -> Option<(i32, &[u8])> {
     if month == 0 || day == 0 || day > last {
         return None;
     }
-    // Years begin in March, so that a leap day is the last day of its year.
+    // Years begin in March, so a leap day is the last day of its year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
     let days = year * 365 + leap_days + (153 * month + 2) / 5 + day - 1;
     Some((days - EPOCH as i32, rest))
 }
 
-/// A number of so many digits, and the text after it.
+/// Parses a number of exactly `digits` digits. Returns it and the text after it.
 fn number(text: &[u8], digits: usize, max: i32) -> Option<(i32, &[u8])> {
     let (number, rest) = text.split_at_checked(digits)?;
     let value = number

@@ -1,10 +1,10 @@
-//! The type of a value, compiled from an Arrow field: what the decoder needs for each value.
+//! The type of a value, compiled from an Arrow field to the form that the decoder needs.
 //!
-//! A field of strings with the extension type `arrow.json` holds the JSON text of any value. The marks are for
-//! this compilation only: the columns have plain strings.
+//! A string field with the extension type `arrow.json` holds the JSON text of any value. Only this compilation reads
+//! such marks; the columns contain plain strings.
 //!
-//! Invariants: its depth and size are bounded, and with them each recursion over it. The types of Arrow that it
-//! accepts are those that the decoder fills without a silent loss.
+//! Invariants: the depth and size of a type are bounded, and so is every recursion over it. It accepts only Arrow types
+//! that the decoder can fill without silently losing data.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,11 +18,11 @@ use crate::shape::{MAX_TYPES, check_level};
 
 /// The canonical extension type of JSON text.
 const JSON_TEXT: &str = "arrow.json";
-/// Marks a nullable field whose key must be there.
+/// The metadata key that marks a nullable field whose JSON key is required.
 const REQUIRED: &str = "ottla.required";
 /// The largest precision of a decimal of 128 bits.
 const MAX_PRECISION_128: u8 = 38;
-/// The most fields that are compared one after the other.
+/// The largest number of fields to search linearly.
 const MAX_COMPARED: usize = 8;
 
 /// The type of a value.
@@ -30,7 +30,7 @@ const MAX_COMPARED: usize = 8;
 pub(super) struct ValueType {
     pub(super) kind: Kind,
     pub(super) nullable: bool,
-    /// The bytes that each value takes, null or not, apart from those of strings and items.
+    /// The bytes of each value, null or not, without the bytes of strings and items.
     pub(super) width: usize,
 }
 
@@ -60,9 +60,9 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) members: Vec<Member>,
-    /// Whether a member must be there.
+    /// Whether any member is required.
     pub(super) has_required: bool,
-    /// Empty if there are few members.
+    /// The members by name. Empty if there are only a few.
     by_name: HashMap<String, usize>,
 }
 
@@ -70,15 +70,15 @@ pub(super) struct Object {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// The key as writers mostly write it: in quotes, without escapes.
+    /// The key in its usual form: in quotes, without escapes.
     pub(super) quoted: String,
-    /// Whether it must be there although it may be null.
+    /// Whether the key is required, although its value may be null.
     pub(super) is_required: bool,
     pub(super) value: ValueType,
 }
 
 impl Object {
-    /// The number of a member; `expected` is the most likely one.
+    /// Returns the index of a member. `expected` is the most likely index.
     #[inline]
     pub(super) fn position(&self, name: &str, expected: usize) -> Option<usize> {
         if self.members.get(expected).is_some_and(|member| member.name == name) {
@@ -105,20 +105,20 @@ impl Kind {
     }
 }
 
-/// Marks a type of strings: they hold the JSON text of any value.
+/// Returns a string field that is marked as holding the JSON text of any value.
 pub(super) fn text_field(name: impl Into<String>) -> Field {
     let metadata = HashMap::from([(EXTENSION_TYPE_NAME_KEY.to_owned(), JSON_TEXT.to_owned())]);
     Field::new(name, DataType::Utf8, true).with_metadata(metadata)
 }
 
-/// Marks a nullable field: an encoder does not leave its key out.
+/// Marks a nullable field as required, so the encoder does not omit its key.
 pub(super) fn required_field(field: Field) -> Field {
     let mut metadata = field.metadata().clone();
     metadata.insert(REQUIRED.to_owned(), String::new());
     field.with_metadata(metadata)
 }
 
-/// The type of a map from strings.
+/// Returns the type of a map with string keys.
 pub(super) fn map_type(values: Field) -> DataType {
     let key = Field::new("key", DataType::Utf8, false);
     let entries = DataType::Struct(vec![key, values.with_name("value")].into());
@@ -134,7 +134,7 @@ impl ValueType {
 
 struct Compiler<'a> {
     types: usize,
-    /// The bytes of their names.
+    /// The total bytes of their names.
     names: usize,
     limits: &'a SchemaLimits,
 }
@@ -194,7 +194,11 @@ impl Compiler<'_> {
                 return Err(unsupported(format!("the struct at {path} has no fields")));
             }
             DataType::Struct(fields) => self.object(fields, path, depth)?,
-            other => return Err(unsupported(format!("{path} has the type {other}, which no JSON becomes"))),
+            other => {
+                return Err(unsupported(format!(
+                    "{path} has the type {other}, which JSON cannot be decoded to"
+                )));
+            }
         })
     }
 
@@ -213,7 +217,7 @@ impl Compiler<'_> {
             }
             let value = self.value(field, &format!("{path}.{name}"), depth + 1)?;
             let escape_free = !name.contains(|c| c == '"' || c == '\\' || c < ' ');
-            // No key begins with what stands for the other names.
+            // No key begins with NUL, the placeholder for names that need escapes.
             let quoted = if escape_free { format!("\"{name}\"") } else { "\u{0}".to_owned() };
             let is_required = field.metadata().contains_key(REQUIRED);
             members.push(Member { name: name.clone(), quoted, is_required, value });

@@ -1,8 +1,8 @@
-//! The .proto files that a schema may import without a reference, and how many files it may have.
+//! The .proto files that a schema may import without a reference, and the largest number of files in a schema.
 //!
-//! Invariant: these are the files that Confluent's serializers do not register.
+//! Invariant: the built-in files are exactly those that Confluent's serializers do not register as references.
 
-/// The most files of a schema.
+/// The largest number of files in a schema.
 pub(super) const MAX_FILES: usize = 200;
 
 pub(super) const GOOGLE: &str = "google/protobuf/";
@@ -31,7 +31,7 @@ pub(super) const KNOWN: [(&str, &str); 20] = [
     ("google/type/timeofday.proto", include_str!("google_type/timeofday.proto")),
 ];
 
-/// Whether a file is known without a reference.
+/// Returns whether a schema may import a file without a reference.
 pub(super) fn is_built_in(name: &str) -> bool {
     name.starts_with(GOOGLE) || KNOWN.iter().any(|(path, _)| *path == name)
 }

@@ -1,10 +1,10 @@
 //! Compiles the text of a schema with its references, in memory.
 //!
-//! Imports are resolved in this order: Google's own files, the references, and the files that Confluent's
-//! serializers know without a reference.
+//! Imports are resolved in this order: Google's own files, the references, and the built-in files that Confluent's
+//! serializers do not register.
 //!
-//! Invariants: no file system is read. The number of files is bounded, and so are the recursion over imports and over
-//! what is nested in a file: `nesting` checks each file before the compiler reads it.
+//! Invariants: the compiler does not read the file system. The number of files is bounded, and so is the recursion over
+//! imports and nested definitions: `nesting` checks each file before the compiler reads it.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::RegisteredSchema;
 
-/// Compiles a schema; returns its own file.
+/// Compiles a schema. Returns the descriptor of its own file.
 pub(super) fn compile(schema: &RegisteredSchema) -> Result<FileDescriptor, SchemaError> {
     let mut files = HashMap::new();
     let mut order = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn compile(schema: &RegisteredSchema) -> Result<FileDescriptor, Schem
     order.push(name.clone());
     let compiled = catch_unwind(AssertUnwindSafe(|| {
         let mut compiler = Compiler::with_file_resolver(Files { files, google: GoogleFileResolver::new() });
-        // The referenced files first, so that the compiler does not have to follow long chains of imports.
+        // Referenced files are added first, so the compiler does not have to follow long chains of imports.
         for name in &order {
             compiler.open_file(name)?;
         }
@@ -57,10 +57,10 @@ fn explain(schema: &RegisteredSchema, error: &Error) -> SchemaError {
     }
 }
 
-/// The file, line and column of an error, as far as the compiler knows them.
+/// Returns the file, line and column of an error, as far as the compiler reports them.
 fn place(error: &Error) -> Option<String> {
     let file = || error.file().map(|file| format!("{file}: "));
-    // Of two places, such as those of a name that is used twice, the second one is wrong.
+    // If an error has two locations, such as both uses of a duplicate name, the second one is the wrong one.
     let Some(label) = error.labels().and_then(Iterator::last) else { return file() };
     let Some(Ok(found)) = error.source_code().map(|text| text.read_span(label.inner(), 0, 0)) else {
         return file();
@@ -68,7 +68,7 @@ fn place(error: &Error) -> Option<String> {
     Some(format!("{}:{}:{}: ", error.file().or(found.name())?, found.line() + 1, found.column() + 1))
 }
 
-/// Collects the referenced files, each after those that it refers to.
+/// Collects the referenced files, each after the files that it references.
 fn collect(
     schema: &RegisteredSchema,
     files: &mut HashMap<String, SchemaFile>,

@@ -1,7 +1,7 @@
-//! Serialized descriptors as a schema: of generated classes, and of `protoc --descriptor_set_out`.
+//! Schemas from serialized descriptors, which generated classes contain and `protoc --descriptor_set_out` writes.
 //!
-//! The text of such a schema is the base64 of one `FileDescriptorProto`, as Confluent's serializers of Python register
-//! it.
+//! The text of such a schema is one `FileDescriptorProto` in base64, the form that Confluent's Python serializers
+//! register.
 //!
 //! Invariant: the files form a tree without cycles, whose size is bounded.
 
@@ -18,7 +18,7 @@ use super::{invalid, unsupported};
 use crate::error::SchemaError;
 use crate::registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
 
-/// The file that is the text of a schema; `None` if it is the text of a `.proto` file.
+/// Returns the descriptor in the text of a schema, or `None` if the text is a `.proto` file.
 pub(super) fn descriptor_of(text: &str) -> Option<FileDescriptorProto> {
     let text = text.trim();
     if text.is_empty() {
@@ -28,21 +28,21 @@ pub(super) fn descriptor_of(text: &str) -> Option<FileDescriptorProto> {
 }
 
 impl RegisteredSchema {
-    /// The schema of a serialized `FileDescriptorSet` of Protobuf: the file that has `message`, by its full name;
-    /// without one, the only file that no other one imports.
+    /// Creates the schema of a serialized `FileDescriptorSet`. Its file is the one that defines `message`, given by its
+    /// full name; without `message`, it is the only file that no other file imports.
     ///
     /// # Errors
-    /// It is malformed, an imported file is missing, or it is not clear which file is meant.
+    /// The set is malformed, an imported file is missing, or several files are possible.
     pub fn of_descriptor_set(bytes: &[u8], message: Option<&str>) -> Result<Self, SchemaError> {
         let set = FileDescriptorSet::decode(bytes);
         let set = set.map_err(|error| invalid(format!("it is not a FileDescriptorSet: {error}")))?;
         of_files(set.file, message)
     }
 
-    /// The schema of serialized `FileDescriptorProto`s, as [`RegisteredSchema::of_descriptor_set`].
+    /// Creates the schema of serialized `FileDescriptorProto`s, like [`RegisteredSchema::of_descriptor_set`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as for [`RegisteredSchema::of_descriptor_set`].
     pub fn of_descriptor_files<'a>(
         files: impl IntoIterator<Item = &'a [u8]>,
         message: Option<&str>,
@@ -63,7 +63,7 @@ fn of_files(files: Vec<FileDescriptorProto>, message: Option<&str>) -> Result<Re
     Ok(Arc::unwrap_or_clone(tree.build(&root)?))
 }
 
-/// The file that is meant.
+/// Chooses the schema's own file.
 fn root<'a>(
     files: &'a [FileDescriptorProto],
     message: Option<&str>,
@@ -113,13 +113,13 @@ fn contains(messages: &[DescriptorProto], local: &str) -> bool {
 }
 
 struct Tree {
-    /// The files that are not built yet, and not being built.
+    /// The files whose build has not started.
     by_name: HashMap<String, FileDescriptorProto>,
     built: HashMap<String, Arc<RegisteredSchema>>,
 }
 
 impl Tree {
-    /// Builds the schema of a file; each file once.
+    /// Builds the schema of a file. Each file is built once.
     fn build(&mut self, name: &str) -> Result<Arc<RegisteredSchema>, SchemaError> {
         if let Some(built) = self.built.get(name) {
             return Ok(Arc::clone(built));

@@ -1,7 +1,7 @@
-//! Enums: numbers while a column grows, and texts in its array.
+//! Enums: a column collects numbers, and its finished array has strings.
 //!
-//! A number without a name becomes its decimal text, whether the enum is open (proto3) or closed (proto2). Of
-//! several names for one number the first one counts.
+//! A number without a name becomes its decimal text, whether the enum is open (proto3) or closed (proto2). If a number
+//! has several names, the first one is used.
 
 use std::io::Write;
 
@@ -12,25 +12,25 @@ use prost_reflect::EnumDescriptor;
 
 use super::storage::Numbers;
 
-/// The highest number that is found without a search.
+/// The highest number whose name is looked up without a search.
 const DENSE: usize = 1_024;
 
 /// The names of an enum.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// The index of a number's name plus one, or 0.
+    /// For each small number, the index of its name plus one, or 0 if it has none.
     dense: Vec<u32>,
-    /// By number.
+    /// The names, sorted by number.
     names: Vec<(i32, String)>,
     longest: usize,
 }
 
-/// The bytes of the longest number.
+/// The length of the longest number as text.
 const NUMBER_BYTES: usize = 11;
 
 impl Names {
     pub(super) fn new(descriptor: &EnumDescriptor) -> Self {
-        // In the order of the file. The sort is stable: the first name of a number is kept.
+        // The values are in the order of the file. The sort is stable, so the first name of a number is kept.
         let values = descriptor.enum_descriptor_proto().value.iter();
         let mut names: Vec<_> = values.map(|value| (value.number(), value.name().to_owned())).collect();
         names.sort_by_key(|(number, _)| *number);
@@ -46,7 +46,7 @@ impl Names {
         Self { dense, names, longest }
     }
 
-    /// The bytes of the longest text.
+    /// Returns the bytes of the longest text.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
@@ -60,7 +60,7 @@ impl Names {
         self.names.get(place).map(|(_, name)| name.as_str())
     }
 
-    /// The texts of a column.
+    /// Finishes the strings of a column.
     pub(super) fn finish(&self, numbers: &mut Numbers<i32>, rows: usize) -> Result<StringArray, ArrowError> {
         let (numbers, nulls) = numbers.take(rows);
         let mut offsets = Vec::with_capacity(rows + 1);

@@ -1,24 +1,24 @@
-//! Why a row cannot be decoded, and the limits of its size in columns.
+//! The reason why a row cannot be decoded, and the limits on its size in columns.
 //!
-//! Invariant: a row costs no more cells than [`Limits`] allows for its bytes, which bounds the time, and no more bytes
-//! than its budget: two bytes may stand for an item with thousands of columns.
+//! Invariant: a row takes no more cells than [`Limits`] allows for its bytes, which bounds the time, and no more bytes
+//! than its budget. Without these limits, two bytes may stand for an item with thousands of columns.
 
 use std::fmt;
 
 use crate::budget::{ROW_EXCEEDED, RowBudget};
 
-/// The cells that each row may take.
+/// The number of cells that every row may take.
 const BASE_CELLS: usize = 1 << 16;
-/// The cells that each byte of a payload may take.
+/// The number of further cells for each byte of the payload.
 const CELLS_PER_BYTE: usize = 256;
 
-/// Why a row cannot be decoded. It is boxed, so that results stay small.
+/// The reason why a row cannot be decoded. It is boxed to keep results small.
 #[derive(Debug)]
 pub(super) struct Failure(Box<Reason>);
 
 #[derive(Debug)]
 struct Reason {
-    /// The names of the fields that contain the bad bytes, the innermost first.
+    /// The names of the fields that contain the malformed bytes, the innermost first.
     path: Vec<String>,
     reason: &'static str,
     is_overflow: bool,
@@ -30,7 +30,7 @@ impl Failure {
         Self(Box::new(Reason { path: Vec::new(), reason, is_overflow: false }))
     }
 
-    /// The rows do not fit into one array, through no fault of this one.
+    /// The rows do not fit into one array. This row is not at fault.
     #[cold]
     pub(super) fn overflow() -> Self {
         let reason = "the rows do not fit into one array";
@@ -41,7 +41,7 @@ impl Failure {
         self.0.is_overflow
     }
 
-    /// Names the field that contains the bad bytes.
+    /// Adds the name of the field that contains the malformed bytes.
     #[cold]
     pub(super) fn within(mut self, field: &str) -> Self {
         self.0.path.push(field.to_owned());
@@ -62,12 +62,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The limits of a row, and how it is checked.
+/// The limits of a row, and how its strings are checked.
 #[derive(Debug)]
 pub(super) struct Limits {
     cells: usize,
     budget: RowBudget,
-    /// Whether each text is checked; otherwise they are checked together at the end, which is faster.
+    /// Whether each string is checked on its own. Otherwise all are checked together at the end, which is faster.
     pub(super) checks_text: bool,
 }
 
@@ -77,19 +77,19 @@ impl Limits {
         Self { cells, budget, checks_text }
     }
 
-    /// Takes bytes of columns.
+    /// Takes column bytes from the budget.
     #[inline]
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Failure> {
         self.budget.spend(bytes).map_err(|_| Failure::malformed(ROW_EXCEEDED))
     }
 
-    /// Takes the bytes of several values of the same size.
+    /// Takes the bytes of several values of the same size from the budget.
     #[inline]
     pub(super) fn take_each(&mut self, count: usize, bytes: usize) -> Result<(), Failure> {
         self.budget.spend_each(count, bytes).map_err(|_| Failure::malformed(ROW_EXCEEDED))
     }
 
-    /// The bytes that the row's columns took.
+    /// Returns the column bytes that the row has taken.
     pub(super) fn taken(&self) -> usize {
         self.budget.spent()
     }

@@ -1,6 +1,6 @@
 //! The wire format: tags, varints, fixed numbers, bytes; and the skipping of unknown fields.
 //!
-//! Invariant: nothing is allocated for a length, and nothing is read beyond the payload.
+//! Invariant: a length in the payload causes no allocation, and nothing is read beyond the payload.
 
 use super::failure::Failure;
 
@@ -11,7 +11,7 @@ pub(super) const START_GROUP: u8 = 3;
 pub(super) const END_GROUP: u8 = 4;
 pub(super) const FIXED32: u8 = 5;
 
-/// The deepest nesting of unknown groups, as in Google's libraries.
+/// The maximum nesting depth of unknown groups, as in Google's libraries.
 const MAX_GROUPS: usize = 100;
 
 /// The unread bytes of a message.
@@ -44,7 +44,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Bits beyond the 64th are dropped, as Google's libraries do it.
+    /// Reads a long varint. Bits beyond the 64th are dropped, as in Google's libraries.
     fn long_varint(&mut self) -> Result<u64, Failure> {
         let mut value = 0;
         for (at, byte) in self.bytes.iter().take(10).enumerate() {
@@ -60,7 +60,7 @@ impl<'a> Input<'a> {
         }))
     }
 
-    /// A field's number and its wire type.
+    /// Reads the number and the wire type of a field.
     #[inline]
     pub(super) fn tag(&mut self) -> Result<(u32, u8), Failure> {
         let tag = self.varint()?;
@@ -79,7 +79,7 @@ impl<'a> Input<'a> {
         Ok(*value)
     }
 
-    /// A length and so many bytes.
+    /// Reads a length and that many bytes.
     #[inline]
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Failure> {
         let length = self.varint()?;
@@ -123,7 +123,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// A signed number in zigzag form.
+/// Returns the signed number of a zigzag encoding.
 #[inline]
 pub(super) fn zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()

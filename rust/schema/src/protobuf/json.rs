@@ -1,7 +1,7 @@
 //! `google.protobuf.Struct`, `Value` and `ListValue`: JSON text.
 //!
-//! Invariants: the text is valid JSON, so numbers that are not finite are errors. Its nesting is bounded.
-//! Several occurrences of a message are merged before they are written.
+//! Invariants: the text is valid JSON, so a number that is not finite is an error. Its nesting is bounded. Several
+//! occurrences of a message are merged before they are written.
 
 use serde_json::{Map, Number, Value};
 
@@ -9,9 +9,9 @@ use super::failure::Failure;
 use super::input::{BYTES, FIXED64, Input, VARINT};
 use super::storage::Texts;
 
-/// The deepest nesting, as in Google's libraries.
+/// The maximum nesting depth, as in Google's libraries.
 pub(super) const MAX_DEPTH: usize = 100;
-/// The largest number whose neighbours are integers, too.
+/// The limit up to which a double represents every integer exactly.
 const MAX_INTEGER: f64 = 9_007_199_254_740_992.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn text(bytes: &[u8]) -> Result<&str, Failure> {
     std::str::from_utf8(bytes).map_err(|_| Failure::malformed("a text is not UTF-8"))
 }
 
-/// An integer is written without a point, as Google's libraries do it.
+/// Converts a number. An integer has no decimal point, as in Google's libraries.
 fn number(value: f64) -> Result<Value, Failure> {
     if value.fract() == 0.0 && value.abs() < MAX_INTEGER && !(value == 0.0 && value.is_sign_negative()) {
         return Ok(Value::Number((value as i64).into()));

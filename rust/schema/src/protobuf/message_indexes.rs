@@ -1,10 +1,10 @@
-//! Confluent's message indexes: which message of the writer's schema a payload is.
+//! Confluent's message indexes, which identify the message of a payload in the writer's schema.
 //!
-//! The number of indexes and the indexes follow as zigzag varints: the index of a message of the file, then
-//! that of a message nested in it, and so on. The one byte 0 stands for the first message.
+//! They are zigzag varints: the number of indexes, then the index of a message in the file, the index of a message
+//! nested in it, and so on. The single byte 0 stands for the first message.
 //!
-//! Java's serializer does not count the messages that stand for map entries, while those of Python and Go do.
-//! An index means what it means in Java, unless that is no message.
+//! Java's serializer does not count the messages that represent map entries, but the Python and Go serializers do. An
+//! index is read as in Java, unless it refers to no message there.
 //!
 //! Invariant: the work is bounded by the depth of the schema's messages.
 
@@ -12,7 +12,7 @@ use super::input::{Input, zigzag};
 use super::message_name::MessageName;
 use super::output::{self, append_varint};
 
-/// More than the compiler nests messages.
+/// The largest number of indexes, which exceeds the nesting that the compiler allows.
 const MAX_INDEXES: i64 = 64;
 
 /// Reads the indexes of a message.
@@ -22,7 +22,7 @@ pub(super) fn read<'a>(input: &mut Input<'_>, roots: &'a [MessageName]) -> Resul
     found.ok_or_else(|| format!("the schema has no message with the indexes {indexes:?}"))
 }
 
-/// The indexes of a message as they are mostly written; none if there is no such message.
+/// Returns the indexes of a message in their usual form. Empty if there is no such message.
 pub(super) fn encode(roots: &[MessageName], name: &str) -> Vec<u8> {
     let mut indexes = Vec::new();
     match path(roots, name, &mut indexes) {
@@ -31,7 +31,7 @@ pub(super) fn encode(roots: &[MessageName], name: &str) -> Vec<u8> {
     }
 }
 
-/// Finds the indexes of a message, as Java counts them.
+/// Finds the indexes of a message, counted as in Java.
 fn path(messages: &[MessageName], name: &str, indexes: &mut Vec<i64>) -> bool {
     for (message, index) in messages.iter().filter(|message| !message.is_map_entry).zip(0..) {
         indexes.push(index);

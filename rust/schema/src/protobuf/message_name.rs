@@ -1,10 +1,10 @@
 //! The names of the messages of a writer's schema.
 //!
-//! Invariant: messages are in the order of their declaration, which indexes count.
+//! Invariant: messages are in the order of their declaration, to which message indexes refer.
 
 use prost_reflect::MessageDescriptor;
 
-/// A message with those nested in it.
+/// A message with its nested messages.
 #[derive(Debug)]
 pub(super) struct MessageName {
     pub(super) full_name: String,

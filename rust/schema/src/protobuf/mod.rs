@@ -1,38 +1,36 @@
-//! Protobuf: payloads of many writers' schemas, decoded to Arrow with one message of the reader's schema.
+//! Protobuf: decodes payloads of many writers' schemas to Arrow with one message of the reader's schema.
 //!
-//! - `compile` turns the text of a schema into descriptors, by the crates protox and prost-reflect, once `nesting` has
-//!   checked it; `descriptor_files` are schemas that are descriptors already.
-//! - `plan` makes the columns of a message; `column`, `storage`, `scalar`,
-//!   `enumeration`, `time` and `json` are those columns, which read the wire format (`input`) by themselves.
-//! - `writer_messages`, with `message_indexes`, finds the message of a payload; `payload_decoder` decodes the
-//!   payloads of one writer.
+//! - `compile` turns the text of a schema into descriptors with the crates protox and prost-reflect, after `nesting`
+//!   has checked it; `descriptor_files` creates schemas from serialized descriptors.
+//! - `plan` creates the columns of a message. They are implemented in `column`, `storage`, `scalar`, `enumeration`,
+//!   `time` and `json`, and read the wire format (`input`) directly.
+//! - `writer_messages`, with `message_indexes`, finds the message of a payload; `payload_decoder` decodes the payloads
+//!   of one writer.
 //! - `encoder` writes payloads from columns (`output`).
 //!
 //! | Protobuf | column |
 //! |---|---|
 //! | bool, float, double, string, bytes | Boolean, Float32, Float64, Utf8, Binary |
 //! | int32, sint32, sfixed32; int64, sint64, sfixed64 | Int32; Int64 |
-//! | uint32, fixed32; uint64, fixed64 | Int64; Decimal128(20, 0): Spark and others have no unsigned types |
+//! | uint32, fixed32; uint64, fixed64 | Int64; Decimal128(20, 0), because Spark and others have no unsigned types |
 //! | an enum | Utf8: the name, or the decimal text of a number without one |
 //! | a message or group; a message without fields | Struct; Boolean, true if it is set |
 //! | repeated; map | List; Map: fields, items, keys and values are not nullable |
 //! | `Timestamp`, `Duration` | Timestamp(µs, UTC), Duration(µs); out of range is an error |
 //! | wrappers (`Int32Value` …) | the nullable value |
 //! | `Struct`, `Value`, `ListValue` | Utf8: JSON text |
-//! | `Any` and other messages of Google's | as any message |
+//! | `Any` and other Google messages | like any message |
 //!
-//! A field with presence is nullable, and null if it is unset, whatever its default is; a field without
-//! presence has its default. A proto2 field that is required is not nullable; a row without it is an error.
-//! The fields of a oneof are nullable fields of the message. Extensions are unknown fields, and so
-//! are fields that are not selected. Recursive messages, apart from fields that are not selected, and editions are not
-//! supported.
+//! A field with presence is nullable, and null if it is unset, whatever its default is. A field without presence has
+//! its default if it is unset. A required proto2 field is not nullable; a row without it is an error. The fields of a
+//! oneof are nullable fields of the message. Extensions and unselected fields are treated as unknown fields. Editions
+//! are not supported, nor are recursive messages unless the recursive fields are unselected.
 //!
 //! Invariants:
-//! - The type of the column depends on the reader's schema, message and selection alone.
-//! - The writer's schema only tells which message a payload is; data are read by the numbers of the reader's
-//!   fields. A field with an unknown number or another wire type is skipped.
-//! - The bytes of a payload bound its time and memory (`failure`), and a schema's shape bounds every
-//!   recursion.
+//! - The type of the column depends only on the reader's schema, message and selection.
+//! - The writer's schema only identifies the message of a payload. The data is read by the field numbers of the
+//!   reader's schema. A field with an unknown number or another wire type is skipped.
+//! - The size of a payload bounds its time and memory (`failure`), and the shape of a schema bounds every recursion.
 
 mod built_in_files;
 mod column;
@@ -86,7 +84,7 @@ pub(crate) struct ProtobufReader {
     file: FileDescriptor,
     /// The full name of the message.
     message: String,
-    /// How a payload says which message it is.
+    /// How a payload identifies its message.
     prefix: Option<MessagePrefix>,
     data_type: DataType,
     row_bytes: usize,
@@ -94,7 +92,7 @@ pub(crate) struct ProtobufReader {
 }
 
 impl ProtobufReader {
-    /// Compiles the selected part of a message of a reader's schema. Without a full name, that is its first message.
+    /// Compiles the selected part of a message of a reader's schema. Without a full name, it is the first message.
     pub(crate) fn compile(
         schema: &RegisteredSchema,
         message: Option<&str>,

@@ -1,20 +1,20 @@
-//! How deep a schema is nested, before the compiler reads it: its recursion would overflow the stack, which cannot be
-//! caught.
+//! Checks how deep a schema is nested before the compiler reads it: too deep a recursion would overflow the stack,
+//! which cannot be caught.
 //!
-//! The compiler recurses over nested messages, and over the values of options in text format. Both are nested by
-//! brackets in a text. Descriptors have messages within messages, and options that a compiler left as text.
+//! The compiler recurses over nested messages, and over option values in text format. In a `.proto` file, brackets nest
+//! both. Descriptors contain messages within messages, and options that a compiler left as text.
 //!
-//! Invariant: what passes is compiled on a stack of 512 KiB.
+//! Invariant: a stack of 512 KiB is enough to compile any schema that passes.
 
 use prost_reflect::prost_types::{DescriptorProto, FileDescriptorProto};
 
 use super::invalid;
 use crate::error::SchemaError;
 
-/// The most open brackets in a text, and the most messages within each other in a descriptor. `protoc` nests 32 messages.
+/// The maximum nesting of brackets in a text, and of messages in a descriptor. `protoc` allows 32 nested messages.
 const MAX_NESTING: usize = 40;
 
-/// Refuses the text of a `.proto` file that is nested too deep. Brackets in texts and comments do not count.
+/// Refuses the text of a `.proto` file that is nested too deep. Brackets in strings and comments do not count.
 pub(super) fn check_text(text: &str) -> Result<(), SchemaError> {
     let mut rest = text.as_bytes();
     let mut open = 0_usize;
@@ -41,7 +41,8 @@ pub(super) fn check_text(text: &str) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// What follows a text, up to its quote. A line ends it, too: the compiler refuses such a text.
+/// Returns the bytes after a string literal's closing quote. A line break also ends it: the compiler refuses such a
+/// string.
 fn after_quote(text: &[u8], quote: u8) -> &[u8] {
     let mut rest = text;
     while let [byte, after @ ..] = rest {
@@ -60,8 +61,8 @@ fn after_first<'a>(text: &'a [u8], end: &[u8]) -> &'a [u8] {
     at.and_then(|at| text.get(at + end.len()..)).unwrap_or_default()
 }
 
-/// Refuses a descriptor that is nested too deep, and drops its options that are still text: a compiler resolves them,
-/// and none of them changes a column.
+/// Refuses a descriptor that is nested too deep, and drops options that are still text. Compilers usually resolve
+/// those, and they never affect a column.
 pub(super) fn check_descriptor(mut file: FileDescriptorProto) -> Result<FileDescriptorProto, SchemaError> {
     file.message_type.iter_mut().try_for_each(|message| check_message(message, 1))?;
     if let Some(options) = &mut file.options {

@@ -12,26 +12,26 @@ pub(super) fn append_varint(out: &mut Vec<u8>, value: u64) {
     out.push(rest as u8);
 }
 
-/// The tag of a field.
+/// Returns the tag of a field.
 pub(super) fn tag(number: u32, wire: u8) -> u64 {
     u64::from(number) << 3 | u64::from(wire)
 }
 
-/// Bytes after their length.
+/// Writes the length of some bytes, then the bytes.
 #[inline]
 pub(super) fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     append_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Writes what `append` writes, after its length.
+/// Writes the length of what `append` writes, then the bytes themselves.
 #[inline]
 pub(super) fn append_sized<E>(
     out: &mut Vec<u8>,
     append: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
     let start = out.len();
-    // Most lengths have one byte.
+    // Most lengths take one byte.
     out.push(0);
     append(out)?;
     let length = out.len() - start - 1;
@@ -52,13 +52,13 @@ fn insert_length(out: &mut Vec<u8>, start: usize, length: usize) {
     out.splice(start..=start, bytes);
 }
 
-/// A field of bytes, a text or a message.
+/// Writes a field of bytes, a string or a message.
 pub(super) fn append_field(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     append_varint(out, tag(number, BYTES));
     append_bytes(out, bytes);
 }
 
-/// A signed number in zigzag form.
+/// Returns the zigzag encoding of a signed number.
 #[inline]
 pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()

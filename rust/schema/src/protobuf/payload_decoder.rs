@@ -1,7 +1,7 @@
 //! Decodes the payloads of a writer's schema into the columns of the reader's message.
 //!
-//! Invariants: all writers of a reader share its columns, which are empty between two calls. A row that fails
-//! is removed from the columns and null. Decoding ends after the row that spends the budget.
+//! Invariants: all writers of a reader share its columns, which are empty between two calls. A row that fails is
+//! removed from the columns and becomes null. Decoding ends after the row that spends the budget.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ use crate::payloads::{DecodedPayloads, Payload, PayloadDecoder};
 #[derive(Debug)]
 pub(super) struct Rows {
     pub(super) message: MessageColumn,
-    /// Whether each text is checked, since a malformed one was found.
+    /// Whether each string is checked on its own, because a malformed one was found.
     checks_text: bool,
 }
 
@@ -27,19 +27,19 @@ impl Rows {
         Self { message, checks_text: false }
     }
 
-    /// Decodes payloads, or returns why their indexes are not those of the message.
+    /// Decodes payloads. `strip` removes the bytes that identify the message, or returns why they do not match.
     fn decode<'a>(
         &mut self,
         payloads: &[Payload<'a>],
         strip: impl Fn(&Payload<'a>) -> Result<&'a [u8], String>,
         budget: &mut Budget,
     ) -> Result<DecodedPayloads, ArrowError> {
-        // A panic, which nothing is known to cause, would have left rows behind.
+        // An earlier call that panicked would have left rows behind. No cause of a panic is known.
         self.message.truncate(0);
         let before = *budget;
         let decoded = self.read_all(payloads, &strip, budget);
         let decoded = match decoded {
-            // Arrow checks all texts of a column at once. If one is malformed, check each one.
+            // Arrow checks all strings of a column at once. If one is malformed, check each one.
             Err(_) if !self.checks_text => {
                 self.checks_text = true;
                 self.message.truncate(0);
@@ -63,7 +63,7 @@ impl Rows {
                 break;
             }
             decoded.payloads = row + 1;
-            // A malformed row is null, which takes as much.
+            // A malformed row becomes null, which takes as many bytes as a value.
             budget.spend(self.message.width());
             let bytes = match strip(payload) {
                 Ok(bytes) => bytes,
@@ -95,7 +95,7 @@ impl Rows {
 #[derive(Debug)]
 pub(super) struct ProtobufPayloadDecoder {
     rows: Arc<Mutex<Rows>>,
-    /// `None` if payloads do not say which message they are.
+    /// `None` if payloads do not identify their message.
     messages: Option<WriterMessages>,
 }
 

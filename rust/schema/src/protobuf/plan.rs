@@ -1,7 +1,7 @@
 //! Plans the columns of the selected fields of a message from its descriptor.
 //!
-//! Invariants: the shape of a message is within the limits before its columns are built, since names expand. A
-//! field that is not selected has no column, but if it is in a oneof with one that is, it still replaces that one.
+//! Invariants: the shape of a message, with named types expanded, is checked against the limits before its columns are
+//! built. An unselected field has no column, but it still replaces a selected field of the same oneof.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::limits::SchemaLimits;
 use crate::projection::{Selection, join};
 use crate::shape::{Shape, check_level};
 
-/// The columns of a message, whose rows may be null.
+/// Creates the columns of a message whose rows may be null.
 pub(super) fn plan(
     message: &MessageDescriptor,
     selection: &Selection,
@@ -39,7 +39,7 @@ pub(super) fn plan(
     Ok(planner.message(message, selection, true))
 }
 
-/// Refuses names that no field has.
+/// Refuses selected names that the message has no field for.
 fn check_selection(
     message: &MessageDescriptor,
     selection: &Selection,
@@ -67,7 +67,7 @@ fn check_selection(
     Ok(())
 }
 
-/// The selected fields of a message.
+/// Returns the selected fields of a message.
 fn selected<'a>(
     message: &'a MessageDescriptor,
     selection: &'a Selection,
@@ -78,7 +78,7 @@ fn selected<'a>(
     })
 }
 
-/// The wire type of a value that is in a oneof.
+/// Returns the wire type of a value in a oneof.
 fn wire_of(kind: &Kind, is_group: bool) -> u8 {
     match kind {
         Kind::Message(_) if is_group => START_GROUP,
@@ -89,17 +89,17 @@ fn wire_of(kind: &Kind, is_group: bool) -> u8 {
     }
 }
 
-/// The type of a field's column.
+/// Returns the type of a field's column.
 pub(super) fn field_type(field: &FieldDescriptor) -> DataType {
     Planner::default().field(field, &Selection::All).data_type()
 }
 
-/// The type of a column of values.
+/// Returns the type of a column of values.
 pub(super) fn type_of_value(kind: &Kind) -> DataType {
     Planner::default().value(kind, &Selection::All, false, false).data_type()
 }
 
-/// A message of Google's with a column type of its own.
+/// A Google message that has its own column type.
 pub(super) enum WellKnown {
     Time(TimeKind),
     Json(JsonKind),
@@ -107,7 +107,7 @@ pub(super) enum WellKnown {
 }
 
 impl WellKnown {
-    /// The imports `google/protobuf/…` are always Google's own.
+    /// Returns the kind of a Google message. The imports `google/protobuf/…` are always Google's own files.
     pub(super) fn of(message: &MessageDescriptor) -> Option<Self> {
         if !message.parent_file().name().starts_with("google/protobuf/") {
             return None;
@@ -212,7 +212,7 @@ impl Planner {
         }
     }
 
-    /// The number of columns of a value, whose shape is within the limits.
+    /// Returns the number of columns of a value. Its shape must be within the limits.
     fn width(&mut self, kind: &Kind, selection: &Selection) -> usize {
         self.value_shape(kind, selection, 1).map_or(1, Shape::types)
     }
@@ -236,7 +236,7 @@ impl Planner {
             is_required: field.is_required(),
             width: self.width(&field.kind(), inner),
         });
-        // The order of the file, not that of the numbers, as people read it.
+        // Columns follow the order of the file, which people read, not the order of the field numbers.
         let mut fields: Vec<FieldColumn> = fields.collect();
         let declared = &message.descriptor_proto().field;
         let place = |number: u32| declared.iter().position(|it| u32::try_from(it.number()) == Ok(number));

@@ -1,4 +1,4 @@
-//! The scalar types that are numbers, and how each is read.
+//! The numeric scalar types, and how each is read.
 
 use super::failure::Failure;
 use super::input::{FIXED32, FIXED64, Input, VARINT, zigzag};
@@ -16,7 +16,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// The wire type of numbers with so many bytes.
+    /// Returns the wire type of numbers of this many bytes.
     pub(super) fn wire(self, bytes: usize) -> u8 {
         match self {
             Self::Varint | Self::Zigzag | Self::Varint32 => VARINT,
@@ -26,7 +26,7 @@ impl Encoding {
         }
     }
 
-    /// A number of 32 bits; the higher bits of a varint are dropped.
+    /// Reads a number of 32 bits. The higher bits of a varint are dropped.
     #[inline]
     pub(super) fn read_i32(self, input: &mut Input<'_>) -> Result<i32, Failure> {
         Ok(match self {
@@ -36,7 +36,7 @@ impl Encoding {
         })
     }
 
-    /// A number of 64 bits, or an unsigned one of 32 bits.
+    /// Returns a number of 64 bits, or an unsigned number of 32 bits.
     #[inline]
     pub(super) fn read_i64(self, input: &mut Input<'_>) -> Result<i64, Failure> {
         Ok(match self {
@@ -48,7 +48,7 @@ impl Encoding {
         })
     }
 
-    /// An unsigned number of 64 bits.
+    /// Reads an unsigned number of 64 bits.
     #[inline]
     pub(super) fn read_u64(self, input: &mut Input<'_>) -> Result<i128, Failure> {
         Ok(i128::from(match self {

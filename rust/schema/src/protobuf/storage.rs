@@ -1,9 +1,9 @@
-//! The growing storage of columns: numbers, and texts or bytes.
+//! The growing storage of columns: numbers, and strings or bytes.
 //!
-//! A storage has values up to the last row that has one; rows between are padded when the next one is set,
-//! and those after at the end. So a field that is absent costs nothing, and the last value of a field wins.
+//! A storage has entries up to the last row that was set. Setting a later row pads the rows between, and finishing the
+//! array pads the rows after it. So an absent field costs nothing, and the last value of a field wins.
 //!
-//! Invariants: only the last row is ever set again. Truncation to a row removes all traces of the later ones.
+//! Invariants: only the last row may be set again. Truncation to a row removes all traces of the later rows.
 
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::types::ByteArrayType;
@@ -14,7 +14,7 @@ use arrow_schema::ArrowError;
 use super::failure::Failure;
 use super::input::Input;
 
-/// One bit for each row that is set.
+/// One bit for each row: whether it is set.
 #[derive(Debug, Default)]
 pub(super) struct Bits(Vec<u8>);
 
@@ -52,9 +52,9 @@ impl Bits {
 pub(super) struct Numbers<T> {
     values: Vec<T>,
     valid: Option<Bits>,
-    /// The value of rows without one.
+    /// The value of rows that are not set.
     default: T,
-    /// The rows of the last array, which the next one probably has, too.
+    /// The number of rows in the previous array, as an estimate for the next one.
     expected: usize,
 }
 
@@ -88,7 +88,7 @@ impl<T: Copy> Numbers<T> {
         self.values.push(value);
     }
 
-    /// Appends the values of a packed field, which have no validity; returns how many.
+    /// Appends the values of a packed field, which are never null. Returns the number of values.
     pub(super) fn extend(
         &mut self,
         row: usize,
@@ -113,7 +113,7 @@ impl<T: Copy> Numbers<T> {
         }
     }
 
-    /// Whether the last row is this one.
+    /// Returns whether this is the last row that was set.
     pub(super) fn has(&self, row: usize) -> bool {
         self.values.len() > row
     }
@@ -155,15 +155,15 @@ impl Numbers<bool> {
     }
 }
 
-/// A column of texts or bytes.
+/// A column of strings or bytes.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// The starts of the rows, and the end of the last one; empty at first.
+    /// The start of each row, and the end of the last row. Empty at first.
     offsets: Vec<i32>,
     bytes: Vec<u8>,
     valid: Option<Bits>,
     default: &'static str,
-    /// The rows and bytes of the last array.
+    /// The number of rows and bytes in the previous array, as an estimate for the next one.
     expected: (usize, usize),
 }
 
@@ -182,7 +182,7 @@ impl Texts {
         self.valid.is_some()
     }
 
-    /// The bytes that each row takes, set or not.
+    /// Returns the bytes that each row takes, set or not.
     pub(super) fn width(&self) -> usize {
         size_of::<i32>() + self.default.len()
     }
@@ -250,7 +250,7 @@ impl Texts {
     }
 }
 
-/// An offset in an array of Arrow.
+/// Returns an offset in an Arrow array.
 #[inline]
 pub(super) fn offset(length: usize) -> Result<i32, Failure> {
     i32::try_from(length).map_err(|_| Failure::overflow())

@@ -1,7 +1,7 @@
-//! `google.protobuf.Timestamp` and `Duration`: numbers of microseconds.
+//! `google.protobuf.Timestamp` and `Duration` as numbers of microseconds.
 //!
-//! Invariant: a value is within the limits of its type, which fit into 64 bits of microseconds. Nanoseconds
-//! are cut off: towards the past in a timestamp, towards zero in a duration.
+//! Invariant: a value is within the limits of its type, which fit into 64 bits of microseconds. Nanoseconds are
+//! truncated: towards the past in a timestamp, towards zero in a duration.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) enum TimeKind {
 }
 
 impl TimeKind {
-    /// The seconds that a value may have.
+    /// Returns the valid range of a value's seconds.
     pub(super) fn seconds(self) -> RangeInclusive<i64> {
         match self {
             // The years 1 to 9999.
@@ -47,7 +47,7 @@ impl TimeKind {
 pub(super) struct TimeColumn {
     kind: TimeKind,
     pub(super) micros: Numbers<i64>,
-    /// The fields of the last row, with which another occurrence of its message is merged.
+    /// The fields of the last row. Another occurrence of its message is merged into them.
     seconds: i64,
     nanos: i32,
 }

@@ -1,12 +1,12 @@
-//! Which message of the writer's schema a payload is: serializers say it before the message.
+//! Finds the message of a payload in the writer's schema. Serializers identify the message by bytes before it.
 //!
 //! | wire format | before the message |
 //! |---|---|
 //! | Confluent | indexes, see `message_indexes` |
-//! | Apicurio | a message `Ref` after its length, whose field 1 is the message's name without its package; not so by version 2, if a header has the name |
-//! | AWS Glue | as a varint, the message's number among all of the file, sorted by their full names |
+//! | Apicurio | a length and a message `Ref`, whose field 1 is the message's name without its package; version 2 omits it if a header has the name |
+//! | AWS Glue | a varint: the message's index among all messages of the file, sorted by full name |
 //!
-//! Invariants: a payload of another message than the reader's is an error. The work is bounded by the schema.
+//! Invariants: a payload of another message than the reader's is an error. The schema bounds the work.
 
 use prost_reflect::FileDescriptor;
 
@@ -16,7 +16,7 @@ use super::message_name::MessageName;
 use super::output::append_varint;
 use crate::wire_format::WireFormat;
 
-/// How serializers say which message it is.
+/// The way in which serializers identify the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessagePrefix {
     Indexes,
@@ -25,7 +25,7 @@ pub(super) enum MessagePrefix {
 }
 
 impl MessagePrefix {
-    /// That of a wire format; `None` if payloads are the message alone.
+    /// Returns the kind of prefix in a wire format, or `None` if a payload is only the message.
     pub(super) fn of(wire_format: WireFormat) -> Option<Self> {
         match wire_format {
             WireFormat::Confluent => Some(Self::Indexes),
@@ -36,7 +36,7 @@ impl MessagePrefix {
     }
 }
 
-/// What comes before a message of a file; `None` if the file does not have the message.
+/// Returns the bytes before a message of a file, or `None` if the file does not have the message.
 pub(super) fn prefix_of(file: &FileDescriptor, message: &str, kind: MessagePrefix) -> Option<Vec<u8>> {
     Some(WriterMessages::new(file, message, kind).prefix).filter(|prefix| !prefix.is_empty())
 }
@@ -48,13 +48,13 @@ pub(super) struct WriterMessages {
     kind: MessagePrefix,
     /// The reader's message.
     expected: String,
-    /// What is mostly written before the reader's message; empty if it is not in the schema.
+    /// The usual prefix of the reader's message. Empty if the schema does not have the message.
     prefix: Vec<u8>,
-    /// The full names by their numbers at AWS Glue; otherwise none.
+    /// For AWS Glue, the full names of the messages by their index. Empty in other formats.
     numbered: Vec<String>,
 }
 
-/// A name without its package and the messages around it.
+/// Returns a name without its package and enclosing messages.
 fn simple_name(full_name: &str) -> &str {
     full_name.rsplit_once('.').map_or(full_name, |(_, name)| name)
 }
@@ -69,7 +69,7 @@ impl WriterMessages {
         }
         let mut messages = Self { roots, kind, expected: expected.to_owned(), prefix: Vec::new(), numbered };
         let prefix = messages.usual_prefix();
-        // A name may be that of another message, too.
+        // Another message may have the same simple name.
         if messages.strip_slowly(&prefix).is_ok_and(<[u8]>::is_empty) {
             messages.prefix = prefix;
         }
@@ -96,7 +96,7 @@ impl WriterMessages {
         prefix
     }
 
-    /// Removes what is before the message, which must be the reader's.
+    /// Removes the prefix of a message, and checks that it identifies the reader's message.
     #[inline]
     pub(super) fn strip<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], String> {
         match bytes.strip_prefix(self.prefix.as_slice()) {
@@ -116,7 +116,8 @@ impl WriterMessages {
         Ok(input.rest())
     }
 
-    /// Removes what is before a message that a header names, too: with Apicurio its name, which may also be there.
+    /// Removes the prefix of a message that a header also identifies. In Apicurio's format, the prefix is optional
+    /// then.
     pub(super) fn strip_named<'a>(&self, bytes: &'a [u8], header: &[u8]) -> Result<&'a [u8], String> {
         if self.kind != MessagePrefix::Ref {
             return match self.strip(header)? {
@@ -138,7 +139,7 @@ impl WriterMessages {
         let expected = &self.expected;
         match found == expected {
             true => Ok(()),
-            false => Err(format!("the message is {found}, and the reader's is {expected}")),
+            false => Err(format!("the message is {found}, but the reader's is {expected}")),
         }
     }
 
@@ -169,7 +170,7 @@ impl WriterMessages {
     }
 }
 
-/// The name in Apicurio's `Ref`.
+/// Reads the name in Apicurio's `Ref`.
 fn ref_name<'a>(input: &mut Input<'a>) -> Option<&'a str> {
     let mut fields = Input::new(input.bytes().ok()?);
     let mut name = None;
@@ -182,7 +183,7 @@ fn ref_name<'a>(input: &mut Input<'a>) -> Option<&'a str> {
     name.filter(|name| !name.is_empty())
 }
 
-/// The messages with those nested in them.
+/// Returns all messages, including nested ones.
 fn all_messages(messages: &[MessageName]) -> Vec<&MessageName> {
     let mut all: Vec<&MessageName> = messages.iter().collect();
     let mut at = 0;

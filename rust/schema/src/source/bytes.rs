@@ -1,6 +1,6 @@
-//! Texts and bytes, in any of Arrow's forms.
+//! Strings and bytes, in any of Arrow's representations.
 //!
-//! Invariant: texts are UTF-8, which Arrow checks when an array is made.
+//! Invariant: strings are UTF-8, which Arrow checks when it creates an array.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteArrayType;
@@ -8,7 +8,7 @@ use arrow_array::{Array, BinaryViewArray, GenericByteArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::DataType;
 
-/// The values of a column of texts or bytes.
+/// The values of a column of strings or bytes.
 #[derive(Debug)]
 pub(crate) enum Bytes {
     Small(OffsetBuffer<i32>, Buffer),
@@ -51,7 +51,7 @@ impl Bytes {
         }
     }
 
-    /// The value as text, which it must be by its type.
+    /// Returns the value as text. The column's type must be a string type.
     #[inline]
     pub(crate) fn text(&self, at: usize) -> &str {
         std::str::from_utf8(self.get(at)).unwrap_or_default()

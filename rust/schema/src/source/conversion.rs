@@ -1,6 +1,6 @@
-//! Conversions of numbers that lose nothing: units of time, and scales of decimals.
+//! Lossless conversions of numbers: between units of time, and between scales of decimals.
 //!
-//! Invariant: a value that the target does not hold exactly is a failure.
+//! Invariant: a value that the target type cannot hold exactly is a failure.
 
 use arrow_buffer::i256;
 use arrow_schema::{DataType, TimeUnit};
@@ -8,7 +8,7 @@ use arrow_schema::{DataType, TimeUnit};
 use super::Values;
 use crate::row_failure::RowFailure;
 
-/// The count of a unit in a second.
+/// Returns how many of a unit make a second.
 pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,
@@ -18,20 +18,20 @@ pub(crate) fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// Whether a number of a unit after midnight is a time of day. Arrow's types of times hold nothing else, although
-/// their numbers could.
+/// Returns whether a number of units after midnight is within one day. Arrow's time types allow no other values,
+/// although their integers could hold them.
 #[inline]
 pub(crate) fn is_time_of_day(value: i64, unit: TimeUnit) -> bool {
     (0..24 * 60 * 60 * per_second(unit)).contains(&value)
 }
 
-/// A change of the unit of a time.
+/// A conversion between units of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rescale {
     Same,
     Multiply(i64),
     Divide(i64),
-    /// Of a time of day, from one unit to another.
+    /// Converts a time of day from one unit to another.
     TimeOfDay(TimeUnit, TimeUnit),
 }
 
@@ -44,7 +44,7 @@ impl Rescale {
         }
     }
 
-    /// From the unit of dates to days.
+    /// Converts dates to days.
     pub(crate) fn to_days(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Date32 => Some(Self::Same),
@@ -53,7 +53,7 @@ impl Rescale {
         }
     }
 
-    /// From the unit of a time of day.
+    /// Converts times of day.
     pub(crate) fn of_time(data_type: &DataType, to: TimeUnit) -> Option<Self> {
         match data_type {
             DataType::Time32(unit) | DataType::Time64(unit) => Some(Self::TimeOfDay(*unit, to)),
@@ -61,7 +61,7 @@ impl Rescale {
         }
     }
 
-    /// From the unit of a timestamp, which is with or without a time zone, as it must be.
+    /// Converts timestamps. Returns `None` if the type has a time zone and must not have one, or the other way round.
     pub(crate) fn of_timestamp(data_type: &DataType, to: TimeUnit, has_zone: bool) -> Option<Self> {
         match data_type {
             DataType::Timestamp(unit, zone) if zone.is_some() == has_zone => Some(Self::between(*unit, to)),
@@ -77,32 +77,32 @@ impl Rescale {
             Self::Divide(divisor) if value % divisor == 0 => Ok(value / divisor),
             Self::Divide(_) => Err(RowFailure::new("it is more precise than its type")),
             Self::TimeOfDay(unit, to) if is_time_of_day(value, unit) => Self::between(unit, to).apply(value),
-            Self::TimeOfDay(..) => Err(RowFailure::new("it is no time of day")),
+            Self::TimeOfDay(..) => Err(RowFailure::new("it is not a time of day")),
         }
     }
 }
 
-/// The unscaled value of a decimal, which is short if all numbers of its precision are.
+/// The unscaled value of a decimal. It is short if all numbers of the decimal's precision fit into 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     Short(i128),
     Wide(i256),
 }
 
-/// A change of the scale of decimals and integers, to a precision and a scale.
+/// A conversion of decimals and integers to a precision and a scale.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecimalConversion {
     precision: u8,
     scale: i8,
-    /// The digits to append; to remove, if negative.
+    /// The number of digits to append, or, if negative, to remove.
     shift: i16,
-    /// The least number with too many digits; `None` if that has more than 128 bits.
+    /// The smallest number with too many digits, or `None` if it exceeds 128 bits.
     bound: Option<i128>,
     wide_bound: i256,
 }
 
 impl DecimalConversion {
-    /// From a type of decimals or integers.
+    /// Converts from a type of decimals or integers.
     pub(crate) fn new(from: &DataType, precision: u8, scale: i8) -> Option<Self> {
         let from = match from {
             DataType::Decimal32(_, scale)

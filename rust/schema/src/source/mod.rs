@@ -1,13 +1,13 @@
-//! An Arrow array that is encoded: downcast once, so that a value costs no more than a match on an enum.
+//! An Arrow array to encode. It is downcast once, so reading a value costs no more than a match on an enum.
 //!
-//! Arrow has many forms of the same values: offsets of 32 and 64 bits, views, dictionaries, integers of any width.
-//! Here they are the few that formats differ in.
+//! Arrow has many representations of the same values: offsets of 32 and 64 bits, views, dictionaries, integers of any
+//! width. This module reduces them to the few that matter to the formats.
 //!
-//! - `types` says which types of Arrow are read, and finds the parts of lists and maps.
-//! - `bytes`, `offsets`, `numbers` are the forms of texts, lists and numbers; `conversion` changes units and scales.
+//! - `types` decides which Arrow types can be read, and finds the parts of lists and maps.
+//! - `bytes`, `offsets` and `numbers` hold strings, lists and numbers; `conversion` converts units and scales.
 //!
-//! Invariants: nothing is lost: a value that its target does not hold is a failure. The cost of a source is that of
-//! the array's rows, and of the dictionaries that they refer to.
+//! Invariants: no data is lost: a value that its target type cannot hold is a failure. A source costs as much as the
+//! array's rows and the dictionaries that they refer to.
 
 mod bytes;
 mod conversion;
@@ -32,12 +32,12 @@ use crate::row_failure::RowFailure;
 #[derive(Debug)]
 pub(crate) struct Source {
     nulls: Option<NullBuffer>,
-    /// The places of the rows' values in a dictionary.
+    /// The index of each row's value in a dictionary.
     places: Option<Vec<usize>>,
     pub(crate) values: Values,
 }
 
-/// The values of an array, whatever is at the places that are null.
+/// The values of an array. The value of a null row is arbitrary.
 #[derive(Debug)]
 pub(crate) enum Values {
     /// All are null.
@@ -59,7 +59,7 @@ pub(crate) enum Values {
 }
 
 impl Source {
-    /// Downcasts an array. An error means that no encoder reads its type.
+    /// Downcasts an array. Fails if no encoder can read its type.
     pub(crate) fn new(array: &dyn Array) -> Result<Self, ArrowError> {
         if let Some(dictionary) = array.as_any_dictionary_opt() {
             let Self { places, values, .. } = Self::new(dictionary.values())?;
@@ -112,7 +112,7 @@ impl Source {
         }
     }
 
-    /// The place of a row's value.
+    /// Returns the index of a row's value.
     #[inline]
     pub(crate) fn place(&self, row: usize) -> usize {
         match &self.places {
@@ -123,7 +123,7 @@ impl Source {
 }
 
 impl Source {
-    /// The columns of an entry's key and value, and its place in them.
+    /// Returns the columns of an entry's key and value, and the entry's index in them.
     #[inline]
     pub(crate) fn pair(
         &self,
@@ -141,7 +141,7 @@ impl Source {
         }
     }
 
-    /// The text of a key.
+    /// Returns the text of a key.
     #[inline]
     pub(crate) fn key(&self, row: usize) -> Result<&str, RowFailure> {
         match &self.values {

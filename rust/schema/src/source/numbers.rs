@@ -1,6 +1,6 @@
 //! Numbers, as integers of 64 bits, floats, or decimals of 128 or 256 bits.
 //!
-//! Invariant: an array of the very form is not copied.
+//! Invariant: an array that already has one of these types is not copied.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;

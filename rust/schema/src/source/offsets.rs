@@ -1,7 +1,7 @@
-//! Where the items of a list are.
+//! The positions of a list's items.
 //!
-//! Invariant: positions are in the part of the items that the rows refer to: a slice of a long array does not cost as
-//! much as the whole array.
+//! Invariant: positions count from the first item that the rows refer to, so a slice of a long array costs less than
+//! the whole array.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use arrow_buffer::OffsetBuffer;
 pub(crate) enum Offsets {
     Small(OffsetBuffer<i32>),
     Large(OffsetBuffer<i64>),
-    /// So many items each.
+    /// Each row has this many items.
     Fixed(usize),
 }
 
 impl Offsets {
-    /// Returns also the range of the items.
+    /// Creates the offsets. Also returns the range of the items.
     pub(super) fn of(offsets: &OffsetBuffer<i32>) -> (Self, Range<usize>) {
         let (start, end) = (offsets.first().copied(), offsets.last().copied());
         let range = start.unwrap_or_default() as usize..end.unwrap_or_default() as usize;
         (Self::Small(offsets.clone()), range)
     }
 
-    /// Returns also the range of the items.
+    /// Creates the offsets. Also returns the range of the items.
     pub(super) fn of_large(offsets: &OffsetBuffer<i64>) -> (Self, Range<usize>) {
         let (start, end) = (offsets.first().copied(), offsets.last().copied());
         let range = start.unwrap_or_default() as usize..end.unwrap_or_default() as usize;

@@ -1,4 +1,4 @@
-//! Which of Arrow's types are forms of the same values.
+//! The Arrow types that represent the same values.
 
 use arrow_schema::{DataType, Field, Fields};
 
@@ -41,7 +41,8 @@ pub(crate) struct Entries<'a> {
     pub(crate) value: Part<'a>,
 }
 
-/// The entries of a map, or of a list of structs with the fields `key` and `value`: not every library has maps.
+/// Returns the entries of a map, or of a list of structs with the fields `key` and `value`, since not every library
+/// has maps.
 pub(crate) fn entries(data_type: &DataType) -> Option<Entries<'_>> {
     if let DataType::Map(entries, _) = data_type {
         let DataType::Struct(fields) = entries.data_type() else { return None };
@@ -54,12 +55,12 @@ pub(crate) fn entries(data_type: &DataType) -> Option<Entries<'_>> {
     Some(Entries { key: part("key")?, value: part("value")? })
 }
 
-/// The field of a struct with a name.
+/// Returns the field of a struct with this name.
 pub(crate) fn struct_field<'a>(fields: &'a Fields, name: &str) -> Option<Part<'a>> {
     fields.find(name).map(|(at, field)| (at, field.data_type()))
 }
 
-/// Refuses a struct that has a field twice, or one that its target lacks: it would be lost.
+/// Refuses a struct that has a field twice, or a field that its target lacks, because the field's data would be lost.
 pub(crate) fn check_fields(
     fields: &Fields,
     target: &str,
@@ -68,10 +69,11 @@ pub(crate) fn check_fields(
     for (at, field) in fields.iter().enumerate() {
         let name = field.name();
         if !has_field(name) {
-            return Err(RowFailure::new(format!("{target} lacks it; drop it from the column")).in_field(name));
+            return Err(RowFailure::new(format!("{target} has no such field; drop it from the column"))
+                .in_field(name));
         }
         if fields.find(name).is_some_and(|(first, _)| first != at) {
-            return Err(RowFailure::new("the column has it twice").in_field(name));
+            return Err(RowFailure::new("the column has this field twice").in_field(name));
         }
     }
     Ok(())

@@ -126,7 +126,7 @@ fn values_that_do_not_fit_are_errors_of_their_rows() {
         (
             avro(r#"{"type": "enum", "name": "shop.State", "symbols": ["NEW", "PAID"]}"#),
             array_ref(StringArray::from(vec!["OLD"])),
-            "\"OLD\" is no symbol of the enum shop.State",
+            "\"OLD\" is not a symbol of the enum shop.State",
         ),
         (
             avro(r#"{"type": "fixed", "name": "F", "size": 3}"#),
@@ -136,12 +136,12 @@ fn values_that_do_not_fit_are_errors_of_their_rows() {
         (
             avro(r#"{"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}"#),
             array_ref(IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(-1, 0, 0)])),
-            "a duration's months, days and milliseconds are 0 to 2³² - 1",
+            "a duration's months, days and milliseconds must be from 0 to 2³² - 1",
         ),
         (
             avro(r#"{"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}"#),
             array_ref(IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(0, 0, 1)])),
-            "a duration has whole milliseconds",
+            "a duration must have whole milliseconds",
         ),
     ];
     for (schema, array, expected) in cases {
@@ -214,9 +214,9 @@ fn fields_are_matched_by_name_and_missing_ones_have_their_default() {
     assert_eq!(good(&schema, &fields(&["d", "a"])), [[long(5), long(0), default, bytes(b"x")].concat()]);
     for (names, expected) in [
         (&["a"][..], "field d: the column lacks it, and it has no default"),
-        (&["a", "d", "e"], "field e: the record n.R lacks it; drop it from the column"),
-        (&["a", "d", "a"], "field a: the column has it twice"),
-        (&["a", "b", "d"], "field b: the column has the type Int64, and the schema needs Utf8"),
+        (&["a", "d", "e"], "field e: the record n.R has no such field; drop it from the column"),
+        (&["a", "d", "a"], "field a: the column has this field twice"),
+        (&["a", "b", "d"], "field b: the column has the type Int64, but the schema needs Utf8"),
     ] {
         assert_eq!(refusal(&schema, fields(names).data_type()), expected);
     }
@@ -234,9 +234,9 @@ fn types_that_would_need_a_guess_are_refused() {
     let local = |unit| DataType::Timestamp(unit, None);
     let millis = TimeUnit::Millisecond;
     for (schema, data_type, expected) in [
-        (avro("int"), DataType::Float64, "the column has the type Float64, and the schema needs Int32"),
-        (avro("float"), DataType::Float64, "the column has the type Float64, and the schema needs Float32"),
-        (avro("long"), DataType::Utf8, "the column has the type Utf8, and the schema needs Int64"),
+        (avro("int"), DataType::Float64, "the column has the type Float64, but the schema needs Int32"),
+        (avro("float"), DataType::Float64, "the column has the type Float64, but the schema needs Float32"),
+        (avro("long"), DataType::Utf8, "the column has the type Utf8, but the schema needs Int64"),
         (avro("long"), utc(millis), "the schema needs Int64"),
         (avro("int"), DataType::Boolean, "the schema needs Int32"),
         (avro("boolean"), DataType::Int8, "the schema needs Boolean"),
@@ -247,7 +247,7 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             logical("long", "timestamp-millis"),
             local(TimeUnit::Second),
-            "the column has the type Timestamp(s), and the schema needs Timestamp(ms, \"UTC\"); give the timestamps a time zone, as UTC",
+            "the column has the type Timestamp(s), but the schema needs Timestamp(ms, \"UTC\"); give the timestamps a time zone, such as UTC",
         ),
         (
             logical("long", "local-timestamp-millis"),
@@ -261,11 +261,11 @@ fn types_that_would_need_a_guess_are_refused() {
             DataType::FixedSizeBinary(4),
             "the schema needs FixedSizeBinary(3)",
         ),
-        (avro(r#"["int", "string"]"#), DataType::Int32, "and the schema needs Struct"),
+        (avro(r#"["int", "string"]"#), DataType::Int32, "but the schema needs Struct"),
         (
             record(r#"{"type": "array", "items": "int"}"#),
             DataType::Struct(vec![Field::new("v", DataType::new_list(DataType::Utf8, true), true)].into()),
-            "field v[]: the column has the type Utf8, and the schema needs Int32",
+            "field v[]: the column has the type Utf8, but the schema needs Int32",
         ),
         (record(r#""int""#), DataType::Int32, "the schema needs Struct"),
         (avro(r#"{"type": "map", "values": "int"}"#), DataType::new_list(DataType::Int32, true), "needs Map"),
@@ -280,7 +280,7 @@ fn types_that_would_need_a_guess_are_refused() {
     let array = Int32Array::from(vec![1]);
     let encoder = encoder(&avro("long"), &array);
     let error = encoder.encode(&Int64Array::from(vec![1]), &[]).unwrap_err().to_string();
-    assert!(error.contains("is for columns of the type Int32, and not Int64"), "{error}");
+    assert!(error.contains("is for columns of type Int32, not Int64"), "{error}");
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn a_union_has_the_member_that_is_not_null() {
         good(&nullable, &array.slice(0, 3)),
         [[long(0), long(1)].concat(), [long(2), bytes(b"x")].concat(), long(1)]
     );
-    let none = "field v: all members of a union are null, which it does not allow".to_owned();
+    let none = "field v: all members of the union are null, which it does not allow".to_owned();
     let required = record(r#"["long", "string"]"#);
     assert_eq!(failures(&required, &array), [(2, none), (3, both.to_owned())]);
     // A member that the column lacks is never the value.
@@ -373,7 +373,7 @@ fn a_union_has_the_member_that_is_not_null() {
     let other = one_field("v", array_ref(one_field("member2", array_ref(StringArray::from(vec!["x"])))));
     assert_eq!(
         refusal(&nullable, other.data_type()),
-        "field v.member2: the union lacks it; drop it from the column"
+        "field v.member2: the union has no such field; drop it from the column"
     );
 }
 
@@ -398,7 +398,7 @@ fn columns_of_nulls_lists_of_a_size_and_dictionaries_are_encoded() {
     let states = avro(r#"{"type": "enum", "name": "E", "symbols": ["A", "B"]}"#);
     let dictionary: DictionaryArray<Int8Type> =
         [Some("B"), None, Some("A"), Some("B"), Some("C")].into_iter().collect();
-    assert_eq!(failures(&states, &dictionary), [(4, "\"C\" is no symbol of the enum E".to_owned())]);
+    assert_eq!(failures(&states, &dictionary), [(4, "\"C\" is not a symbol of the enum E".to_owned())]);
     let encoded = encoder(&states, &dictionary).encode(&dictionary, &[]).unwrap();
     let payloads: Vec<_> = encoded.payloads.iter().collect();
     assert_eq!(payloads, [Some(&[2][..]), None, Some(&[0]), Some(&[2]), None]);
@@ -455,6 +455,6 @@ fn a_number_beyond_a_day_is_not_written_as_a_time() {
     for (schema, array) in cases {
         let encoded = encoder(&schema, &array).encode(&array, &[]).unwrap();
         let reasons: Vec<_> = encoded.errors.iter().map(|error| error.reason.as_str()).collect();
-        assert_eq!(reasons, ["it is no time of day"; 2], "{array:?}");
+        assert_eq!(reasons, ["it is not a time of day"; 2], "{array:?}");
     }
 }

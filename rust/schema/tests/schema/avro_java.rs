@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::avro_canonical::canonical;
 use crate::support::*;
 
-const NO_TIME: &str = "after midnight is no time of day";
+const NO_TIME: &str = "after midnight is not a time of day";
 
 /// What Java reads and ottla refuses, only in the cases that are named for it: a part of the error, and the reason.
 /// The module documentation of `avro` has the same list.

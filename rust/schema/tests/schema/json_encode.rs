@@ -128,14 +128,14 @@ fn what_a_schema_requires_beside_null_changes_no_type() {
 
 #[test]
 fn values_that_json_lacks_are_errors_of_their_rows() {
-    let year = "is in the years 0 to 9999";
+    let year = "must be in the years 0 to 9999";
     let cases: Vec<(DataType, ArrayRef, &str)> = vec![
-        (DataType::Float64, Arc::new(Float64Array::from(vec![f64::NAN])), "NaN is not a number of JSON"),
-        (DataType::Float64, Arc::new(Float64Array::from(vec![f64::INFINITY])), "inf is not a number of JSON"),
+        (DataType::Float64, Arc::new(Float64Array::from(vec![f64::NAN])), "NaN is not a JSON number"),
+        (DataType::Float64, Arc::new(Float64Array::from(vec![f64::INFINITY])), "inf is not a JSON number"),
         (
             DataType::Float32,
             Arc::new(Float32Array::from(vec![f32::NEG_INFINITY])),
-            "-inf is not a number of JSON",
+            "-inf is not a JSON number",
         ),
         (DataType::Int64, Arc::new(UInt64Array::from(vec![1 << 63])), "it is beyond the range of its type"),
         (DataType::UInt16, Arc::new(Int64Array::from(vec![-1])), "it is beyond the range of its type"),
@@ -192,7 +192,7 @@ fn errors_name_the_place_and_change_no_other_row() {
     assert_eq!(
         failures(&schema, &column(lists)),
         [
-            (0, "$.a[0][\"k\"]: it is there twice".to_owned()),
+            (0, "$.a[0][\"k\"]: the key occurs twice".to_owned()),
             (1, "$.a[0][\"b\"]: it is null, which its type does not allow".to_owned()),
         ]
     );
@@ -250,7 +250,7 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             r#"{"type": "integer"}"#,
             DataType::Float64,
-            "$.a: the column has the type Float64, and the schema needs Int64",
+            "$.a: the column has the type Float64, but the schema needs Int64",
         ),
         (r#"{"type": "string"}"#, DataType::Binary, "the schema needs Utf8"),
         (r#"{"type": "string"}"#, DataType::Date32, "the schema needs Utf8"),
@@ -266,7 +266,7 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             r#"{"properties": {"b": {"type": "integer"}}}"#,
             DataType::Struct(vec![Field::new("c", DataType::Int8, true)].into()),
-            "$.a.c: the schema lacks it; drop it from the column",
+            "$.a.c: the schema has no such field; drop it from the column",
         ),
         (
             r#"{"properties": {"b": {"type": "integer"}, "c": {"type": "integer"}}, "required": ["b"]}"#,

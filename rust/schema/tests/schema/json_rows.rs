@@ -48,9 +48,9 @@ fn each_malformed_row_says_what_is_wrong() {
         (r#"{"id": null}"#, "$.id: it is null, which its type does not allow"),
         (r#"{"id": 1, "list": [{"x": 1}, {}]}"#, "$.list[1].x: it is missing"),
         (r#"{"id": 1, "list": [{"x": 1}, null]}"#, "$.list[1]: it is null, which its type does not allow"),
-        (r#"{"id": 1, "id": 1}"#, "$.id: it is there twice"),
-        (r#"{"id": 1, "i\u0064": 1}"#, "$.id: it is there twice"),
-        (r#"{"id": 1, "map": {"a": "b", "\u0061": "c"}}"#, "$.map[\"a\"]: it is there twice"),
+        (r#"{"id": 1, "id": 1}"#, "$.id: the key occurs twice"),
+        (r#"{"id": 1, "i\u0064": 1}"#, "$.id: the key occurs twice"),
+        (r#"{"id": 1, "map": {"a": "b", "\u0061": "c"}}"#, "$.map[\"a\"]: the key occurs twice"),
         // Numbers.
         (r#"{"id": 9223372036854775808}"#, "$.id: 9223372036854775808 is beyond the range of its type"),
         (r#"{"id": 1e400}"#, "$.id: 1e400 is beyond the range of integers"),
@@ -167,6 +167,6 @@ fn the_rest_of_a_header_is_an_error() {
     assert_eq!(decoded.array.as_primitive::<Int64Type>().value(0), 7);
     assert_eq!(
         only_error(&decoded),
-        (1, "schema 1: bytes are left after the schema's id in the header".to_owned())
+        (1, "schema 1: bytes are left after the schema id in the header".to_owned())
     );
 }

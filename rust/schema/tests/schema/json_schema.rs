@@ -262,7 +262,7 @@ fn schemas_without_a_type_are_errors() {
         (r#"{"type": "any"}"#.to_owned(), "the type at $ is unknown"),
         (r#"{"properties": {"a": {"type": 1}}}"#.to_owned(), "the type at $.a is unknown"),
         (r#"{"properties": {"a": []}}"#.to_owned(), "expected a schema at $.a"),
-        (r#"{"allOf": {}}"#.to_owned(), "the allOf at $ is no array"),
+        (r#"{"allOf": {}}"#.to_owned(), "the allOf at $ is not an array"),
         (r#"{"allOf": [{"type": "string"}, {"type": "object"}]}"#.to_owned(), "$ allows no value"),
         (r##"{"$ref": "#/definitions/x"}"##.to_owned(), r##"the $ref "#/definitions/x" at $ is neither"##),
         (r##"{"$ref": "#"}"##.to_owned(), "is recursive"),

@@ -235,7 +235,7 @@ fn keys_of_json_are_selected_and_the_others_may_have_any_value() {
     // What is not selected must be JSON; what is selected is checked.
     assert!(reason(&mut decoder, r#"{"customer": {"name": nul}}"#).contains("expected"));
     assert_eq!(reason(&mut decoder, "{}"), "$.customer: it is missing");
-    // A type that no JSON becomes does not matter, unless it is selected.
+    // A type that JSON cannot be decoded to does not matter, unless it is selected.
     let of = |fields: &[&str]| {
         let interval = DataType::Interval(arrow_schema::IntervalUnit::DayTime);
         let pair = vec![Field::new("a", DataType::Int64, true), Field::new("b", interval, true)];

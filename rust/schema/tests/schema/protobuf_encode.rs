@@ -149,7 +149,7 @@ fn required_fields_and_oneofs_are_checked() {
         (outer(Some(1), inner(None, None, None)), "field b.x: it is required, but null"),
         (
             outer(Some(1), inner(Some(""), Some(0), Some(""))),
-            "field b: y and z are not null, but of a oneof one is set",
+            "field b: y and z are both set, but a oneof can have only one value",
         ),
     ] {
         assert_eq!(failure(&schema, &row), expected);
@@ -178,7 +178,7 @@ fn values_that_do_not_fit_are_errors_of_their_rows() {
         ("fixed64 a = 1", decimal(1 << 64, 0), range),
         ("uint64 a = 1", decimal(15, 1), "field a: it has more than 0 digits after the decimal point"),
         ("float a = 1", longs(16_777_217), "field a: 16777217 has more digits than its type"),
-        ("E a = 1", text("TWO"), "field a: \"TWO\" is no value of the enum E"),
+        ("E a = 1", text("TWO"), "field a: \"TWO\" is not a value of the enum E"),
         (
             "google.protobuf.Timestamp a = 1",
             seconds(253_402_300_800),
@@ -189,11 +189,15 @@ fn values_that_do_not_fit_are_errors_of_their_rows() {
             Arc::new(column(DurationSecondArray::from(vec![-315_576_000_001]))),
             "field a: a google.protobuf.Duration is out of range",
         ),
-        ("google.protobuf.Struct a = 1", text("[1]"), "field a: a google.protobuf.Struct is a JSON object"),
+        (
+            "google.protobuf.Struct a = 1",
+            text("[1]"),
+            "field a: a google.protobuf.Struct must be a JSON object",
+        ),
         (
             "google.protobuf.ListValue a = 1",
             text("{}"),
-            "field a: a google.protobuf.ListValue is a JSON array",
+            "field a: a google.protobuf.ListValue must be a JSON array",
         ),
         ("google.protobuf.Value a = 1", text("{"), "field a: it is not JSON: "),
         (
@@ -262,7 +266,7 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             "int32 a = 1",
             DataType::Float64,
-            "field a: the column has the type Float64, and the schema needs Int32",
+            "field a: the column has the type Float64, but the schema needs Int32",
         ),
         ("uint64 a = 1", DataType::Utf8, "the schema needs Decimal128(20, 0)"),
         ("float a = 1", DataType::Float64, "the schema needs Float32"),
@@ -275,11 +279,11 @@ fn types_that_would_need_a_guess_are_refused() {
         (
             "google.protobuf.Timestamp a = 1",
             DataType::Timestamp(TimeUnit::Nanosecond, None),
-            "give the timestamps a time zone, as UTC",
+            "give the timestamps a time zone, such as UTC",
         ),
         ("google.protobuf.Timestamp a = 1", DataType::Date32, "the schema needs Timestamp(µs, \"UTC\")"),
         ("google.protobuf.Struct a = 1", DataType::Int32, "the schema needs Utf8"),
-        ("string b = 1", DataType::Utf8, "field a: the message M lacks it; drop it from the column"),
+        ("string b = 1", DataType::Utf8, "field a: the message M has no such field; drop it from the column"),
     ] {
         let data_type = DataType::Struct(vec![Field::new("a", data_type, true)].into());
         let reason = refusal(&field(declaration), &data_type);

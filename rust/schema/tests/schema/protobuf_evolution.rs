@@ -67,10 +67,10 @@ fn the_writers_message_must_be_the_readers() {
     let good: Vec<_> = rows(&decoded).into_iter().filter(|row| row != "null").collect();
     assert_eq!(good, ["(a=1)", "(a=2)", "(a=5)"]);
     let reasons: Vec<_> = decoded.errors.iter().map(|error| (error.row, error.to_string())).collect();
-    let not_a = |id| format!("schema {id}: the message is p.B, and the reader's is p.A");
+    let not_a = |id| format!("schema {id}: the message is p.B, but the reader's is p.A");
     assert_eq!(reasons[0], (2, not_a(1)));
     assert_eq!(reasons[1], (3, not_a(2)));
-    assert_eq!(reasons[2], (5, "schema 3: the message is q.A, and the reader's is p.A".to_owned()));
+    assert_eq!(reasons[2], (5, "schema 3: the message is q.A, but the reader's is p.A".to_owned()));
     assert!(
         reasons[3].1.starts_with("schema 4: not a valid Protobuf schema: schema.proto:1:"),
         "{reasons:?}"
@@ -152,7 +152,7 @@ fn indexes_are_in_the_header_with_the_id() {
     assert_eq!(
         reasons,
         [
-            "the message is A, and the reader's is B",
+            "the message is A, but the reader's is B",
             "bytes are left after the message indexes in the header",
             "the message indexes are malformed",
         ]

@@ -54,7 +54,7 @@ fn apicurios_ref_names_the_message() {
     assert_eq!(
         reasons(&a),
         [
-            "the message is p.B, and the reader's is p.A",
+            "the message is p.B, but the reader's is p.A",
             "the schema has no message \"X\"",
             malformed,
             malformed,
@@ -64,7 +64,7 @@ fn apicurios_ref_names_the_message() {
     // A nested message has its simple name, if no other one has it.
     assert_eq!(apicurio("p.B.A.D", &[named("D")]).errors, []);
     assert_eq!(apicurio("p.B.A", &[named("p.B.A")]).errors, []);
-    assert_eq!(reasons(&apicurio("p.B.A", &[named("A")])), ["the message is p.A, and the reader's is p.B.A"]);
+    assert_eq!(reasons(&apicurio("p.B.A", &[named("A")])), ["the message is p.A, but the reader's is p.B.A"]);
     assert_eq!(reasons(&apicurio("p.A.E", &[named("E")])), ["the schema has several messages \"E\""]);
     // Fields of a later version are skipped.
     let later = [len(1, "A"), int(9, 1)].concat();
@@ -84,7 +84,7 @@ fn apicurios_header_names_the_message_with_or_without_a_ref() {
     let decoded = decoder.decode_rows(&NamedRows(&rows)).unwrap();
     assert_eq!(crate::protobuf_support::rows(&decoded)[..2], ["(x=5)", "(x=5)"]);
     let expected =
-        ["the message is p.B, and the reader's is p.A", "the name of the message in its header is not UTF-8"];
+        ["the message is p.B, but the reader's is p.A", "the name of the message in its header is not UTF-8"];
     assert_eq!(reasons(&decoded), expected);
 }
 
@@ -124,7 +124,7 @@ fn glues_number_counts_all_messages_by_their_names() {
     let cut = decoded("p.A", WireFormat::Glue, &id, &[vec![0x80; 11], varint(5)]);
     assert_eq!(
         reasons(&cut),
-        ["the number of the message is malformed", "the message is p.B.A.MEntry, and the reader's is p.A",]
+        ["the number of the message is malformed", "the message is p.B.A.MEntry, but the reader's is p.A",]
     );
 }
 

@@ -1,4 +1,4 @@
-// The Connections page: each connection by broker and role, its way up phase by phase, and its state.
+// The Connections page: each connection by broker and role, its setup phase by phase, and its state.
 
 import { brokerColor } from "../colors.js";
 import { el, replace, setText } from "../dom.js";
@@ -14,7 +14,7 @@ const PHASES = ["DNS", "TCP", "TLS", "ApiVersions", "SASL"];
 const STATES = { connected: "connected", connecting: "connecting", backing_off: "waits after a failure", disconnected: "not connected" };
 const ROLES = { bootstrap: "bootstrap", data: "data", coordinator: "group coordinator", "transaction coordinator": "transaction coordinator" };
 
-/** Shows the page; returns what ends it. */
+/** Shows the page. Returns a function that closes it. */
 export function open(content) {
   const summary = el("p.found", { role: "status" });
   const list = el("ul.connections", { "aria-label": "Connections" });
@@ -60,8 +60,8 @@ function fact(label, value) {
   return value === null ? null : el("div", {}, el("dt", {}, label), el("dd", {}, value));
 }
 
-// DNS → TCP → TLS → ApiVersions → SASL → ready: times of the phases that were passed; the others are
-// not used, or not reached.
+// DNS → TCP → TLS → ApiVersions → SASL → ready, with the times of the completed phases. The others are not used or
+// not reached.
 function phases(connection) {
   const times = new Map(connection.phases);
   const reached = connection.phases.length ? connection.phases[connection.phases.length - 1][0] : null;

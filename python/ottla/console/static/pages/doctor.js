@@ -6,12 +6,12 @@ import { get } from "../stream.js";
 
 export const name = "doctor";
 export const title = "Doctor";
-export const lead = "Each step of each connection, in the order in which a client meets problems. The first box that fails has the cause.";
+export const lead = "Each step of each connection, in the order in which a client meets problems. The first box that fails shows the cause.";
 
 const STATES = { passed: "passed", warning: "warning", failed: "failed", running: "running …", not_reached: "not reached", not_used: "not used", open: "" };
 const SHOWN_STEPS = 6;
 
-/** Shows the page; returns what ends it. */
+/** Shows the page. Returns a function that closes it. */
 export function open(content) {
   const topic = el("input", { id: "d-topic", autocomplete: "off", placeholder: "optional" });
   const group = el("input", { id: "d-group", autocomplete: "off", placeholder: "optional" });
@@ -45,10 +45,10 @@ export function open(content) {
     source.addEventListener("step", (message) => step(JSON.parse(message.data)));
     source.addEventListener("report", (message) => { end(); finish(JSON.parse(message.data)); });
     source.addEventListener("problem", (message) => { end(); setText(status, JSON.parse(message.data).message); });
-    source.onerror = () => { end(); setText(status, "the diagnosis has ended early: the console does not respond, or two others are running"); };
+    source.onerror = () => { end(); setText(status, "the diagnosis ended early: the console does not respond, or two other diagnoses are running"); };
   }
 
-  // Otherwise EventSource would begin another diagnosis.
+  // Without this, EventSource would start another diagnosis.
   function end() {
     source.close();
     start.disabled = false;

@@ -12,7 +12,7 @@ export const lead = "Groups, their members and partitions, and their lag in reco
 
 const INTERVAL = 3000;
 
-/** Shows the page; returns what ends it. */
+/** Shows the page. Returns a function that closes it. */
 export function open(content, query) {
   if (query.has("group")) return openGroup(content, query.get("group"));
   const found = el("p.found", { role: "status" }, "looking up groups …");

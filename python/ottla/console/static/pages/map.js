@@ -17,7 +17,7 @@ export const lead = "Brokers, leaders and replicas in this client's metadata, an
 const FLASH_SECONDS = 3;
 const DISK_INTERVAL = 30_000;
 
-/** Shows the page; returns what ends it. */
+/** Shows the page. Returns a function that closes it. */
 export function open(content, query) {
   if (query.has("topic")) return openTopic(content, query.get("topic"));
   const totals = el("ul.totals", { "aria-label": "Totals" });
@@ -58,7 +58,7 @@ export function open(content, query) {
     if (version !== cluster.version) { version = cluster.version; list.refresh(); }
   };
   const ends = [
-    // Not everybody may describe them: then the tiles lack their lines.
+    // Without permission to describe log directories, the tiles do not show them.
     repeat(DISK_INTERVAL, async () => {
       if ((latest("cluster")?.brokers.length ?? 0) > MAX_DETAILED) return;
       logDirs = await get("/api/log-dirs");
@@ -68,7 +68,7 @@ export function open(content, query) {
     subscribe("connections", draw),
     subscribe("fresh events", (fresh) => {
       for (const event of fresh) {
-        // A broker that came, went or moved, or a connection to it.
+        // The event concerns a broker that appeared, left or moved, or a connection to it.
         if (event.broker !== null && event.broker !== undefined) changed.set(event.broker, event.time);
         if (event.kind === "leader_changed") changed.set(`${event.topic}\n${event.partition}`, event.time);
       }

@@ -1,4 +1,4 @@
-// The Messages page: records of a topic by place, time or tail, filtered and decoded, to read or to save.
+// The Messages page: records of a topic by offset or time, or the newest ones, filtered and decoded, to read or save.
 
 import { about } from "../about.js";
 import { el, replace, setText } from "../dom.js";
@@ -14,11 +14,11 @@ export const lead = "Records of a topic. Reading them joins no group and commits
 const TAIL_INTERVAL = 1000;
 const MAX_TAIL = 1000;
 const KINDS = ["string", "json", "hex", "base64", "short", "integer", "long", "float", "double", "uuid"];
-// Requests that a tail sends in a row before it draws again.
+// The largest number of requests that a tail sends in a row before it draws again.
 const MAX_IN_A_ROW = 20;
-const ENDS = { end: "up to the end", count: "there are more", time: "10 seconds are over: there may be more", size: "64 MiB are read: there are more" };
+const ENDS = { end: "up to the end", count: "there are more", time: "stopped after 10 seconds: there may be more", size: "stopped after 64 MiB: there are more" };
 
-/** Shows the page; returns what ends it. */
+/** Shows the page. Returns a function that closes it. */
 export function open(content, query) {
   const fields = {};
   const field = (key, label, input) => { input.id = `m-${key}`; input.name = key; fields[key] = input; return [el("label", { for: input.id }, label), input]; };
@@ -115,7 +115,7 @@ export function open(content, query) {
       el("code.command", { tabindex: "0", "aria-label": "The same as a command" }, command),
       el("button", { type: "button", onclick: (event) => copy(command, event.target) }, "Copy as command"),
       ["jsonl", "csv", "parquet"].map((kind) => el("a.button", { href: `/api/messages/download?${saved}&as=${kind}`, download: "" }, { jsonl: "JSON lines", csv: "CSV", parquet: "Parquet" }[kind])),
-      el("small", {}, "Files have at most 100,000 records, or those of ten seconds; a name with .part has not all."));
+      el("small", {}, "A file has at most 100,000 records, or those read in ten seconds. A name with .part marks an incomplete file."));
   }
 
   if (query.get("topic")) load();
@@ -123,7 +123,7 @@ export function open(content, query) {
   return () => { end(); state = undefined; };
 }
 
-// Offsets by partition, as the server takes them.
+// Formats offsets by partition as the server expects them.
 function places(next) {
   return Object.entries(next ?? {}).map((each) => each.join(":")).join(",");
 }
@@ -133,7 +133,7 @@ async function copy(text, button) {
   setTimeout(() => setText(button, "Copy as command"), 2000);
 }
 
-// The names of topics, as the user types.
+// Suggests topic names while the user types.
 function suggest(input) {
   const list = el("datalist", { id: "m-topics" });
   input.setAttribute("list", list.id);

@@ -1,4 +1,4 @@
-// The Rates page: what the client sends and receives, over the last ten minutes, and what it repeats.
+// The Rates page: the client's traffic over the last ten minutes, its slowest requests, and its retries.
 
 import { chart } from "../chart.js";
 import { el, replace, table } from "../dom.js";
@@ -22,7 +22,7 @@ const PRODUCER = [
   { title: "Compression", unit: "compressed to uncompressed size", series: [["ratio", value("compression-rate-avg")]] },
 ];
 
-/** Shows the page; returns what ends it. */
+/** Shows the page. Returns a function that closes it. */
 export function open(content) {
   const charts = el("div.charts");
   const details = el("div");
@@ -41,7 +41,7 @@ export function open(content) {
   return () => { ends.forEach((end) => end()); drawn.forEach((each) => each.close()); };
 }
 
-// A rate from two samples of a total: metrics' own rates are averages of half a minute.
+// A rate computed from two samples of a total, because the metrics' own rates are averages over half a minute.
 function rate(name) {
   return (sample, before) => {
     if (!before || sample.values[name] === undefined || sample.time <= before.time) return null;
@@ -67,5 +67,5 @@ function retries(requests) {
   const causes = Object.entries(requests.retries).sort(([, a], [, b]) => b - a);
   const rows = causes.map(([cause, times]) => [cause, count(times)]);
   return el("section", {}, el("h3", {}, "Retries by cause"),
-    rows.length ? table("Retries by cause", ["cause", "times"], rows) : el("p", {}, "Nothing was sent again."));
+    rows.length ? table("Retries by cause", ["cause", "times"], rows) : el("p", {}, "No retries."));
 }

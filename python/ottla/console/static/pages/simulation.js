@@ -1,4 +1,4 @@
-// The Simulation page: a mock cluster with traffic, what one may do to it, and what its client does then.
+// The Simulation page: a mock cluster with traffic, actions on it, and the reactions of its client.
 
 import { el, setText } from "../dom.js";
 import { repeat } from "../repeat.js";
@@ -14,7 +14,7 @@ export const lead = "A cluster in this process, with a producer and a consumer o
 
 const INTERVAL = 1000;
 
-/** Shows the page; returns what ends it. */
+/** Shows the page. Returns a function that closes it. */
 export function open(content) {
   const problem = el("p.notice.bad", { role: "alert", hidden: true });
   const traffic = el("ul.totals", { "aria-label": "Traffic" });

@@ -6,7 +6,7 @@ import { counted } from "../format.js";
 import { get, subscribe } from "../stream.js";
 import { VirtualList } from "../virtual_list.js";
 
-/** Shows a topic; returns what ends it. */
+/** Shows a topic. Returns a function that closes the view. */
 export function openTopic(content, topic) {
   const about = el("p.found", { role: "status" });
   const problem = el("p.notice.bad", { role: "alert", hidden: true });

@@ -1,8 +1,8 @@
-// What one may do to the cluster of a simulation: a form for each action, under the headings of their groups.
+// The actions on the cluster of a simulation: a form for each action, under the headings of their groups.
 
 import { el } from "../dom.js";
 
-/** Creates the forms: their elements, and `draw(state)`. `send(route, body)` is called to do an action. */
+/** Creates the forms: their elements, and `draw(state)`. `send(route, body)` is called to perform an action. */
 export function actionForms(state, send) {
   const buttons = [];
   const groups = new Map();
@@ -11,7 +11,7 @@ export function actionForms(state, send) {
     groups.get(action.group).push(form(action, state, send, buttons));
   }
   const elements = [...groups].map(([group, forms]) => el("section.actions", { "aria-label": group }, el("h4", {}, group), forms));
-  // They are made once, so that a redraw changes no choice.
+  // The forms are created once, so that a redraw does not reset a choice.
   const draw = ({ running }) => { for (const button of buttons) button.disabled = running !== null; };
   return { elements, draw };
 }

@@ -1,4 +1,4 @@
-// The scenarios of a simulation: a card for each, the seed, and how the run goes or ended.
+// The scenarios of a simulation: a card for each, the seed, and the progress or outcome of the run.
 
 import { el, replace } from "../dom.js";
 
@@ -9,7 +9,7 @@ export function scenarioCards(scenarios, send) {
   const result = el("div", { role: "status" });
   const buttons = new Map();
   const cards = scenarios.map((scenario) => {
-    // One button: a redraw, and the start of the scenario, keep the focus on it.
+    // One button both starts and cancels, so it keeps the focus when the scenario starts or the page redraws.
     const button = el("button", {
       type: "button", "aria-describedby": `about-${scenario.name}`,
       onclick: () => {

@@ -51,7 +51,7 @@ _FIRST_WINDOW = 100
 
 @dataclass(frozen=True)
 class History:
-    """What the topic has of a query.
+    """The history of a query, as read from the topic.
 
     Attributes:
         last: the last decision, if there is one.
@@ -144,7 +144,7 @@ class DecisionLog:
         return 1 + zlib.crc32(marker_key(query, partition)) % (self._partitions - 1)
 
     def is_committed(self, marker: tuple[int, int], query: str, partition: int) -> bool:
-        """Whether the transaction was committed that wrote a marker at this place.
+        """Whether the transaction was committed that wrote a marker at this topic_partition.
 
         Raises:
             StateError: the marker is gone, so that it is not known.
@@ -180,9 +180,9 @@ class DecisionLog:
                         yield key.decode(errors="replace"), value
 
     def _offset(self, partition: int, spec: str, isolation_level: str) -> int:
-        place = (self.topic, partition)
-        found = self._client.list_offsets({place: spec}, isolation_level=isolation_level)
-        return found[place].offset
+        topic_partition = (self.topic, partition)
+        found = self._client.list_offsets({topic_partition: spec}, isolation_level=isolation_level)
+        return found[topic_partition].offset or 0
 
     def _wait_stable(self, partition: int, offset: int, timeout: float) -> None:
         """Wait until every transaction below ``offset`` has ended."""

@@ -92,7 +92,7 @@ class _Driver:
                     ) from error
 
     def close(self) -> None:
-        """Close the producer; what it has not committed is aborted."""
+        """Close the producer, which aborts an uncommitted transaction."""
         # Another driver may have aborted it by taking over.
         with contextlib.suppress(KafkaError):
             self._producer.close()

@@ -27,7 +27,7 @@ _MARGIN_PART = 0.25
 
 @dataclass(frozen=True)
 class OpenTime:
-    """What a task knows of the age of its transaction, for brokers that do not describe it.
+    """The age of a task's transaction, for brokers that cannot describe transactions.
 
     Attributes:
         opened: the time before it was opened, by the executor's clock, in seconds since 1970.

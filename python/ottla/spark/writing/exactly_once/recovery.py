@@ -1,4 +1,4 @@
-"""What a worker does before its first task of a run: it settles what earlier runs left.
+"""Recovery before a worker's first task of a run: it settles the transactions of earlier runs.
 
 Invariant: after it, no transaction of another run of the query can be committed but those that the
 last decision names, and of these each is known to be committed or lost.
@@ -32,7 +32,7 @@ _MAX_RUNS = 64
 
 @dataclass(frozen=True)
 class Recovery:
-    """What was decided about the batch that the run began with.
+    """The decision about the batch that the run began with.
 
     Attributes:
         batch: the run's first batch, the only one that may have been decided before.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedTask(TaskCommitMessage):
-    """What the driver needs to commit the rows of one task.
+    """The data that the driver needs to commit the rows of one task.
 
     Attributes:
         write: the query, run and batch.

@@ -11,7 +11,7 @@ use tokio::time::Duration;
 
 use crate::cluster::{Client, Route};
 use crate::connection::Connection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::requests::PartitionResults;
 use crate::topic_partition::TopicPartition;
 
@@ -63,7 +63,9 @@ pub(crate) async fn describe_producers_on(
         for partition in topic.partitions {
             let producers = partition.active_producers.into_iter().map(producer).collect();
             let key = (Arc::clone(&name), partition.partition_index);
-            results.push((key, ErrorCode::from(partition.error_code), producers));
+            let producers =
+                ErrorCode::from(partition.error_code).ok().map(|()| producers).map_err(Error::from_code);
+            results.push((key, producers));
         }
     }
     Ok(results)

@@ -2,7 +2,7 @@
 //! changed. No I/O.
 //!
 //! Invariant: the partitions remembered here match the broker's, or the next request names all of them.
-//! After a lost response, or a request that may not have been sent, the session starts anew.
+//! After a lost response, or a request that may not have been sent, a new session is opened.
 
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ impl FetchSession {
         }
     }
 
-    /// Starts anew: the next request closes this session and names all partitions.
+    /// Resets the session: the next request closes it and names all partitions.
     pub(crate) fn reset(&mut self) {
         self.epoch = INITIAL;
         self.partitions.clear();

@@ -1,4 +1,4 @@
-//! What the fetcher needs of the metadata: it is stale, or partitions have no leader.
+//! The reasons why the fetcher needs new metadata: it is stale, or partitions have no leader.
 //!
 //! Invariant: each need is stated again after each refresh until a newer response has arrived, because a
 //! failed refresh uses it up; the client paces the refreshes. A consumer without partitions has no needs.

@@ -11,10 +11,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
-use super::coordinator_requests::send_to_coordinator;
 use super::group_state::GroupState;
 use super::membership_manager::{Action, GroupResponse, SubscribedTopics};
 use super::release_watch::{ReleaseWatch, WatchStep};
+use super::send_to_coordinator::send_to_coordinator;
 use super::subscription::Subscription;
 use super::topics::{names_of, rejected_topics};
 use super::unreleased_partitions::{Unreleased, describe, log_over, log_unknown, warn};

@@ -5,7 +5,7 @@
 //! - `membership_manager`: their interface and shared parts; `timers`: the poll and backoff timers;
 //!   `membership_error`: errors for the application.
 //! - `rebalance_queue`: rebalance events for the application, in order.
-//! - `driver`: the task that runs a member's actions; `coordinator_requests`: one request; `group_state`:
+//! - `driver`: the task that runs a member's actions; `send_to_coordinator`: one request; `group_state`:
 //!   the state shared with the task.
 //! - `waiting`, `release_watch`, `unreleased_partitions`: what a member waits for in other members, for the log.
 //!
@@ -13,13 +13,13 @@
 
 pub mod classic;
 pub mod consumer_protocol;
-mod coordinator_requests;
 mod driver;
 mod group_state;
 mod membership_error;
 mod membership_manager;
 mod rebalance_queue;
 mod release_watch;
+mod send_to_coordinator;
 mod settings;
 pub mod share_protocol;
 mod subscription;

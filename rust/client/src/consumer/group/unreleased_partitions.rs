@@ -71,7 +71,7 @@ fn unreleased(group: &DescribedGroup, member_id: &str) -> Unreleased {
     let has_some = |member: &&Member| !partitions(&member.assignment).is_disjoint(&missing);
     let mut holders: Vec<String> = others().filter(has_some).map(name).collect();
     if holders.is_empty() {
-        // Coordinators leave out the partitions that a member was told to give up and still has.
+        // Coordinators do not list partitions that a member must revoke but has not released yet.
         holders = others().filter(|member| member.member_epoch < group.group_epoch).map(name).collect();
     }
     Unreleased { partitions: missing, target: target.len(), example: example.unwrap_or_default(), holders }

@@ -5,8 +5,6 @@
 
 use std::collections::HashMap;
 
-use ottla_protocol::ErrorCode;
-
 use crate::consumer::partition_state::{FetchPosition, FetchState};
 use crate::consumer::positions::{LookupResult, VersionedPartition, reset_spec};
 use crate::consumer::state::ConsumerState;
@@ -114,11 +112,10 @@ fn group_results<S, F>(
     };
     let mut received = HashMap::new();
     let mut rejected = HashMap::new();
-    for (partition, code, data) in responses {
-        if code == ErrorCode::None {
-            received.insert(partition, data);
-        } else {
-            rejected.insert(partition, code);
+    for (partition, result) in responses {
+        match result {
+            Ok(data) => drop(received.insert(partition, data)),
+            Err(error) => drop(rejected.insert(partition, error)),
         }
     }
     let is_received = |versioned: &S| received.contains_key(partition_of(versioned));
@@ -128,7 +125,7 @@ fn group_results<S, F>(
     for versioned in missing {
         let (topic, partition) = partition_of(&versioned);
         let error = match rejected.get(partition_of(&versioned)) {
-            Some(code) => Error::from_code(*code).at(topic, *partition),
+            Some(error) => error.clone().at(topic, *partition),
             None => no_leader(&snapshot, topic, *partition),
         };
         all.push(found(vec![versioned], Err(error)));

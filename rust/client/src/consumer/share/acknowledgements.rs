@@ -20,7 +20,7 @@ pub enum AcknowledgeType {
     Release,
     /// It cannot be processed, and is not delivered again.
     Reject,
-    /// It needs more time: its acquisition lock starts anew (KIP-1222, Kafka 4.2).
+    /// Extends the record's acquisition lock, for more processing time (KIP-1222, Kafka 4.2).
     Renew,
 }
 

@@ -1,7 +1,7 @@
-//! Closing a share consumer: it sends the acknowledgements that there are, closes its share sessions, which
-//! releases all other records, and leaves the group.
+//! Closing a share consumer: it sends pending acknowledgements, closes its share sessions, which releases all other
+//! records, and leaves the group.
 //!
-//! Invariants: closing accepts nothing implicitly, whatever the mode: the application may have failed, or have
+//! Invariants: closing accepts nothing implicitly, whatever the mode, because the application may have failed or
 //! stopped before it processed the records of the last poll. Whatever fails, the consumer is closed in the end.
 
 use std::pin::pin;
@@ -22,7 +22,7 @@ impl ShareConsumer {
         !self.closed.load(Ordering::Acquire)
     }
 
-    /// Sends the acknowledgements that there are, releases all other records and leaves the group, all within
+    /// Sends pending acknowledgements, releases all other records and leaves the group, all within
     /// the timeout. With `share.acknowledgement.mode=implicit`, the records of the last poll are released: only
     /// the next poll or a commit accepts them. Closing a closed consumer has no effect.
     ///

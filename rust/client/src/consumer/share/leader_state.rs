@@ -1,8 +1,8 @@
 //! The share session with one leader, its request in flight, and the acknowledgements for it.
 //!
-//! Invariants: a share session orders its requests, so a leader has at most one in flight. A session that the
-//! broker has refused starts anew; a session without a response does, too, because the broker's epoch is not
-//! known. Acknowledgements go to the leader from which the records were acquired, and to no other.
+//! Invariants: a share session orders its requests, so a leader has at most one in flight. A session is opened again
+//! after the broker has refused it, or if a response is missing, because the broker's epoch is then unknown.
+//! Acknowledgements go to the leader from which the records were acquired, and to no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,7 +119,7 @@ impl LeaderState {
         in_flight || !self.pending.is_empty()
     }
 
-    /// Starts the session anew; the next request opens it.
+    /// Resets the session; the next request opens a new one.
     pub(super) fn reset_session(&mut self) {
         self.epoch = INITIAL_EPOCH;
         self.session.clear();

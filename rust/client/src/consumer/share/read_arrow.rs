@@ -110,7 +110,7 @@ impl ColumnsCursor {
         Self { cursor: RecordsCursor::new(records.clone(), start).check_crcs(false), records }
     }
 
-    /// Whether the undelivered records of a fetch begin here. A fetch with renewed locks begins anew.
+    /// Whether the undelivered records of a fetch begin here. A fetch with renewed locks begins again.
     fn continues(&self, fetch: &AcquiredFetch) -> bool {
         let is_same = self.records.as_ptr() == fetch.records.as_ptr();
         is_same && fetch.acquired.first().is_some_and(|first| self.cursor.next_offset() <= first)

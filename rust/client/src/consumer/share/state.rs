@@ -3,9 +3,9 @@
 //! `schedule` chooses the requests and `responses` processes the results; both take the time as an argument.
 //!
 //! Invariants: each acquired record has one fate: it is delivered, and then acknowledged by the application,
-//! with the next poll or with a commit; or it is released; or its lock expires, and the broker delivers it again. No fetch
-//! is sent to a leader while records of it are buffered or with the application, so their locks do not run
-//! while the application is busy with others.
+//! with the next poll or with a commit; or it is released; or its lock expires, and the broker delivers it again. No
+//! fetch is sent to a leader while records of it are buffered or with the application, so their locks do not run while
+//! the application is busy with others.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -234,7 +234,7 @@ impl ShareState {
         self.begin_flush(now);
     }
 
-    /// Sends the acknowledgements that there are, without waiting for the next fetch.
+    /// Sends pending acknowledgements without waiting for the next fetch.
     pub(super) fn begin_flush(&mut self, now: Instant) {
         self.queue_acknowledgements(now);
         self.is_flushing = true;

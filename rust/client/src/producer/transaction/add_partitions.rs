@@ -11,10 +11,10 @@ use ottla_protocol::messages::add_partitions_to_txn::{
 };
 
 use super::TransactionManager;
-use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::TransactionRequest;
 use super::init_producer_id::with_advice;
 use super::partition_results::PartitionResults;
+use super::request_attempts::{Attempts, RequestFailure};
 use crate::cluster::{Coordinator, CoordinatorKind};
 use crate::error::Result;
 use crate::producer::idempotence::ProducerIdAndEpoch;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::end_txn::EndTxnRequest;
 
-use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::{ErrorClass, TransactionRequest};
 use super::fencing::{explain, is_ambiguous, with_advice_if_clear};
 use super::init_producer_id::{init_producer_id, with_advice};
+use super::request_attempts::{Attempts, RequestFailure};
 use super::{TransactionManager, TransactionProtocol, TransactionResult};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::connection::api_versions_request;

@@ -9,9 +9,9 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::describe_transactions::{DescribeTransactionsRequest, TransactionState};
 use tokio::time::Instant;
 
-use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::{ErrorClass, TransactionRequest};
 use super::init_producer_id::with_advice;
+use super::request_attempts::{Attempts, RequestFailure};
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};

@@ -7,8 +7,8 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::init_producer_id::InitProducerIdRequest;
 
 use super::TransactionManager;
-use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::TransactionRequest;
+use super::request_attempts::{Attempts, RequestFailure};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Result};
 use crate::producer::idempotence::ProducerIdAndEpoch;

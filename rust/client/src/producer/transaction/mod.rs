@@ -4,7 +4,7 @@
 //! - `state`: what may happen next; no I/O. `error_class`: what to do about an error.
 //! - `calls`: the application's calls. Each runs in a task, so a call that timed out can be repeated to wait
 //!   for the same outcome; `running_call` is that task.
-//! - `coordinator_requests`: repeats a request until its outcome is known. `init_producer_id`,
+//! - `request_attempts`: repeats a request until its outcome is known. `init_producer_id`,
 //!   `add_partitions`, `offsets` and `end` are the requests.
 //! - `fencing`: what it means that a broker refuses the producer's epoch. `sender_task`: what the sender does
 //!   about transactions in the background.
@@ -16,7 +16,6 @@
 
 mod add_partitions;
 mod calls;
-mod coordinator_requests;
 mod end;
 mod error_class;
 mod fencing;
@@ -24,6 +23,7 @@ mod init_producer_id;
 mod offsets;
 mod partition_results;
 mod prepare;
+mod request_attempts;
 mod running_call;
 mod sender_task;
 mod state;
@@ -39,11 +39,11 @@ use super::queue::QueueState;
 use crate::cluster::Client;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
-pub(super) use coordinator_requests::concurrent_transactions_backoff;
 pub(crate) use end::{end_txn_version, lacks_v2};
 use error_class::{ErrorClass, record_error_is_fatal};
 pub(super) use fencing::with_advice_if_clear;
 pub use prepare::PreparedTransaction;
+pub(super) use request_attempts::concurrent_transactions_backoff;
 use running_call::RunningCalls;
 pub(super) use sender_task::SenderTask;
 use state::TransactionState;
@@ -121,7 +121,7 @@ impl TransactionManager {
         self.shared.lock().state.protocol()
     }
 
-    /// The newest protocol that the cluster supports, as far as the brokers have told.
+    /// The newest protocol that the cluster supports, as last reported by the brokers.
     fn supported_protocol(&self, client: &Client) -> TransactionProtocol {
         let level = client.inner.settings.features.transaction_version();
         if level >= V2_LEVEL && !self.v2_unsupported.load(Ordering::Acquire) {

@@ -18,11 +18,11 @@ use ottla_protocol::messages::txn_offset_commit::{
 use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
-use super::coordinator_requests::{Attempts, RequestFailure};
 use super::error_class::{ErrorClass, TransactionRequest};
 use super::fencing::{explain, is_ambiguous, with_advice_if_clear};
 use super::init_producer_id::with_advice;
 use super::partition_results::PartitionResults;
+use super::request_attempts::{Attempts, RequestFailure};
 use super::{TransactionManager, TransactionProtocol};
 use crate::cluster::{Client, Coordinator, CoordinatorKind};
 use crate::error::{Error, Kind, Outlook, Result};

@@ -83,7 +83,7 @@ impl RunningCalls {
             Ok(result) => result.clone(),
             Err(_) => None,
         };
-        // The outcome is delivered: the next call of this kind starts anew.
+        // The outcome is delivered, so the next call of this kind sends a new request.
         self.0.lock().take_if(|known| known.call == call && known.outcome.borrow().is_some());
         result.unwrap_or_else(|| Err(super::super::errors::closed()))
     }

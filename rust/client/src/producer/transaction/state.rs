@@ -43,9 +43,9 @@ enum Phase {
     /// No transaction is open.
     Ready,
     InTransaction,
-    /// Its records are waited for, before its end is left to others.
+    /// Waits for the transaction's records, before another process ends it.
     Preparing,
-    /// Its records are acknowledged; whoever has its producer id and epoch may end it.
+    /// Its records are acknowledged. Any process with its producer id and epoch may end it.
     Prepared,
     Ending(TransactionResult),
     /// The transaction can only be aborted, because of this error.

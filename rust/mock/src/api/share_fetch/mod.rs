@@ -193,7 +193,7 @@ fn read_all(
             let _ = enter_partition(context, &session.group, (&name, *topic_id, *index));
         }
     }
-    // A request that must respond now takes what there is.
+    // A request that must respond now takes the records that are available.
     let is_enough =
         is_overdue || read::available_bytes(context, session, &partitions, min_bytes) >= min_bytes;
     context.corrupted = false;

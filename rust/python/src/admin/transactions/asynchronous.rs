@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 
 use super::operations;
 use crate::admin::asynchronous::AsyncAdmin;
-use crate::admin::item_errors::ItemErrors;
 use crate::asyncio::{FutureResult, start};
+use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::producer::PreparedTransaction;

@@ -10,7 +10,7 @@ use ottla_client::{Client, IfMissing, Result, TopicPartition};
 use pyo3::prelude::*;
 
 use super::results::{OpenTransaction, Producers, TransactionDescription, TransactionListing, producers};
-use crate::admin::item_errors::ItemErrors;
+use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::{Names, items};
 use crate::convert::number;
 use crate::convert::offsets::pair;

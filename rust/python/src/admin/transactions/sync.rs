@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 
 use super::operations;
 use super::results::{OpenTransaction, Producers, TransactionListing};
-use crate::admin::item_errors::ItemErrors;
 use crate::admin::sync::Admin;
+use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::producer::PreparedTransaction;

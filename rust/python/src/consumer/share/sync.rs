@@ -234,7 +234,7 @@ impl ShareConsumer {
         commit_results(py, results)
     }
 
-    /// Send the acknowledgements that there are, release all other records, leave the group.
+    /// Send pending acknowledgements, release all other records, and leave the group.
     ///
     /// With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and
     /// delivered again, to any member: only the next poll or ``commit()`` accepts them.

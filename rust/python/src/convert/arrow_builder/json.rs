@@ -217,7 +217,7 @@ fn map<'py>(entries: &FieldRef, value: &Object<'py>, path: Path<'_>) -> PyResult
             },
         };
         if converted.contains(&key)? {
-            return Err(unfit(path, format_args!("the key {name:?} is there twice")));
+            return Err(unfit(path, format_args!("the key {name:?} occurs twice")));
         }
         converted.set_item(key, object(value_field.data_type(), &value, Path(Some((&path, &name))))?)?;
     }

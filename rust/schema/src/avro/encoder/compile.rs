@@ -18,7 +18,7 @@ use crate::source::{
     value_type,
 };
 
-/// Compiles a schema for a column. Defaults have a limit.
+/// Compiles a schema for a column, within the limits on defaults.
 pub(super) fn compile(
     schema: &Schema,
     max_default: usize,
@@ -46,7 +46,7 @@ fn kind(schema: &Schema, max_default: usize, data_type: &DataType) -> Result<Wri
     };
     match kind {
         Some(kind) => Ok(kind),
-        // All values are null, which is an error of each row that has no null branch.
+        // All values are null, which is an error for each row unless the type has a null branch.
         None if *source == DataType::Null => Ok(WriteKind::Boolean),
         None => Err(mismatch(schema, data_type)),
     }

@@ -1,15 +1,15 @@
-//! Avro from Arrow's values.
+//! Encodes Arrow values as Avro.
 //!
 //! - `compile` turns a schema and the type of a column into a tree of `step`s.
-//! - `write` runs them.
+//! - `write` runs the steps.
 //!
-//! A field of a record that the column lacks has its default. A column of a union of several types is the struct that
-//! the decoder makes of it: exactly one of its members is not null, or none, if the union has null.
+//! A record field that the column lacks gets its default. A union of several types is encoded from the struct that the
+//! decoder produces for it: at most one member is not null, and exactly one if the union has no null branch.
 //!
-//! Values that Avro's Java library would write in several ways have one form here: an array or a map is one block, and
-//! a decimal has as few bytes as its number needs, as Java's have.
+//! Where Avro allows several encodings of a value, this encoder always writes the same one: an array or a map is one
+//! block, and a decimal has as few bytes as its number needs, as in Java.
 //!
-//! Invariant: what is written is decoded to the same value.
+//! Invariant: the decoder reads an encoded value back as the same value.
 
 mod compile;
 mod step;
@@ -27,10 +27,10 @@ use crate::registered_schema::RegisteredSchema;
 use crate::row_failure::RowFailure;
 use crate::source::Source;
 
-/// What the places of failures begin with.
+/// The prefix of the paths in error messages.
 const ROOT: &str = "field ";
 
-/// The encoder of a schema for columns of one type.
+/// The encoder of one schema for columns of one type.
 #[derive(Debug)]
 pub(crate) struct AvroEncoder {
     step: WriteStep,
@@ -42,7 +42,7 @@ impl AvroEncoder {
         limits: &SchemaLimits,
         data_type: &DataType,
     ) -> Result<Self, SchemaError> {
-        // A schema that has no columns cannot be encoded from them, either.
+        // A schema that no column can represent cannot be encoded from columns either.
         let AvroReader { schema, .. } = AvroReader::compile(schema, &Selection::All, limits)?;
         let step = compile::compile(&schema, limits.default_bytes, data_type);
         let step = step.map_err(|failure| SchemaError::column(FORMAT, &failure, ROOT))?;

@@ -1,4 +1,4 @@
-//! How a value of a column becomes a value of a schema.
+//! The steps that turn a value of a column into a value of a schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use crate::source::{DecimalConversion, Rescale};
 /// The step of a type.
 #[derive(Debug)]
 pub(super) struct WriteStep {
-    /// The branch of null, if the type is a union that has one.
+    /// The index of the null branch, if the type is a union that has one.
     pub(super) null: Option<i64>,
-    /// The branch of the value, if the type is a union with one other type.
+    /// The index of the value's branch, if the type is a union of one type and null.
     pub(super) branch: Option<i64>,
     pub(super) kind: WriteKind,
 }
@@ -27,19 +27,19 @@ pub(super) enum WriteKind {
     /// Bytes or text.
     Bytes,
     Fixed(usize),
-    /// The numbers of an enum's symbols.
+    /// The indexes of an enum's symbols.
     Enum(Arc<str>, HashMap<Arc<str>, i64>),
-    /// A decimal of as many bytes as it needs, or of so many.
+    /// A decimal, as few bytes as it needs or a fixed number of bytes.
     Decimal(DecimalConversion, Option<usize>),
-    /// A duration, from intervals.
+    /// An Avro duration from an Arrow interval.
     Interval,
-    /// A duration, from a number of the unit.
+    /// An Avro duration from an Arrow duration.
     Elapsed(Rescale),
     Array(Box<WriteStep>),
-    /// A map, with the columns of its keys and values.
+    /// A map, with the indexes of its key and value columns.
     Map(usize, usize, Box<WriteStep>),
     Record(Vec<FieldStep>),
-    /// A union of several types, apart from null.
+    /// A union of several types besides null.
     Union(Vec<Member>),
 }
 

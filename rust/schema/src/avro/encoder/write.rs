@@ -1,6 +1,6 @@
-//! Runs steps: writes the value of a row.
+//! Runs the steps that write the value of a row.
 //!
-//! Invariant: the recursion is as deep as the schema, and no row writes more than an array holds.
+//! Invariant: the recursion is as deep as the schema, and no row writes more bytes than an array can hold.
 
 use arrow_buffer::{IntervalMonthDayNano, i256};
 
@@ -42,7 +42,7 @@ impl WriteStep {
                 append_long(
                     out,
                     *numbers.get(symbol).ok_or_else(|| {
-                        RowFailure::new(format!("{:?} is no symbol of the enum {name}", shown(symbol)))
+                        RowFailure::new(format!("{:?} is not a symbol of the enum {name}", shown(symbol)))
                     })?,
                 );
             }
@@ -118,7 +118,7 @@ fn run_union(
             append_long(out, null);
             Ok(())
         }
-        (None, _, None) => Err(RowFailure::new("all members of a union are null, which it does not allow")),
+        (None, _, None) => Err(RowFailure::new("all members of the union are null, which it does not allow")),
         (Some((one, _)), Some((other, _)), _) => {
             let (one, other) = (&one.name, &other.name);
             Err(RowFailure::new(format!("{one} and {other} are not null, but a union has one value")))
@@ -126,7 +126,7 @@ fn run_union(
     }
 }
 
-/// Writes items as one block, and the end of the blocks.
+/// Writes items as one block, and then the end of the blocks.
 #[inline]
 fn append_block(
     out: &mut Vec<u8>,
@@ -146,7 +146,7 @@ fn append_block(
     Ok(())
 }
 
-/// Writes a decimal of as many bytes as it needs, after their number, or of so many.
+/// Writes a decimal, either as `size` bytes or as its length and as few bytes as it needs.
 fn append_decimal(out: &mut Vec<u8>, number: Number, size: Option<usize>) -> Result<(), RowFailure> {
     match number {
         Number::Short(value) => append_number(out, &value.to_be_bytes(), value < 0, size),
@@ -161,7 +161,7 @@ fn append_number(
     size: Option<usize>,
 ) -> Result<(), RowFailure> {
     let sign = if is_negative { 0xff } else { 0 };
-    // The first byte that is not only the sign, or the one before it, if that has the sign's bit.
+    // Skips leading bytes that only repeat the sign, unless the next byte's high bit differs from the sign.
     let leading = bytes.iter().take_while(|byte| **byte == sign).count();
     let has_sign = bytes.get(leading).is_some_and(|byte| (*byte >= 0x80) == is_negative);
     let needed = bytes.get(leading - usize::from(!has_sign && leading > 0)..).unwrap_or_default();
@@ -179,7 +179,7 @@ fn append_number(
 fn append_interval(out: &mut Vec<u8>, value: IntervalMonthDayNano) -> Result<(), RowFailure> {
     const NANOS: i64 = 1_000_000;
     if value.nanoseconds % NANOS != 0 {
-        return Err(RowFailure::new("a duration has whole milliseconds"));
+        return Err(RowFailure::new("a duration must have whole milliseconds"));
     }
     append_duration(out, value.months, value.days, value.nanoseconds / NANOS)
 }
@@ -187,8 +187,9 @@ fn append_interval(out: &mut Vec<u8>, value: IntervalMonthDayNano) -> Result<(),
 fn append_duration(out: &mut Vec<u8>, months: i32, days: i32, millis: i64) -> Result<(), RowFailure> {
     for part in [i64::from(months), i64::from(days), millis] {
         let part = u32::try_from(part);
-        let part =
-            part.map_err(|_| RowFailure::new("a duration's months, days and milliseconds are 0 to 2³² - 1"))?;
+        let part = part.map_err(|_| {
+            RowFailure::new("a duration's months, days and milliseconds must be from 0 to 2³² - 1")
+        })?;
         out.extend_from_slice(&part.to_le_bytes());
     }
     Ok(())

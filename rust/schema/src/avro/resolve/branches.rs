@@ -1,4 +1,4 @@
-//! Which branch of the reader's union a type of the writer's is, as Java's `Resolver` chooses it.
+//! Chooses the branch of the reader's union that matches a writer's type, like Java's `Resolver`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use crate::avro::step::{FieldStep, Step};
 use crate::error::SchemaError;
 
 impl Resolver {
-    /// The first branch of the same type; of the same name, if types of that kind have one; else a record of the
-    /// same structure, better one of the same simple name; else the first one that the type is promoted to.
+    /// Returns the index of the first branch of the same type, with the same name if types of that kind have one.
+    /// Otherwise, returns a record of the same structure, preferably of the same simple name, or else the first branch
+    /// that the type can be promoted to.
     pub(super) fn matching_branch(
         &mut self,
         writer: &Schema,
@@ -42,7 +43,7 @@ impl Resolver {
         Ok(structure.or_else(|| branches.iter().position(promoted)))
     }
 
-    /// Whether no field of two records differs, apart from those within the fields.
+    /// Returns whether two records have equal fields. The fields within their fields may differ.
     fn has_structure(&mut self, writer: &Arc<Record>, reader: &Arc<Record>) -> Result<bool, SchemaError> {
         let step = self.resolve_record(writer.whole(), reader.whole())?;
         let Step::Record(record) = step else { return Ok(false) };
@@ -50,7 +51,7 @@ impl Resolver {
         Ok(!record.fields.iter().any(differs))
     }
 
-    /// Whether two unions are the same apart from namespaces and logical types.
+    /// Returns whether two unions are the same apart from namespaces and logical types.
     pub(super) fn is_equivalent(&mut self, writer: &Schema, reader: &Schema) -> Result<bool, SchemaError> {
         Equivalence { resolver: self, records: HashMap::new() }.holds(writer, reader)
     }
@@ -69,7 +70,7 @@ fn is_promoted(writer: &Kind, reader: &Kind) -> bool {
 
 struct Equivalence<'a> {
     resolver: &'a mut Resolver,
-    /// Whether pairs of records are equivalent, by their addresses.
+    /// For pairs of records, by address: whether they are equivalent.
     records: HashMap<(usize, usize), bool>,
 }
 

@@ -1,10 +1,9 @@
 //! Resolves a writer's schema to a reader's: compiles the steps that decode the writer's data.
 //!
-//! The rules are those of Java's `Resolver`, which is what Kafka's deserializers and Spark use: they are more
-//! lenient than the specification with the names of records, and a mismatch counts only for data that meet it.
+//! The rules are those of Java's `Resolver`, which Kafka's deserializers and Spark use. They are more lenient than the
+//! specification with the names of records, and a mismatch only fails data that contains the mismatched type.
 //!
-//! Invariant: the work is bounded. Each pair of records is resolved once, and the number of pairs of types is
-//! limited.
+//! Invariant: the work is bounded. Each pair of records is resolved once, and the number of pairs of types is limited.
 
 mod branches;
 
@@ -19,7 +18,7 @@ use crate::avro::{incompatible, unsupported};
 use crate::error::SchemaError;
 use crate::limits::{DEFAULT_KEY, SchemaLimits};
 
-/// The most pairs of types that are compared, and types that are passed over.
+/// The largest number of types that are compared or skipped.
 const MAX_PAIRS: usize = 1_000_000;
 
 /// Compiles the steps that read a writer's data with a reader's schema.
@@ -35,11 +34,11 @@ pub(super) fn resolve(writer: &Schema, reader: &Schema, limits: &SchemaLimits) -
 
 pub(super) struct Resolver {
     pairs: usize,
-    /// The bytes of defaults.
+    /// The bytes of the defaults so far.
     defaults: usize,
-    /// The most of one of them, and of all.
+    /// The maximum bytes of one default, and of all defaults.
     max_defaults: usize,
-    /// Steps of pairs of records, by their addresses.
+    /// The steps of pairs of records, by address.
     records: HashMap<(usize, usize), Step>,
 }
 
@@ -123,7 +122,7 @@ impl Resolver {
         Ok(Step::Union(Arc::new(steps)))
     }
 
-    /// Resolves a type to the branch with this number of the reader's union.
+    /// Resolves a type to the branch with this index of the reader's union.
     fn resolve_in_branch(
         &mut self,
         writer: &Schema,
@@ -137,7 +136,7 @@ impl Resolver {
         Ok(Step::NoMember(Arc::new(self.skip(writer)?)))
     }
 
-    /// The step over a value that the reader does not have.
+    /// Returns the step that skips a value that the reader does not have.
     fn skip(&mut self, writer: &Schema) -> Result<Skip, SchemaError> {
         let skip = Skip::over(writer);
         self.count_all(skip.size())?;
@@ -201,7 +200,7 @@ impl Resolver {
     }
 }
 
-/// The step of a value of a branch of the reader's union.
+/// Returns the step for a value of one branch of the reader's union.
 fn in_branch(branches: &[Schema], number: usize, step: Step) -> Step {
     let values = branches.iter().filter(|branch| !branch.is_null()).count();
     let before = branches.iter().take(number);
@@ -218,7 +217,7 @@ fn mismatch(writer: &Schema, reader: &Schema) -> Step {
     Step::Mismatch(format!("the writer has {}, the reader {}", writer.name(), reader.name()).into())
 }
 
-/// The reader's symbols of the writer's.
+/// Returns the reader's symbol for each of the writer's symbols.
 fn symbols(writer: &Enum, reader: &Enum) -> Vec<Option<Arc<str>>> {
     let known: HashMap<&str, &Arc<str>> = reader.symbols.iter().map(|symbol| (&**symbol, symbol)).collect();
     let symbols = writer.symbols.iter();

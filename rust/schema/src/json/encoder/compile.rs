@@ -1,7 +1,7 @@
-//! Compiles a type of JSON and the type of a column to steps.
+//! Compiles a JSON type and the type of a column to steps.
 //!
-//! Invariants: a pair of types that could only be converted by a guess is refused, and so is a field of the column
-//! that the type lacks, since it would be lost. The recursion is as deep as the type, which is bounded.
+//! Invariants: a pair of types that could only be converted by guessing is refused. So is a field of the column that
+//! the JSON type lacks, because its data would be lost. The recursion is as deep as the JSON type, which is bounded.
 
 use arrow_schema::DataType;
 
@@ -12,7 +12,7 @@ use crate::source::{
     DecimalConversion, Rescale, check_fields, entries, is_text, list_items, struct_field, value_type,
 };
 
-/// Compiles a type, which decoded columns have as `expected`, for a column.
+/// Compiles a JSON type for a column. `expected` is the type of columns that are decoded from the JSON type.
 pub(super) fn compile(
     target: &ValueType,
     expected: &DataType,

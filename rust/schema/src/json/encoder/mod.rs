@@ -1,22 +1,22 @@
-//! JSON from Arrow's values: compact, with the keys in the order of the type.
+//! Encodes Arrow values as compact JSON, with the keys in the order of the type.
 //!
-//! - `compile` turns a type and that of a column into a tree of `step`s; `write` runs them.
+//! - `compile` turns a JSON type and the type of a column into a tree of `step`s; `write` runs the steps.
 //!
-//! The writer of the crate arrow-json is not used: it writes NaN as null, leaves out entries of maps and required keys
-//! that are null, writes `ERROR` for a time beyond its range, and JSON text as a string; it has no errors of rows.
-//! Strings and numbers are written by serde_json.
+//! This module does not use the writer of the crate arrow-json: it turns NaN into null, omits map entries and
+//! required keys that are null, writes `ERROR` for a time out of range, and writes JSON text as a string. It also
+//! cannot report errors of single rows. serde_json writes the strings and numbers.
 //!
-//! - A null is left out of its object, since a schema that does not require a key seldom allows null for it. It is
+//! - A null is omitted from its object, since a schema that does not require a key rarely allows null for it. A null is
 //!   written if the schema requires the key, and in lists and maps.
-//! - A decimal is a number with all of its digits. Dates and timestamps are texts of RFC 3339, of the years 0 to 9999;
-//!   timestamps have a fraction if it is not zero, and end with `Z` if their type has a time zone.
-//! - JSON text is written as it is, after a check.
+//! - A decimal is a number with all of its digits. Dates and timestamps are RFC 3339 strings, for the years 0 to 9999.
+//!   Timestamps have a fraction unless it is zero, and end with `Z` if their type has a time zone.
+//! - JSON text is validated and then written unchanged.
 //! - NaN and infinity are errors.
 //!
-//! Only types are checked, as when decoding: a value that is beyond a `minimum`, a `pattern` or an `enum` of its
-//! schema is written.
+//! The encoder, like the decoder, only checks types: it writes a value that violates a `minimum`, a `pattern` or an
+//! `enum` of its schema.
 //!
-//! Invariant: what is written is decoded to the same value.
+//! Invariant: the decoder reads an encoded value back as the same value.
 
 mod compile;
 mod step;
@@ -34,10 +34,10 @@ use crate::registered_schema::RegisteredSchema;
 use crate::row_failure::RowFailure;
 use crate::source::Source;
 
-/// What the places of failures begin with.
+/// The prefix of the paths in error messages.
 const ROOT: &str = "$";
 
-/// The encoder of a type for columns of another one.
+/// The encoder of a JSON type for columns of one type.
 #[derive(Debug)]
 pub(crate) struct JsonEncoder {
     step: WriteStep,

@@ -1,4 +1,4 @@
-//! How a value of a column becomes JSON.
+//! The steps that turn a value of a column into JSON.
 
 use arrow_schema::TimeUnit;
 
@@ -21,7 +21,7 @@ pub(super) enum WriteKind {
     Integer(i128, i128),
     Double,
     Float,
-    /// A decimal with so many digits after the point.
+    /// A decimal with this many digits after the point.
     Decimal(DecimalConversion, u8),
     Date(Rescale),
     Timestamp {
@@ -30,19 +30,19 @@ pub(super) enum WriteKind {
         has_offset: bool,
     },
     List(Box<WriteStep>),
-    /// With the columns of the keys and the values.
+    /// A map, with the indexes of its key and value columns.
     Map(usize, usize, Box<WriteStep>),
     Object(Vec<MemberStep>),
-    /// The column has nothing but nulls.
+    /// A column that contains only nulls.
     Null,
 }
 
-/// A key that the column has a value for.
+/// A key for which the column has values.
 #[derive(Debug)]
 pub(super) struct MemberStep {
     pub(super) column: usize,
     pub(super) name: String,
-    /// The key as it is written, with a colon.
+    /// The encoded key, with a colon.
     pub(super) key: Vec<u8>,
     /// Whether it is written even if it is null.
     pub(super) is_required: bool,

@@ -1,6 +1,6 @@
-//! Runs steps: writes the JSON of a row.
+//! Runs the steps that write the JSON of a row.
 //!
-//! Invariant: the recursion is as deep as the type, and no row writes more than an array holds.
+//! Invariant: the recursion is as deep as the type, and no row writes more bytes than an array can hold.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -63,10 +63,10 @@ impl WriteStep {
                 append_decimal(conversion.apply(values, at)?, *scale, out)
             }
             (WriteKind::Date(rescale), values) => append_date(rescale.apply(values.long(at)?)?, out)
-                .ok_or_else(|| RowFailure::new("a date of JSON is in the years 0 to 9999")),
+                .ok_or_else(|| RowFailure::new("a JSON date must be in the years 0 to 9999")),
             (WriteKind::Timestamp { rescale, unit, has_offset }, values) => {
                 append_timestamp(rescale.apply(values.long(at)?)?, *unit, *has_offset, out)
-                    .ok_or_else(|| RowFailure::new("a timestamp of JSON is in the years 0 to 9999"))
+                    .ok_or_else(|| RowFailure::new("a JSON timestamp must be in the years 0 to 9999"))
             }
             _ => Err(RowFailure::internal()),
         }
@@ -82,7 +82,7 @@ fn append<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<(), Row
 fn check_finite(is_finite: bool, value: f64) -> Result<(), RowFailure> {
     match is_finite {
         true => Ok(()),
-        false => Err(RowFailure::new(format!("{value} is not a number of JSON"))),
+        false => Err(RowFailure::new(format!("{value} is not a JSON number"))),
     }
 }
 
@@ -147,7 +147,7 @@ fn append_map(
         let (key, value, at) = entries.pair(key_column, value_column, entry)?;
         let key = key.key(at)?;
         if keys.contains(key) {
-            return Err(RowFailure::new("it is there twice").in_key(key));
+            return Err(RowFailure::new("the key occurs twice").in_key(key));
         }
         keys.insert(Cow::Borrowed(key));
         append(out, key)?;
@@ -163,7 +163,7 @@ fn check_size(out: &[u8]) -> Result<(), RowFailure> {
     if out.len() > MAX_BYTES { Err(RowFailure::full()) } else { Ok(()) }
 }
 
-/// Writes JSON text, which must be one value that the decoder reads.
+/// Writes JSON text, which must be exactly one value that the decoder accepts.
 fn append_text(values: &Bytes, at: usize, is_nullable: bool, out: &mut Vec<u8>) -> Result<(), RowFailure> {
     let invalid = |reason| RowFailure::new(format!("it is not JSON: {reason}"));
     let scanner = Scanner::new(values.get(at)).map_err(invalid)?;

@@ -1,7 +1,7 @@
 //! The keywords of a schema, together with those of the schemas that it combines by `$ref`, `allOf`, `anyOf` and
 //! `oneOf`.
 //!
-//! Invariant: an alternative that cannot become one type makes the whole value mixed: it is never left away.
+//! Invariant: no alternative is dropped. If the alternatives do not fit into one type, the whole value is mixed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +12,12 @@ use crate::error::SchemaError;
 use crate::json::document::Document;
 use crate::json::{invalid, unsupported};
 
-/// The keywords that matter for the type.
+/// The keywords that affect the type.
 #[derive(Debug, Default)]
 pub(super) struct Keywords<'a> {
-    /// The types that are allowed; `None` without a keyword for them.
+    /// The allowed types, or `None` if no keyword restricts them.
     pub(super) types: Option<Types>,
-    /// In the order of the text; a property may have several schemas.
+    /// The properties in the order of the text. A property may have several schemas.
     pub(super) properties: Vec<(&'a str, Vec<Location<'a>>)>,
     positions: HashMap<&'a str, usize>,
     pub(super) required: HashSet<&'a str>,
@@ -33,7 +33,7 @@ pub(super) struct Keywords<'a> {
 }
 
 impl<'a> Keywords<'a> {
-    /// The types of values that are not null; those that the other keywords are for, if none are named.
+    /// Returns the types of values that are not null. If the schema names no types, the other keywords imply them.
     pub(super) fn value_types(&self) -> Option<Types> {
         match self.types {
             Some(types) => Some(types.without_null()),
@@ -47,7 +47,7 @@ impl<'a> Keywords<'a> {
         !(self.properties.is_empty() && self.additional.is_empty() && self.patterns.is_empty())
     }
 
-    /// Whether it says more than the names of types.
+    /// Returns whether the schema specifies more than the names of types.
     fn has_structure(&self) -> bool {
         self.describes_objects() || self.is_tuple || self.is_mixed || !self.items.is_empty()
     }
@@ -66,7 +66,7 @@ impl<'a> Keywords<'a> {
         }
     }
 
-    /// Adds the keywords of another schema that must hold, too.
+    /// Adds the keywords of another schema that values must also match.
     fn absorb(&mut self, other: Self) {
         if let Some(types) = other.types {
             self.restrict(types);
@@ -129,7 +129,7 @@ impl<'a> Compiler<'a> {
                 return Ok(());
             }
         }
-        // Their target is another one for each schema that leads here.
+        // Their target depends on the schema through which this one was reached.
         keywords.is_mixed |= ["$dynamicRef", "$recursiveRef"].iter().any(|key| schema.get(key).is_some());
         if let Some(types) = schema.get("type") {
             let names = types.as_array().unwrap_or(std::slice::from_ref(types));
@@ -170,7 +170,7 @@ impl<'a> Compiler<'a> {
             let mut branch = Keywords::default();
             self.collect(alternative, &mut branch, path)?;
             match branch.types {
-                // It only adds a condition, such as "required", or nothing.
+                // The alternative adds at most a condition, such as "required".
                 None if !branch.has_structure() => return Ok(()),
                 Some(types) if types.without_null() == Types::NONE => null = null | types,
                 _ => {
@@ -196,7 +196,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Whether alternatives have the same type.
+    /// Returns whether all alternatives have the same type.
     fn are_same(&mut self, alternatives: &[Keywords<'a>], path: &str) -> Result<bool, SchemaError> {
         let was_comparing = std::mem::replace(&mut self.is_comparing, true);
         let mut fields = alternatives.iter().map(|alternative| {
@@ -219,7 +219,7 @@ impl<'a> Compiler<'a> {
 fn collect_object_keywords<'a>(at: &Location<'a>, keywords: &mut Keywords<'a>) {
     let schema = at.schema;
     for (name, property) in schema.get("properties").map(Document::entries).unwrap_or_default() {
-        // A property that allows no value is never there.
+        // A property that allows no value never occurs.
         if *property != Document::Boolean(false) {
             keywords.add_property(name, [at.inner(property)]);
         }
@@ -245,11 +245,11 @@ fn collect_array_keywords<'a>(at: &Location<'a>, keywords: &mut Keywords<'a>) {
     }
 }
 
-/// The schemas in a keyword's array.
+/// Returns the schemas in a keyword's array.
 fn schemas<'a>(at: &Location<'a>, key: &str, path: &str) -> Result<Vec<Location<'a>>, SchemaError> {
     match at.schema.get(key) {
         None => Ok(Vec::new()),
         Some(Document::Array(schemas)) => Ok(schemas.iter().map(|schema| at.inner(schema)).collect()),
-        Some(_) => Err(invalid(format!("the {key} at {path} is no array"))),
+        Some(_) => Err(invalid(format!("the {key} at {path} is not an array"))),
     }
 }

@@ -1,7 +1,7 @@
-//! The type of the column for a JSON Schema, of draft 4 to 2020-12.
+//! The type of the column for a JSON Schema, from draft 4 to 2020-12.
 //!
 //! - `references` resolves `$ref`, within a document and to the referenced schemas.
-//! - `keywords` collects the keywords of a schema and of those that it combines.
+//! - `keywords` collects the keywords of a schema and of the schemas that it combines.
 //! - `types` is the set of JSON types that a schema allows.
 //!
 //! Invariants: a keyword that is not understood never leads to a narrower type. The work is bounded: a schema of
@@ -23,12 +23,12 @@ use crate::limits::SchemaLimits;
 use crate::registered_schema::RegisteredSchema;
 use crate::shape::{MAX_TYPES, check_level};
 
-/// The most schemas that are read, with all references expanded.
+/// The largest number of schemas to read, with all references expanded.
 const MAX_STEPS: usize = 10 * MAX_TYPES;
-/// The deepest nesting of schemas, with all references followed.
+/// The maximum nesting depth of schemas, with all references followed.
 const MAX_NESTING: usize = 100;
 
-/// The field that a schema describes.
+/// Returns the field that a schema describes.
 pub(super) fn column_field(schema: &RegisteredSchema, limits: &SchemaLimits) -> Result<Field, SchemaError> {
     let sources = references::read(schema)?;
     let library = Library::new(&sources);
@@ -42,16 +42,16 @@ struct Compiler<'a> {
     library: &'a Library<'a>,
     limits: &'a SchemaLimits,
     types: usize,
-    /// The bytes of their names.
+    /// The total bytes of their names.
     names: usize,
     steps: usize,
     nesting: usize,
-    /// Whether types are compared, for which it does not matter what is required beside null.
+    /// Whether two types are being compared. Required keys that allow null are not marked then.
     is_comparing: bool,
 }
 
 impl<'a> Compiler<'a> {
-    /// The field of a value that all of some schemas describe.
+    /// Returns the field of a value that must match all of some schemas.
     fn field(
         &mut self,
         name: &str,

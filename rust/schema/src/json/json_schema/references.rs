@@ -1,11 +1,11 @@
 //! Finds the schemas that `$ref` names: in the same document, by JSON Pointer, `$id` or `$anchor`; in another
 //! one, by the name of a reference in the registry.
 //!
-//! A schema with an `$id` is a resource of its own: pointers and anchors inside it are its own. Since many writers
-//! do not know that, a pointer that it lacks is looked up in the document, too.
+//! A schema with an `$id` is a separate resource: pointers and anchors inside it refer to that resource. Many schema
+//! authors do not know this, so a pointer that the resource lacks is also looked up in the document.
 //!
-//! Invariants: nothing is fetched. A reference to a schema that contains it is an error, as Arrow has no recursive
-//! types.
+//! Invariants: nothing is fetched. A reference to a schema that contains the reference is an error, because Arrow has
+//! no recursive types.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -17,14 +17,14 @@ use crate::json::document::Document;
 use crate::json::{invalid, unsupported};
 use crate::registered_schema::RegisteredSchema;
 
-/// The most documents of a schema.
+/// The largest number of documents of a schema.
 const MAX_SOURCES: usize = 10_000;
 
 /// A document with its references.
 #[derive(Debug)]
 pub(super) struct Source {
     document: Document,
-    /// The numbers of other sources, by name.
+    /// The indexes of other sources, by name.
     references: Vec<(Arc<str>, usize)>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Source {
 pub(super) struct Location<'a> {
     source: usize,
     pub(super) schema: &'a Document,
-    /// The innermost schema around it with an `$id`, or the document.
+    /// The innermost enclosing schema with an `$id`, or the document.
     resource: &'a Document,
     /// The references that led here.
     chain: Option<Rc<Link<'a>>>,
@@ -46,14 +46,14 @@ struct Link<'a> {
 }
 
 impl<'a> Location<'a> {
-    /// A schema inside this one.
+    /// Returns the location of a schema inside this one.
     pub(super) fn inner(&self, schema: &'a Document) -> Self {
         let resource = resource_of(schema, self.resource);
         Self { source: self.source, schema, resource, chain: self.chain.clone() }
     }
 }
 
-/// Reads a schema and those that it refers to; the first one is the schema itself.
+/// Reads a schema and the schemas that it references. The first source is the schema itself.
 pub(super) fn read(schema: &RegisteredSchema) -> Result<Vec<Source>, SchemaError> {
     let mut sources = Vec::new();
     read_into(schema, &mut sources, &mut HashMap::new(), 0)?;
@@ -75,7 +75,7 @@ fn read_into(
     sources.push(Source { document, references: Vec::new() });
     for reference in &schema.references {
         let address = Arc::as_ptr(&reference.schema);
-        // A schema is read once, however many schemas refer to it.
+        // A schema is read once, however many schemas reference it.
         let target = match read.get(&address) {
             Some(known) => *known,
             None => read_into(&reference.schema, sources, read, nesting + 1)?,
@@ -88,18 +88,18 @@ fn read_into(
     Ok(at)
 }
 
-/// The documents of a schema, in which references are looked up.
+/// The documents of a schema, for looking up references.
 #[derive(Debug)]
 pub(super) struct Library<'a> {
     sources: &'a [Source],
     names: Vec<Names<'a>>,
 }
 
-/// The schemas of a document that have names; the first one of a name counts.
+/// The named schemas of a document. If several have the same name, the first one is used.
 #[derive(Debug, Default)]
 struct Names<'a> {
     ids: HashMap<String, &'a Document>,
-    /// By the resource and the anchor.
+    /// The schemas by resource and anchor.
     anchors: HashMap<(*const Document, &'a str), &'a Document>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Library<'a> {
         Ok(Location { source: 0, schema: document, resource: document, chain })
     }
 
-    /// Whether the keywords next to a `$ref` count: since draft 2019-09.
+    /// Returns whether the keywords next to a `$ref` apply, which they do since draft 2019-09.
     pub(super) fn has_siblings(&self, at: &Location<'a>) -> bool {
         let source = self.sources.get(at.source);
         let draft = source.and_then(|source| source.document.get("$schema")?.as_str()).unwrap_or_default();
@@ -158,7 +158,7 @@ impl<'a> Library<'a> {
         Ok(Location { source, schema: target, resource, chain })
     }
 
-    /// Finds the schema of a fragment in a resource; returns it with the resource that it is in.
+    /// Finds the schema that a fragment names in a resource. Returns it with its resource.
     fn fragment(
         &self,
         source: usize,
@@ -193,7 +193,7 @@ impl<'a> Library<'a> {
             return Some(found);
         }
         let named = &self.names.get(at.source)?.ids;
-        // An id in the same document; relative ones are compared by their ends.
+        // The URI may be an id in the same document. A relative id matches the end of the URI.
         let ends_with_uri = |id: &str| id.strip_suffix(uri).is_some_and(|base| base.ends_with(['/', ':']));
         let by_id = named.get(uri).or_else(|| {
             let mut ends = named.iter().filter(|(id, _)| ends_with_uri(id));
@@ -202,7 +202,7 @@ impl<'a> Library<'a> {
         if let Some(schema) = by_id {
             return Some((at.source, schema));
         }
-        // A URI of which the registry's name is the end, or the other way round.
+        // The registry's name may be the end of the URI, or the other way round.
         let is_end = |name: &str| {
             uri.strip_suffix(name).is_some_and(|base| base.ends_with('/')) || ends_with_uri(name)
         };
@@ -212,8 +212,8 @@ impl<'a> Library<'a> {
     }
 }
 
-/// The resource that a schema is in: itself, if it has an id, or the one around it. Names such as `#a` are anchors of
-/// older drafts.
+/// Returns the resource of a schema: the schema itself if it has an id, or the enclosing resource. An id such as `#a`
+/// is an anchor of an older draft.
 fn resource_of<'a>(schema: &'a Document, around: &'a Document) -> &'a Document {
     if id_of(schema).is_some_and(|id| !id.starts_with('#')) { schema } else { around }
 }

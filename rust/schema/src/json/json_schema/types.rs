@@ -1,6 +1,6 @@
 //! The set of JSON types that a schema allows.
 //!
-//! Invariant: an integer is a number without a fraction, so that `number` is both of them.
+//! Invariant: integers and numbers with a fraction are separate members of the set; `number` stands for both.
 
 use std::ops::{BitAnd, BitOr};
 
@@ -18,13 +18,13 @@ impl Types {
     pub(super) const BOOLEAN: Self = Self(2);
     pub(super) const STRING: Self = Self(4);
     pub(super) const INTEGER: Self = Self(8);
-    /// Numbers that are no integers.
+    /// Numbers with a fraction.
     pub(super) const FRACTION: Self = Self(16);
     pub(super) const NUMBER: Self = Self(8 | 16);
     pub(super) const OBJECT: Self = Self(32);
     pub(super) const ARRAY: Self = Self(64);
 
-    /// The type of this name.
+    /// Returns the types with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "null" => Self::NULL,
@@ -38,7 +38,7 @@ impl Types {
         })
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub(super) fn of(value: &Document) -> Self {
         match value {
             Document::Null => Self::NULL,

@@ -1,14 +1,14 @@
-//! Reads JSON text token by token; `string` reads strings, `skip` whole values.
+//! Reads JSON text token by token. `string` reads strings, and `skip` reads whole values.
 //!
-//! Invariants: exactly the grammar of RFC 8259, and no lone surrogate in an escape. No recursion; each byte is
-//! read once.
+//! Invariants: the scanner accepts exactly the grammar of RFC 8259, without lone surrogates in escapes. It does not
+//! recurse, and it reads each byte once.
 
 mod skip;
 mod string;
 
 use std::cell::Cell;
 
-/// What is wrong with the text.
+/// The reason why the text is invalid.
 pub(super) type Fault = String;
 
 /// A position in a JSON text. Its methods take `&self`, since serde passes values on by shared reference.
@@ -18,15 +18,17 @@ pub(super) struct Scanner<'a> {
     at: Cell<usize>,
 }
 
-/// A number as it is written.
+/// A number token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number<'a> {
     pub(super) text: &'a str,
-    /// Its value, if it is a short integer without a fraction and an exponent.
+    /// The value, if the number is a short integer without a fraction or an exponent.
     pub(super) short: Option<i64>,
 }
 
 impl<'a> Scanner<'a> {
+    /// Creates a scanner at the start of the text.
+    ///
     /// # Errors
     /// The bytes are not UTF-8.
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self, Fault> {
@@ -40,7 +42,7 @@ impl<'a> Scanner<'a> {
         self.at.get()
     }
 
-    /// The text from a position up to here.
+    /// Returns the text from a position to the current one.
     pub(super) fn since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at.get()).unwrap_or_default()
     }
@@ -53,7 +55,7 @@ impl<'a> Scanner<'a> {
         self.at.set(self.at.get() + count);
     }
 
-    /// The next byte that is not white space; it is not consumed.
+    /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     pub(super) fn peek(&self) -> Option<u8> {
         let bytes = self.text.as_bytes();
@@ -69,7 +71,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes a byte, after white space, if it is the next one.
+    /// Skips white space, and consumes a byte if it is next.
     #[inline]
     pub(super) fn accept(&self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
@@ -79,13 +81,13 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Consumes a byte, after white space.
+    /// Skips white space, and consumes a byte that must be next.
     #[inline]
     pub(super) fn expect(&self, byte: u8, expected: &str) -> Result<(), Fault> {
         if self.accept(byte) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
-    /// Consumes a text that begins with no white space.
+    /// Consumes a text that must be next. The text does not begin with white space.
     #[inline]
     pub(super) fn accept_text(&self, text: &str) -> bool {
         let found = self.rest().starts_with(text.as_bytes());
@@ -95,7 +97,7 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Whether another item follows in an array or object that `close` ends.
+    /// Returns whether another item follows in an array or object that `close` ends.
     #[inline]
     pub(super) fn next_item(&self, close: u8) -> Result<bool, Fault> {
         match self.peek() {
@@ -111,6 +113,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Checks that only white space is left.
+    ///
     /// # Errors
     /// Anything but white space is left.
     pub(super) fn finish(&self) -> Result<(), Fault> {
@@ -120,7 +124,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Says what was expected, and what is here instead.
+    /// Returns an error that states what was expected and what was found.
     #[cold]
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
         let found = match self.peek() {
@@ -158,7 +162,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Consumes a number. `expected` is for the message.
+    /// Consumes a number. The error message names `expected`.
     pub(super) fn number(&self, expected: &str) -> Result<Number<'a>, Fault> {
         let first = self.peek();
         let start = self.at.get();
@@ -211,7 +215,7 @@ impl<'a> Scanner<'a> {
             at = end;
         }
         self.at.set(at);
-        // 18 digits fit; no more are needed to be fast.
+        // Eighteen digits always fit, and longer integers are rare enough to take the slow path.
         let short = (is_integer && integer_digits <= 18).then_some(match first {
             Some(b'-') => value.wrapping_neg(),
             _ => value,

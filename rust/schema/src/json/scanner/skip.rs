@@ -1,16 +1,16 @@
-//! Whole values of JSON that are not decoded.
+//! Skips whole JSON values that are not decoded.
 //!
-//! Invariant: they are checked like the others, without recursion.
+//! Invariant: skipped values are checked like decoded ones, without recursion.
 
 use super::{Fault, Scanner};
 
-/// The deepest nesting of a value that is skipped, or kept as text.
+/// The maximum nesting depth of a value that is skipped or kept as text.
 const MAX_SKIPPED_DEPTH: u32 = u128::BITS;
 
 impl Scanner<'_> {
     /// Consumes any value.
     pub(in crate::json) fn skip(&self) -> Result<(), Fault> {
-        // The bit of each open level: whether it is an object.
+        // One bit for each open level: whether it is an object.
         let mut objects = 0_u128;
         let mut depth = 0;
         loop {

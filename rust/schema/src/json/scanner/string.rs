@@ -1,6 +1,6 @@
-//! Strings of JSON.
+//! Reads JSON strings.
 //!
-//! Invariant: no lone surrogate and no control character in them.
+//! Invariant: a string contains no lone surrogates and no control characters.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ impl<'a> Scanner<'a> {
         Ok(Cow::Owned(text))
     }
 
-    /// Consumes a string that is here.
+    /// Skips a string that begins at the current position.
     pub(super) fn skip_string(&self) -> Result<(), Fault> {
         self.advance(1);
         self.plain();
@@ -47,8 +47,8 @@ impl<'a> Scanner<'a> {
         let mut at = 0;
         for word in words {
             let word = u64::from_le_bytes(*word);
-            // The high bit of each byte that is zero, respectively less than 0x20; a borrow reaches only
-            // bytes behind one that is found.
+            // These set the high bit of each byte that is zero, or less than 0x20. A borrow affects only bytes
+            // after one that was found.
             let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
             let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
             let found =

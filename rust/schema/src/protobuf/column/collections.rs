@@ -1,7 +1,7 @@
 //! Lists and maps: the offsets of their rows, and a column of their items.
 //!
-//! Invariants: the items of a row are consecutive. Of the entries of a map with the same key the last one
-//! stays.
+//! Invariants: the items of a row are consecutive. If a map has several entries with the same key, the last one is
+//! kept.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt32Array};
@@ -15,12 +15,12 @@ use crate::protobuf::failure::{Failure, Limits};
 use crate::protobuf::input::{BYTES, Input};
 use crate::protobuf::storage::offset;
 
-/// The starts of the rows, and the end of the last one; empty at first.
+/// The start of each row, and the end of the last row. Empty at first.
 #[derive(Debug, Default)]
 struct Offsets(Vec<i32>);
 
 impl Offsets {
-    /// The index of the row's next item.
+    /// Returns the index of the row's next item.
     fn next(&mut self, row: usize) -> usize {
         let end = self.0.last().copied().unwrap_or(0);
         if self.0.len() < row + 2 {
@@ -38,7 +38,7 @@ impl Offsets {
         Ok(())
     }
 
-    /// Returns the number of items that are left.
+    /// Removes all rows from this one on. Returns the number of items that remain.
     fn truncate(&mut self, rows: usize) -> usize {
         self.0.truncate(rows + 1);
         self.items()
@@ -62,7 +62,7 @@ pub(in crate::protobuf) struct ListColumn {
     offsets: Offsets,
     pub(in crate::protobuf) items: Column,
     item_field: FieldRef,
-    /// The columns of an item.
+    /// The number of columns of an item.
     width: usize,
     /// The bytes of an item.
     bytes: usize,
@@ -77,7 +77,7 @@ impl ListColumn {
         Self { offsets: Offsets::default(), items, item_field, width, bytes, is_packable, items_end }
     }
 
-    /// Whether several values may be in one field without tags.
+    /// Returns whether several values may be packed into one field without tags.
     pub(in crate::protobuf) fn is_packable(&self) -> bool {
         self.is_packable
     }
@@ -130,7 +130,7 @@ pub(in crate::protobuf) struct MapColumn {
 }
 
 impl MapColumn {
-    /// The message of an entry has two fields, which always have values.
+    /// Creates the column. The message of an entry has two fields that always have values.
     pub(in crate::protobuf) fn new(entries: MessageColumn, entry_field: FieldRef, width: usize) -> Self {
         Self { offsets: Offsets::default(), entries, entry_field, width }
     }
@@ -172,7 +172,7 @@ impl MapColumn {
     }
 }
 
-/// The entries to keep, if some have the same key; the offsets become theirs.
+/// Returns the entries to keep if some have the same key, and changes the offsets to match them.
 fn last_entries(keys: &ArrayRef, offsets: &mut [i32]) -> Option<UInt32Array> {
     use arrow_array::types::{Decimal128Type, Int32Type, Int64Type};
     match keys.data_type() {
@@ -211,7 +211,7 @@ fn last_of_each<K: Ord>(key: impl Fn(usize) -> K, offsets: &mut [i32]) -> Option
         }
         order.clear();
         order.extend(index(start)..index(end));
-        // The sort is stable: of equal keys the last one comes last.
+        // The sort is stable, so among equal keys the last one stays last.
         order.sort_by_key(|at| key(*at));
         let pairs = order.windows(2).filter(|pair| key(pair[0]) == key(pair[1]));
         replaced.extend(pairs.map(|pair| pair[0]));

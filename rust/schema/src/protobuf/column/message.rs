@@ -1,9 +1,9 @@
 //! A column of messages: finds the column of each field, and reads the field into it.
 //!
-//! A message's fields are columns of the same length, so an absent field costs nothing, and several
-//! occurrences of a message are merged by reading them into the same row.
+//! The fields of a message are columns of the same length, so an absent field costs nothing. Several occurrences of a
+//! message are merged by reading them into the same row.
 //!
-//! Invariants: a field whose number or wire type is unknown is skipped. Of a oneof the last field wins.
+//! Invariants: a field whose number or wire type is unknown is skipped. The last field of a oneof wins.
 
 use std::sync::Arc;
 
@@ -25,11 +25,11 @@ pub(in crate::protobuf) struct FieldColumn {
     /// The oneof that contains it.
     pub(in crate::protobuf) oneof: Option<usize>,
     pub(in crate::protobuf) is_required: bool,
-    /// The columns below it.
+    /// The number of columns below the field.
     pub(in crate::protobuf) width: usize,
 }
 
-/// A field of a oneof that has no column: it replaces the one that has.
+/// A field of a oneof that has no column. It still replaces a field of the oneof that has one.
 #[derive(Debug)]
 pub(in crate::protobuf) struct OneofField {
     pub(in crate::protobuf) number: u32,
@@ -37,7 +37,7 @@ pub(in crate::protobuf) struct OneofField {
     pub(in crate::protobuf) oneof: usize,
 }
 
-/// A field's column, as it is looked up.
+/// The result of looking up a field's column.
 #[derive(Debug)]
 struct Slot {
     wires: u8,
@@ -53,16 +53,16 @@ const NO_COLUMN: usize = usize::MAX;
 pub(in crate::protobuf) struct MessageColumn {
     table: Table,
     slots: Vec<Slot>,
-    /// Fields without a column that are in a oneof.
+    /// The fields of oneofs that have no column.
     others: Vec<OneofField>,
-    /// The last row in which a field of the oneof was set, and which field.
+    /// For each oneof, the last row in which a field was set, and the index of the field.
     oneofs: Vec<Option<(usize, usize)>>,
     valid: Option<Bits>,
-    /// The number of the last row that was read, plus one.
+    /// The index of the last row that was read, plus one.
     rows: usize,
     needs_end: bool,
     width: usize,
-    /// The type; a message without fields is a boolean, as a struct without fields has no place in Parquet.
+    /// The fields of the type. A message without fields is a boolean, because Parquet cannot store an empty struct.
     fields: Fields,
 }
 
@@ -108,7 +108,7 @@ impl MessageColumn {
         self.valid.is_some()
     }
 
-    /// The bytes that each message takes, set or not.
+    /// Returns the bytes that each message takes, set or not.
     pub(in crate::protobuf) fn width(&self) -> usize {
         self.width
     }
@@ -121,7 +121,7 @@ impl MessageColumn {
         self.rows > row
     }
 
-    /// Reads a message up to the end of the input, or of the group with this number, if it is not 0.
+    /// Reads a message up to the end of the input, or to the end of the group with this number if it is not 0.
     pub(in crate::protobuf) fn read(
         &mut self,
         row: usize,
@@ -175,7 +175,7 @@ impl MessageColumn {
         Ok(())
     }
 
-    /// Completes a row: all of its required fields are there.
+    /// Completes a row, and checks that all of its required fields are set.
     pub(in crate::protobuf) fn end_row(&mut self, row: usize) -> Result<(), Failure> {
         if !self.needs_end || (self.valid.is_some() && !self.has(row)) {
             return Ok(());
@@ -216,16 +216,16 @@ impl MessageColumn {
     }
 }
 
-/// The indexes of fields by their numbers.
+/// The indexes of fields, by field number.
 #[derive(Debug)]
 struct Table {
-    /// Of small numbers.
+    /// The indexes for small field numbers.
     dense: Vec<u16>,
-    /// Of the other ones, by number.
+    /// The other field numbers with their indexes, sorted by number.
     sparse: Vec<(u32, u16)>,
 }
 
-/// The index of no field: a schema has far fewer.
+/// The index that stands for an unknown field. No schema has so many fields.
 const UNKNOWN: u16 = u16::MAX;
 
 impl Table {

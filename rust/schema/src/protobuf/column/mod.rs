@@ -1,7 +1,7 @@
 //! A column of any type, into which the values of one field are read.
 //!
-//! Invariants: a value is read for the last row only, and the last one wins, but messages are merged. After
-//! [`Column::truncate`] nothing is left of the later rows. The array has exactly the column's type.
+//! Invariants: values are only read into the last row. The last value of a row wins, except that messages are merged.
+//! After [`Column::truncate`] nothing is left of the later rows. The array has exactly the column's type.
 
 pub(super) mod collections;
 pub(super) mod message;
@@ -25,10 +25,10 @@ use crate::protobuf::scalar::Encoding;
 use crate::protobuf::storage::{Numbers, Texts};
 use crate::protobuf::time::TimeColumn;
 
-/// The decimal digits of 64 unsigned bits.
+/// The largest number of decimal digits in an unsigned 64-bit integer.
 pub(super) const U64_DIGITS: u8 = 20;
 
-/// The bytes of JSON text that a byte may become: an escape.
+/// The largest number of bytes in JSON text for one byte of a string: an escape.
 const JSON_BYTES: usize = 6;
 
 /// The number of a field and the wire type of its value.
@@ -42,7 +42,7 @@ pub(super) struct Tag {
 pub(super) enum Column {
     Bool(Numbers<bool>),
     I32(Encoding, Numbers<i32>),
-    /// Also unsigned numbers of 32 bits.
+    /// Includes unsigned 32-bit numbers.
     I64(Encoding, Numbers<i64>),
     U64(Encoding, Numbers<i128>),
     F32(Numbers<f32>),
@@ -98,14 +98,14 @@ impl Column {
         }
     }
 
-    /// The bytes that each value takes, set or not, apart from those of texts and items.
+    /// Returns the bytes of each value, set or not, without the bytes of strings and items.
     pub(super) fn width(&self) -> usize {
         match self {
             Self::Bool(_) => 1,
             Self::I32(..) | Self::F32(_) => 4,
             Self::I64(..) | Self::F64(_) | Self::Time(_) => 8,
             Self::U64(..) => 16,
-            // Of a number and a text: names are copied when the array is finished.
+            // A number, and a string because the names are copied when the array is finished.
             Self::Enum(names, _) => 8 + names.longest(),
             Self::Text(texts) | Self::Binary(texts) => texts.width(),
             Self::Json(json) => json.texts.width(),
@@ -115,7 +115,7 @@ impl Column {
         }
     }
 
-    /// The wire types that a value may have, as bits.
+    /// Returns the wire types that a value may have, as a bit set.
     pub(super) fn wires(&self) -> u8 {
         let wire = match self {
             Self::Bool(_) | Self::Enum(..) => VARINT,
@@ -132,7 +132,7 @@ impl Column {
         1 << wire
     }
 
-    /// Whether several values may be in one field without tags.
+    /// Returns whether several values may be packed into one field without tags.
     pub(super) fn is_packable(&self) -> bool {
         matches!(
             self,
@@ -146,7 +146,7 @@ impl Column {
         )
     }
 
-    /// Whether [`Column::end_row`] does anything.
+    /// Returns whether [`Column::end_row`] does anything.
     pub(super) fn needs_end(&self) -> bool {
         match self {
             Self::Message { message, .. } => message.needs_end(),
@@ -214,7 +214,7 @@ impl Column {
         Ok(())
     }
 
-    /// Reads the values of a packed field as rows from `row` on; returns how many.
+    /// Reads the values of a packed field as rows from `row` on. Returns the number of values.
     pub(super) fn read_packed(&mut self, row: usize, bytes: &[u8]) -> Result<usize, Failure> {
         match self {
             Self::Bool(numbers) => numbers.extend(row, bytes, |input| Ok(input.varint()? != 0)),
@@ -228,7 +228,7 @@ impl Column {
         }
     }
 
-    /// Whether the last row, which is this one, has a value.
+    /// Returns whether this row, which is the last one, has a value.
     pub(super) fn has(&self, row: usize) -> bool {
         match self {
             Self::Bool(numbers) => numbers.has(row),
@@ -239,7 +239,7 @@ impl Column {
             Self::F64(numbers) => numbers.has(row),
             Self::Text(texts) | Self::Binary(texts) => texts.has(row),
             Self::Message { message, .. } => message.has(row),
-            // They have no presence.
+            // Lists and maps have no presence.
             Self::List(_) | Self::Map(_) => true,
             Self::Wrapper(value) => value.has(row),
             Self::Time(time) => time.micros.has(row),
@@ -262,7 +262,7 @@ impl Column {
         Ok(())
     }
 
-    /// Completes a row, all of whose fields were read.
+    /// Completes a row whose fields have all been read.
     pub(super) fn end_row(&mut self, row: usize) -> Result<(), Failure> {
         match self {
             Self::Message { message, .. } => message.end_row(row),
@@ -290,7 +290,7 @@ impl Column {
         }
     }
 
-    /// Takes the rows as an array of that length.
+    /// Takes the rows out of the column, as an array of `rows` values.
     pub(super) fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
         Ok(match self {
             Self::Bool(numbers) => Arc::new(numbers.finish_booleans(rows)),

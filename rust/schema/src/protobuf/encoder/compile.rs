@@ -1,7 +1,7 @@
 //! Compiles a message and the type of a column to steps.
 //!
-//! Invariants: a pair of types that could only be converted by a guess is refused, and so is a field of the column
-//! that the message lacks, since it would be lost. The recursion is as deep as the message, which is bounded.
+//! Invariants: a pair of types that could only be converted by guessing is refused. So is a field of the column that
+//! the message lacks, because its data would be lost. The recursion is as deep as the message, which is bounded.
 
 use arrow_schema::DataType;
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Syntax};
@@ -16,7 +16,7 @@ use crate::source::{
     DecimalConversion, check_fields, entries, is_binary, is_text, list_items, struct_field, value_type,
 };
 
-/// Compiles a message that has fields for a column.
+/// Compiles a message with fields for a column.
 pub(super) fn compile(message: &MessageDescriptor, data_type: &DataType) -> Result<MessageStep, RowFailure> {
     let fields = match value_type(data_type) {
         DataType::Struct(fields) => fields.clone(),
@@ -134,8 +134,8 @@ fn value(kind: &Kind, is_group: bool, data_type: &DataType) -> Result<ValueStep,
     step.ok_or_else(|| RowFailure::type_mismatch(data_type, &type_of_value(kind)))
 }
 
-/// What the schema says of a field that can be packed. `FieldDescriptor::is_packed` does not know it: protox compiles
-/// the options of fields after their descriptors.
+/// Returns whether a packable field is packed in this schema. `FieldDescriptor::is_packed` does not know: protox
+/// compiles the options of fields after their descriptors.
 fn is_packed(field: &FieldDescriptor) -> bool {
     let stated = field.field_descriptor_proto().options.as_ref().and_then(|options| options.packed);
     stated.unwrap_or(field.parent_file().syntax() == Syntax::Proto3)

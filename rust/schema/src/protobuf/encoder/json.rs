@@ -1,7 +1,7 @@
 //! `google.protobuf.Struct`, `Value` and `ListValue` from JSON text.
 //!
-//! Invariants: a number that is no double is an error, but for digits beyond its precision after the point. The
-//! nesting is that which the decoder reads.
+//! Invariants: a number that a double cannot represent is an error, except for excess digits after the decimal point.
+//! The nesting is limited to what the decoder accepts.
 
 use crate::json::Document;
 use crate::protobuf::input::{BYTES, FIXED64, VARINT};
@@ -9,7 +9,7 @@ use crate::protobuf::json::{JsonKind, MAX_DEPTH};
 use crate::protobuf::output::{append_bytes, append_field, append_sized, append_varint, tag};
 use crate::row_failure::{RowFailure, shown};
 
-/// Writes the message of a text, after its length.
+/// Writes the length of a text's message, then the message.
 pub(super) fn append_json(kind: JsonKind, text: &[u8], out: &mut Vec<u8>) -> Result<(), RowFailure> {
     let document = Document::parse(text);
     let document = document.map_err(|reason| RowFailure::new(format!("it is not JSON: {reason}")))?;
@@ -17,8 +17,8 @@ pub(super) fn append_json(kind: JsonKind, text: &[u8], out: &mut Vec<u8>) -> Res
         (JsonKind::Value, document) => append_value(document, 1, out),
         (JsonKind::Struct, Document::Object(entries)) => append_entries(entries, 1, out),
         (JsonKind::List, Document::Array(items)) => append_items(items, 1, out),
-        (JsonKind::Struct, _) => Err(RowFailure::new("a google.protobuf.Struct is a JSON object")),
-        (JsonKind::List, _) => Err(RowFailure::new("a google.protobuf.ListValue is a JSON array")),
+        (JsonKind::Struct, _) => Err(RowFailure::new("a google.protobuf.Struct must be a JSON object")),
+        (JsonKind::List, _) => Err(RowFailure::new("a google.protobuf.ListValue must be a JSON array")),
     })
 }
 
@@ -82,7 +82,7 @@ fn append_items(items: &[Document], depth: usize, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// The double of a number; an integer must be one exactly.
+/// Returns a number as a double. An integer must convert exactly.
 fn number(text: &str) -> Result<f64, RowFailure> {
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
     let value =

@@ -1,19 +1,20 @@
-//! Protobuf from Arrow's values.
+//! Encodes Arrow values as Protobuf.
 //!
 //! - `compile` turns a message and the type of a column into a tree of `step`s.
-//! - `write` runs them; `json` writes `Struct`, `Value` and `ListValue` from their text.
+//! - `write` runs the steps; `json` writes `Struct`, `Value` and `ListValue` from JSON text.
 //!
-//! Fields are written in the order of their numbers, so that the same row always becomes the same bytes. As in
-//! Google's libraries:
+//! Fields are written in the order of their numbers, so the same row always becomes the same bytes. As in Google's
+//! libraries:
 //!
-//! - A field without presence is left out if it has its default, and so is one that is null or that the column lacks,
-//!   as in the JSON form of Protobuf. An empty list or map is left out; a null item or value in it is an error.
-//! - A field with presence is written if it is not null. A required one must be there. Of a oneof at most one is set.
-//! - The entries of maps have their key and their value even if these are the defaults; −0.0 is no default.
-//! - A message without fields is a boolean: true if it is set, and false or null if not.
-//! - An enum is the name or the number of a value, as text or as an integer.
+//! - A field without presence is omitted if its value is the default. It is also omitted if it is null or missing in
+//!   the column, as in Protobuf's JSON mapping. An empty list or map is omitted; a null item or map value is an error.
+//! - A field with presence is written if it is not null. A required field must be set. At most one field of a oneof may
+//!   be set.
+//! - Map entries always have their key and their value, even if these are the defaults. −0.0 is not a default.
+//! - A message without fields is a boolean: true if it is set, false or null if it is not.
+//! - An enum value is given by its name or its number, as text or as an integer.
 //!
-//! Invariant: what is written is decoded to the same value, but for nanoseconds, which the decoder cuts off.
+//! Invariant: the decoder reads an encoded value back as the same value, except that it truncates nanoseconds.
 
 mod compile;
 mod json;
@@ -35,10 +36,10 @@ use crate::row_failure::RowFailure;
 use crate::source::{Source, Values};
 use crate::wire_format::WireFormat;
 
-/// What the places of failures begin with.
+/// The prefix of the paths in error messages.
 const ROOT: &str = "field ";
 
-/// The encoder of a message for columns of one type.
+/// The encoder of one message for columns of one type.
 #[derive(Debug)]
 pub(crate) struct ProtobufEncoder {
     step: MessageStep,
@@ -48,14 +49,14 @@ pub(crate) struct ProtobufEncoder {
 }
 
 impl ProtobufEncoder {
-    /// Without a full name, the schema's first message is encoded.
+    /// Compiles the message with a full name, or the schema's first message if no name is given.
     pub(crate) fn compile(
         schema: &RegisteredSchema,
         message: Option<&str>,
         limits: &SchemaLimits,
         data_type: &DataType,
     ) -> Result<Self, SchemaError> {
-        // A message that has no columns cannot be encoded from them, either.
+        // A message that no column can represent cannot be encoded from columns either.
         let ProtobufReader { file, message, .. } =
             ProtobufReader::compile(schema, message, &Selection::All, WireFormat::None, limits)?;
         prefix_of(&file, &message, MessagePrefix::Indexes).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! How a value of a column becomes a value of a message.
+//! The steps that turn a value of a column into a value of a message.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::source::DecimalConversion;
 /// The step of a message.
 #[derive(Debug)]
 pub(super) struct MessageStep {
-    /// In the order of their numbers.
+    /// The fields in the order of their numbers.
     pub(super) fields: Vec<FieldStep>,
     /// The fields of each oneof, by position.
     pub(super) oneofs: Vec<Vec<usize>>,
@@ -30,11 +30,11 @@ pub(super) struct FieldStep {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// It must be there.
+    /// The field must be set.
     Required,
-    /// It is there if it is not null.
+    /// Written unless the field is null.
     Explicit,
-    /// It is there if it has not its default.
+    /// Written unless the value is the default.
     Implicit,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum FieldKind {
         items: ValueStep,
         is_packed: bool,
     },
-    /// With the columns of the keys and the values.
+    /// A map, with the indexes of its key and value columns.
     Map {
         columns: (usize, usize),
         key: ValueStep,
@@ -57,12 +57,12 @@ pub(super) enum FieldKind {
 pub(super) enum ValueStep {
     Bool,
     I32(Encoding),
-    /// Also unsigned numbers of 32 bits.
+    /// Includes unsigned 32-bit numbers.
     I64(Encoding),
     U64(Encoding, DecimalConversion),
     F32,
     F64,
-    /// The numbers of an enum, by name.
+    /// The numbers of an enum's values, by name.
     Enum(Box<Names>),
     Text,
     Binary,
@@ -77,12 +77,12 @@ pub(super) enum ValueStep {
     Wrapper(Box<ValueStep>),
     Time(TimeKind, TimeUnit),
     Json(JsonKind),
-    /// The column has nothing but nulls.
+    /// A column that contains only nulls.
     Null,
 }
 
 impl ValueStep {
-    /// Whether several values may be in one field without tags.
+    /// Returns whether several values may be packed into one field without tags.
     pub(super) fn is_packable(&self) -> bool {
         matches!(
             self,

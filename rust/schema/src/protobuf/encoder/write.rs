@@ -1,6 +1,6 @@
-//! Runs steps: writes the message of a row.
+//! Runs the steps that write the message of a row.
 //!
-//! Invariant: the recursion is as deep as the message, and no row writes more than an array holds.
+//! Invariant: the recursion is as deep as the message, and no row writes more bytes than an array can hold.
 
 use super::json::append_json;
 use super::step::{FieldKind, FieldStep, MessageStep, Presence, ValueStep};
@@ -33,7 +33,9 @@ impl MessageStep {
         match (set.next(), set.next()) {
             (Some(one), Some(other)) => {
                 let (one, other) = (&one.name, &other.name);
-                Err(RowFailure::new(format!("{one} and {other} are not null, but of a oneof one is set")))
+                Err(RowFailure::new(format!(
+                    "{one} and {other} are both set, but a oneof can have only one value"
+                )))
             }
             _ => Ok(()),
         }
@@ -96,7 +98,7 @@ impl FieldStep {
     }
 }
 
-/// Writes items, and names the one that fails.
+/// Writes items. An error names the item that fails.
 #[inline]
 fn append_items(
     items: std::ops::Range<usize>,
@@ -148,7 +150,7 @@ impl ValueStep {
         append_varint(out, tag(number, self.wire()));
         let value = out.len();
         self.append(number, column, row, out)?;
-        // Numbers are zero, and texts are empty, if all of their bytes are zero.
+        // A default is a zero number or an empty string, and all of its encoded bytes are zero.
         let written = out.get(value..).unwrap_or_default();
         let is_default = match self {
             Self::Text | Self::Binary => written == [0],
@@ -205,7 +207,7 @@ impl ValueStep {
                 let name = values.text(at);
                 let number = names.numbers.get(name).copied().or_else(|| name.parse().ok());
                 let number: i32 = number.ok_or_else(|| {
-                    RowFailure::new(format!("{:?} is no value of the enum {}", shown(name), names.of))
+                    RowFailure::new(format!("{:?} is not a value of the enum {}", shown(name), names.of))
                 })?;
                 append_varint(out, i64::from(number).cast_unsigned());
             }
@@ -232,7 +234,7 @@ impl ValueStep {
     }
 }
 
-/// A number of 64 bits, or an unsigned one of 32 bits.
+/// Returns a number of 64 bits, or an unsigned number of 32 bits.
 #[inline]
 fn append_i64(encoding: Encoding, value: i64, out: &mut Vec<u8>) -> Result<(), RowFailure> {
     let unsigned = || u32::try_from(value).map_err(|_| RowFailure::range());
@@ -247,7 +249,7 @@ fn append_i64(encoding: Encoding, value: i64, out: &mut Vec<u8>) -> Result<(), R
 }
 
 fn append_time(kind: TimeKind, value: i64, per_second: i64, out: &mut Vec<u8>) -> Result<(), RowFailure> {
-    // A timestamp's nanoseconds count forward; a duration's have the sign of its seconds.
+    // A timestamp's nanoseconds always count forward; a duration's have the same sign as its seconds.
     let (seconds, rest) = match kind {
         TimeKind::Timestamp => (value.div_euclid(per_second), value.rem_euclid(per_second)),
         TimeKind::Duration => (value / per_second, value % per_second),

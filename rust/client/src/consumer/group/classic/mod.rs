@@ -108,7 +108,7 @@ impl ClassicMember {
         }
     }
 
-    /// Requests another rebalance. A member without a generation joins anew.
+    /// Requests another rebalance. A member without a generation joins as a new member.
     fn request_rejoin(&mut self, reason: &'static str) {
         tracing::debug!(target: "ottla.group", group = %self.core.settings.group_id, generation = self.generation, why = reason, "rejoining the group");
         self.rejoin_reason = Some(reason);

@@ -1,7 +1,7 @@
 //! A static member that joins while its `group.instance.id` is still held: most likely by itself.
 //!
 //! A coordinator refuses to admit an instance id that a member holds, even that very member, whose earlier join
-//! succeeded although its response was lost. Only the response to a release tells the two cases apart: the
+//! succeeded although its response was lost. Only the response to a release distinguishes the two cases: the
 //! coordinator refuses to release what another member holds.
 //!
 //! Invariants: one release for each join; what another member holds is an error at once. If a released id is

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from ottla.admin.call import AsyncioCall, BlockingCall, Call, finish
 from ottla.admin.items import ItemErrors, Results, check_errors, settle
+from ottla.admin.operation_call import AsyncioCall, BlockingCall, Call, finish
 from ottla.errors import KafkaError
 
 if TYPE_CHECKING:

@@ -7,14 +7,15 @@ An operation is written once, as a coroutine that waits for nothing but its ``Ca
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from ottla.errors import InternalError, KafkaError
 
 if TYPE_CHECKING:
-    from ottla._core import AdminCall
+    from ottla._core import AdminCall, OffsetAndTimestamp
+    from ottla.admin.offsets import OffsetSpec
 
     _RawRequest: TypeAlias = tuple[str, "Destination", list[dict[str, Any]], int, bool, bool]
     _RawResponse: TypeAlias = tuple[int, dict[str, Any], bool] | KafkaError
@@ -109,6 +110,12 @@ class Call(ABC):
         await self.ask(replace(request, check_only=True))
 
     @abstractmethod
+    async def list_offsets(
+        self, specs: Mapping[tuple[str, int], OffsetSpec], isolation_level: str | None
+    ) -> dict[tuple[str, int], OffsetAndTimestamp | KafkaError]:
+        """Look up offsets of partitions, each with its own error."""
+
+    @abstractmethod
     async def _send(self, requests: list[_RawRequest]) -> list[_RawResponse]: ...
 
     @abstractmethod
@@ -126,6 +133,12 @@ class BlockingCall(Call):
     async def _send(self, requests: list[_RawRequest]) -> list[_RawResponse]:
         return self._core.send(requests)
 
+    async def list_offsets(
+        self, specs: Mapping[tuple[str, int], OffsetSpec], isolation_level: str | None
+    ) -> dict[tuple[str, int], OffsetAndTimestamp | KafkaError]:
+        """Look them up, without the GIL."""
+        return self._core.list_offsets(specs, isolation_level)
+
     async def pause(self, error: KafkaError) -> None:
         """Wait, without the GIL."""
         self._core.pause(error.code or -1, str(error))
@@ -136,6 +149,12 @@ class AsyncioCall(Call):
 
     async def _send(self, requests: list[_RawRequest]) -> list[_RawResponse]:
         return await self._core.send_async(requests)
+
+    async def list_offsets(
+        self, specs: Mapping[tuple[str, int], OffsetSpec], isolation_level: str | None
+    ) -> dict[tuple[str, int], OffsetAndTimestamp | KafkaError]:
+        """Look them up, without blocking the loop."""
+        return await self._core.list_offsets_async(specs, isolation_level)
 
     async def pause(self, error: KafkaError) -> None:
         """Wait, without blocking the loop."""

@@ -1,7 +1,5 @@
 //! The argument `errors` of calls about many items: raise the first error, or return it in its place.
 
-use std::collections::BTreeMap;
-
 use ottla_client::Result;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,13 +8,13 @@ use crate::convert::errors as convert;
 
 /// What to do with the error of one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ItemErrors {
+pub(crate) enum ItemErrors {
     Raise,
     Return,
 }
 
 impl ItemErrors {
-    pub(super) fn parse(py: Python<'_>, name: &str) -> PyResult<Self> {
+    pub(crate) fn parse(py: Python<'_>, name: &str) -> PyResult<Self> {
         match name {
             "raise" => Ok(Self::Raise),
             "return" => Ok(Self::Return),
@@ -25,10 +23,10 @@ impl ItemErrors {
     }
 
     /// Converts the results to a dict. The order of the keys decides which error is raised.
-    pub(super) fn to_dict<T>(
+    pub(crate) fn to_dict<'py, K: IntoPyObject<'py>, T>(
         self,
-        py: Python<'_>,
-        results: BTreeMap<String, Result<T>>,
+        py: Python<'py>,
+        results: impl IntoIterator<Item = (K, Result<T>)>,
         convert_item: impl Fn(Python<'_>, T) -> PyResult<Py<PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let items = PyDict::new(py);
