@@ -161,6 +161,7 @@ fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the stubs' docstrings, crates' docs
 	@$(PY) tools/config_table.py
 	@$(PY) tools/config_types.py
+	@$(PY) tools/error_codes.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/stub_docstrings.py
 	@$(PY) tools/async_admin.py

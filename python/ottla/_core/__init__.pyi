@@ -41,6 +41,7 @@ from ottla._core.delivery import (
     RecordMetadata,
 )
 from ottla._core.doctor import examine
+from ottla._core.error_codes import error_codes, proves_no_change, repetition_of
 from ottla._core.events import AsyncEvents, Event, Events
 from ottla._core.group import GroupMetadata, MemberSubscription
 from ottla._core.log_events import LogEvents
@@ -136,13 +137,16 @@ __all__ = [
     "config_row_of",
     "config_rows",
     "encode_printed",
+    "error_codes",
     "error_of_code",
     "examine",
     "infer_json",
     "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",
+    "proves_no_change",
     "registry_config_rows",
+    "repetition_of",
     "schema_limit_rows",
 ]
 

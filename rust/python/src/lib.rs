@@ -13,6 +13,7 @@ mod consumer;
 mod convert;
 mod dead_letters;
 mod doctor;
+mod error_codes;
 mod logging;
 mod mock;
 mod producer;
@@ -88,6 +89,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<typed::Json>()?;
     module.add_class::<typed::Protobuf>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
+    module.add_function(wrap_pyfunction!(error_codes::error_codes, module)?)?;
+    module.add_function(wrap_pyfunction!(error_codes::repetition_of, module)?)?;
+    module.add_function(wrap_pyfunction!(error_codes::proves_no_change, module)?)?;
     module.add_function(wrap_pyfunction!(client_of::client_of, module)?)?;
     module.add_function(wrap_pyfunction!(client_of::async_client_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
