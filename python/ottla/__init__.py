@@ -74,18 +74,18 @@ if TYPE_CHECKING:
         spark,
         testing,
     )
-    from ottla.acknowledge_type import AcknowledgeType
+    from ottla._internal.acknowledge_type import AcknowledgeType
+    from ottla._internal.async_consumer import AsyncConsumer
+    from ottla._internal.async_scan import AsyncScan, scan_async
+    from ottla._internal.async_share_consumer import AsyncShareConsumer
+    from ottla._internal.connections import Connections
+    from ottla._internal.metrics import Metrics, ProducerMetrics, TopicMetrics
+    from ottla._internal.scanning import scan
+    from ottla._internal.token_providers import register_token_provider
+    from ottla._internal.transform_calls import transform, transform_async
+    from ottla._internal.transform_steps import TransformSummary
     from ottla.admin import Admin, AsyncAdmin
-    from ottla.async_consumer import AsyncConsumer
-    from ottla.async_scan import AsyncScan, scan_async
-    from ottla.async_share_consumer import AsyncShareConsumer
-    from ottla.connections import Connections
     from ottla.doctor import diagnose
-    from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
-    from ottla.scanning import scan
-    from ottla.token_providers import register_token_provider
-    from ottla.transformation import TransformSummary
-    from ottla.transforming import transform, transform_async
 
 __all__ = [
     "AcknowledgeType",

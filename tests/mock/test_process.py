@@ -371,14 +371,14 @@ with MockCluster(brokers=9) as cluster:
 def test_import_starts_nothing() -> None:
     ended = run_child(
         """
-import ottla.errors, ottla.testing, ottla.scanning
+import ottla.errors, ottla.testing, ottla._internal.scanning
 assert os.listdir("/proc/self/task") == [str(os.getpid())]
 ottla.partition_for_key("k", 3)
 assert os.listdir("/proc/self/task") == [str(os.getpid())]
 assert not {"pyarrow", "asyncio", "ottla.doctor"} & set(sys.modules)
 assert set(ottla.__all__) <= set(dir(ottla))
 assert all(hasattr(ottla, name) for name in ottla.__all__)
-assert ottla.AsyncConsumer is ottla.async_consumer.AsyncConsumer
+assert ottla.AsyncConsumer is ottla._internal.async_consumer.AsyncConsumer
 try:
     ottla.Consumers
 except AttributeError as error:

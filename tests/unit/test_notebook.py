@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import ottla
+from ottla._internal.notebook import MAX_ROWS, MAX_TEXT, connections_html, record_batch_html
 from ottla.doctor.facts import Facts
 from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
-from ottla.notebook import MAX_ROWS, MAX_TEXT, connections_html, record_batch_html
 from ottla.testing import MockCluster
 from tests.support.html_document import Document, parse
 from tests.unit.test_doctor_flowchart import healthy

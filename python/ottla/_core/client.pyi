@@ -14,10 +14,10 @@ from ottla._core.events import AsyncEvents, Events
 from ottla._core.offsets import OffsetAndTimestamp
 from ottla._core.request_statistics import RequestStatistics
 from ottla._core.scan import AsyncScanBase, Scan
+from ottla._internal.connections import Connections
+from ottla._internal.metrics import Metrics
 from ottla.config_types import ClientConfig
-from ottla.connections import Connections
 from ottla.errors import KafkaError
-from ottla.metrics import Metrics
 
 @final
 class Client:

@@ -17,11 +17,11 @@ from ottla._core.events import Events
 from ottla._core.group import GroupMetadata
 from ottla._core.request_statistics import RequestStatistics
 from ottla._core.transactions import PreparedTransaction
+from ottla._internal.connections import Connections
+from ottla._internal.metrics import ProducerMetrics, TopicMetrics
+from ottla._internal.transactions import Transaction
 from ottla.config_types import ProducerConfig
-from ottla.connections import Connections
 from ottla.interceptors import ProducerInterceptor
-from ottla.metrics import ProducerMetrics, TopicMetrics
-from ottla.transactions import Transaction
 
 @final
 class Producer:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import SupportsIndex, TypeVar
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.destinations import TopicPartition, to_coordinators
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.items import Results, error_of, is_repeated, known, left_out, settle
@@ -175,8 +175,8 @@ def _fenced(group: str, partition: Body) -> FencedError | None:
 
 def _has_members(group: str) -> FencedError:
     error = FencedError(
-        f"UNKNOWN_MEMBER_ID ({int(ErrorCode.UNKNOWN_MEMBER_ID)}): the group has active members, and "
-        f"only they may commit: stop the members of {group} first"
+        f"UNKNOWN_MEMBER_ID ({int(ErrorCode.UNKNOWN_MEMBER_ID)}): the group has active members, "
+        f"and only they may commit: stop the members of {group} first"
     )
     error.code, error.name = ErrorCode.UNKNOWN_MEMBER_ID, "UNKNOWN_MEMBER_ID"
     return error

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.cluster import describe_cluster
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,

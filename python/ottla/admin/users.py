@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, left_out
 from ottla.admin.operation_call import Body, Call, Request, Response

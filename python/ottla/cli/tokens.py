@@ -14,6 +14,7 @@ from typing import Any
 
 from ottla import Admin
 from ottla._core import error_of_code
+from ottla._internal.text import counted, duration
 from ottla.admin import DelegationToken, Plan
 from ottla.cli.parsing import DURATION_HELP, parse_duration
 from ottla.cli.resources import (
@@ -30,7 +31,6 @@ from ottla.cli.resources import (
     show,
 )
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted, duration
 from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ottla import Cluster, Partition
+from ottla._internal.text import counted, join
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.tables import Table, print_tables
-from ottla.doctor.facts import join
-from ottla.doctor.text import counted
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla._core import check_schema_limits
 from ottla._internal import extras
-from ottla.arguments import integer, names, number
+from ottla._internal.arguments import integer, names, number
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:

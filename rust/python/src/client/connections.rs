@@ -20,7 +20,7 @@ impl<'py> IntoPyObject<'py> for Connections {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        CONNECTIONS.import(py, "ottla.connections", "Connections")?.call1((self.0,))
+        CONNECTIONS.import(py, "ottla._internal.connections", "Connections")?.call1((self.0,))
     }
 }
 

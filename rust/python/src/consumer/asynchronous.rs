@@ -1,5 +1,5 @@
 //! `AsyncConsumerBase`: the operations of `ottla.AsyncConsumer` as native futures. Their order and the
-//! callbacks, which may be coroutines, are in `python/ottla/async_consumer.py`.
+//! callbacks, which may be coroutines, are in `python/ottla/_internal/async_consumer.py`.
 //!
 //! Invariants: no call blocks the loop's thread. Records and batches are popped by calls that do not
 //! wait, made once the application's task runs again, so that a cancelled wait takes nothing.

@@ -190,7 +190,7 @@ impl Producer {
     /// block aborts it and is raised. If the commit fails, the transaction is aborted, and the
     /// error is raised.
     fn transaction<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("ottla.transactions")?.getattr("Transaction")?.call1((this,))
+        this.py().import("ottla._internal.transactions")?.getattr("Transaction")?.call1((this,))
     }
 }
 
@@ -300,6 +300,6 @@ impl AsyncProducer {
 
     /// Return a context manager for ``async with``; see ``Producer.transaction``.
     fn transaction<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("ottla.transactions")?.getattr("AsyncTransaction")?.call1((this,))
+        this.py().import("ottla._internal.transactions")?.getattr("AsyncTransaction")?.call1((this,))
     }
 }

@@ -10,17 +10,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ottla import scanning
 from ottla._core import AsyncClient, AsyncScanBase, RecordBatch
+from ottla._internal import scanning
+from ottla._internal.arguments import collection, names
 from ottla._internal.renamed import refuse_old_formats
-from ottla.arguments import collection, names
 from ottla.errors import ClosedError, ConfigError
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+    from ottla._internal.scanning import Bound
     from ottla.config_types import ClientConfig
-    from ottla.scanning import Bound
     from ottla.schema import ColumnFormat
 
 __all__ = ["AsyncScan", "scan_async"]

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ottla import arguments, errors
+from ottla import errors
 from ottla._core import AsyncShareConsumerBase, Record, RecordBatch
+from ottla._internal import arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar

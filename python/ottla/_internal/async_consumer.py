@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ottla import arguments, errors
+from ottla import errors
 from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record, RecordBatch
+from ottla._internal import arguments
 from ottla._internal.renamed import refuse_old_formats
 
 if TYPE_CHECKING:

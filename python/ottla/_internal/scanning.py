@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import Client, Cluster, OffsetAndTimestamp, Scan
+from ottla._internal.arguments import collection, integer, integers, names
 from ottla._internal.renamed import refuse_old_formats
-from ottla.arguments import collection, integer, integers, names
 from ottla.errors import ConfigError, UnknownTopicError
 
 if TYPE_CHECKING:
