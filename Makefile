@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos browser console-assets wheel build lint fmt audit requirements bench fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos browser console-assets wheel build lint fmt audit requirements bench msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,12 +155,16 @@ bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other
 	$(STEP) 'Spark'
 	@$(PY) -m benches.spark.run
 
+msrv: ## the crates compile with the oldest Rust that Cargo.toml promises
+	@tools/msrv.sh
+
 fuzz: ## every fuzz target for FUZZ_SECONDS seconds each
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
 docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the stubs' docstrings, crates' docs
 	@$(PY) tools/config_table.py
 	@$(PY) tools/config_types.py
+	@$(PY) tools/error_codes.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/stub_docstrings.py
 	@$(PY) tools/async_admin.py

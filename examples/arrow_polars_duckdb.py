@@ -39,7 +39,7 @@ def main() -> None:
     )
     with kafka() as bootstrap:
         with ottla.Producer(bootstrap, compression_type="zstd") as producer:
-            producer.send_batch(TOPIC, readings).result(60)
+            producer.send_batch(TOPIC, readings).result(timeout=60)
 
         frame = pl.DataFrame(ottla.scan(TOPIC, bootstrap=bootstrap, columns=["key", "value"]))
         sensors = frame.select(pl.col("key").cast(pl.String).n_unique()).item()

@@ -5,8 +5,8 @@ import through a re-export (`pub use`) counts as an import of the module that de
 facade such as `requests/mod.rs` adds no circle. Any other circle fails the check unless `ALLOWED`
 gives a reason, and so does an entry of `ALLOWED` that is no longer a circle.
 
-The top folders of a crate form a ladder: a folder imports only those below it. A module directly
-below the root counts as a folder.
+The top folders of a crate or package form a ladder: a folder imports only those below it. A module
+directly below the root counts as a folder.
 
     tools/import_circles.py            check, as `make check` does
     tools/import_circles.py --graph    also print every import
@@ -165,12 +165,17 @@ def python_graph(package: Path) -> Graph:
 
 def folder_graph(graph: Graph, separator: str) -> Graph:
     """Return the imports between the top folders of a crate; its root is none of them."""
+    # The name of the Python package is the first part of all its modules.
+    depth = 1 if separator == "." else 0
+
+    def top(module: str) -> str:
+        return "".join(module.split(separator)[depth : depth + 1])
+
     folders: Graph = {}
     for module, targets in graph.items():
-        top = module.split(separator)[0]
-        others = {target.split(separator)[0] for target in targets} - {top, ""}
-        if top:
-            folders.setdefault(top, set()).update(others)
+        others = {top(target) for target in targets} - {top(module), ""}
+        if top(module):
+            folders.setdefault(top(module), set()).update(others)
     return folders
 
 
@@ -204,8 +209,10 @@ def circles(graph: Graph, separator: str) -> list[tuple[str, ...]]:
 
 def main() -> int:
     graphs = [(name, Crate(name).graph(), "::") for name in CRATES]
-    graphs += [(f"{name}/", folder_graph(graph, "::"), "::") for name, graph, _ in graphs]
     graphs.append(("ottla", python_graph(ROOT / "python/ottla"), "."))
+    graphs += [
+        (f"{name}/", folder_graph(graph, separator), separator) for name, graph, separator in graphs
+    ]
     failed, seen = False, set()
     for name, graph, separator in graphs:
         if "--graph" in sys.argv:

@@ -157,7 +157,7 @@ def _ottla(bootstrap: str, topic: str, partitions: int) -> Iterator[Reader]:
 
     with ottla.Consumer(bootstrap) as consumer:
         consumer.assign([(topic, partition) for partition in range(partitions)])
-        yield Reader(lambda: consumer.poll(1.0), attrgetter("value"))
+        yield Reader(lambda: consumer.poll(timeout=1.0), attrgetter("value"))
 
 
 @contextmanager

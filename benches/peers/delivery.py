@@ -75,7 +75,7 @@ def _ottla(bootstrap: str, topic: str, group: str, protocol: str, ages: Ages) ->
     with ottla.Consumer(config=_settings(bootstrap, group, protocol), topics=[topic]) as consumer:
         more = True
         while more:
-            for record in consumer.poll(1.0):
+            for record in consumer.poll(timeout=1.0):
                 more = ages.take(record.value)
 
 

@@ -96,7 +96,7 @@ def measure(large: str, small: str, partitions: int) -> dict[str, str]:
     }
     with ottla.Producer(small, linger_ms=0) as producer:
         name = topic_name(0)
-        producer.send(name, b"warm", partition=0).result(60)
+        producer.send(name, b"warm", partition=0).result(timeout=60)
         figures |= describe("latency of a record, idle", latencies(producer, name))
         stop = threading.Event()
         refreshed: list[float] = []
@@ -138,7 +138,7 @@ def latencies(producer: ottla.Producer, topic: str) -> list[float]:
     seconds = []
     for number in range(RECORDS):
         started = time.perf_counter()
-        producer.send(topic, b"x" * 100, partition=number % 10).result(60)
+        producer.send(topic, b"x" * 100, partition=number % 10).result(timeout=60)
         seconds.append(time.perf_counter() - started)
         time.sleep(0.002)
     return sorted(seconds)

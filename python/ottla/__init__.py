@@ -55,8 +55,8 @@ from ottla._core import (
     partition_for_key,
     partitions_for_keys,
 )
+from ottla._internal.loading import load_later
 from ottla.errors import KafkaError
-from ottla.loading import load_later
 
 if TYPE_CHECKING:
     from ottla import (
@@ -74,17 +74,18 @@ if TYPE_CHECKING:
         spark,
         testing,
     )
-    from ottla.acknowledge_type import AcknowledgeType
+    from ottla._internal.acknowledge_type import AcknowledgeType
+    from ottla._internal.async_consumer import AsyncConsumer
+    from ottla._internal.async_scan import AsyncScan, scan_async
+    from ottla._internal.async_share_consumer import AsyncShareConsumer
+    from ottla._internal.connections import Connections
+    from ottla._internal.metrics import Metrics, ProducerMetrics, TopicMetrics
+    from ottla._internal.scanning import scan
+    from ottla._internal.token_providers import register_token_provider
+    from ottla._internal.transform_calls import transform, transform_async
+    from ottla._internal.transform_steps import TransformSummary
     from ottla.admin import Admin, AsyncAdmin
-    from ottla.async_consumer import AsyncConsumer
-    from ottla.async_share_consumer import AsyncShareConsumer
-    from ottla.connections import Connections
     from ottla.doctor import diagnose
-    from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
-    from ottla.scanning import scan
-    from ottla.token_providers import register_token_provider
-    from ottla.transformation import TransformSummary
-    from ottla.transforming import transform, transform_async
 
 __all__ = [
     "AcknowledgeType",
@@ -96,6 +97,7 @@ __all__ = [
     "AsyncConsumer",
     "AsyncEvents",
     "AsyncProducer",
+    "AsyncScan",
     "AsyncShareConsumer",
     "BatchDelivery",
     "Broker",
@@ -146,6 +148,7 @@ __all__ = [
     "prometheus",
     "register_token_provider",
     "scan",
+    "scan_async",
     "schema",
     "serializers",
     "spark",
@@ -162,6 +165,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "Admin": "admin",
             "AsyncAdmin": "admin",
             "AsyncConsumer": "async_consumer",
+            "AsyncScan": "async_scan",
             "AsyncShareConsumer": "async_share_consumer",
             "Connections": "connections",
             "Metrics": "metrics",
@@ -171,6 +175,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "diagnose": "doctor",
             "register_token_provider": "token_providers",
             "scan": "scanning",
+            "scan_async": "async_scan",
             "transform": "transforming",
             "transform_async": "transforming",
         },
@@ -179,6 +184,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name
             "admin",
             "assignors",
             "async_consumer",
+            "async_scan",
             "async_share_consumer",
             "config_types",
             "connections",

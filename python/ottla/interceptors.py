@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ottla.arguments import collection
+from ottla._internal.arguments import collection
 from ottla.errors import ConfigError, KafkaError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Any, cast
 
 from ottla._core import AsyncClient, AsyncProducer, Client, Producer
 from ottla._core import ConsumerBase as _ConsumerBase
+from ottla._internal.metrics import Metrics, ProducerMetrics, TopicMetrics
 from ottla.errors import ClosedError
-from ottla.metrics import Metrics, ProducerMetrics, TopicMetrics
 
 __all__ = ["CONTENT_TYPE", "MeasuredClient", "render"]
 

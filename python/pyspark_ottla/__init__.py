@@ -18,7 +18,7 @@ try:
     )
     from pyspark.sql.types import StructType
 except ModuleNotFoundError as error:
-    from ottla.extras import explain
+    from ottla._internal.extras import explain
 
     raise explain(error, "format('ottla')", "spark") from error
 

@@ -197,7 +197,7 @@ def test_transactions(admin: ottla.Admin, brokers: Brokers, topic: str) -> None:
     producer = ottla.Producer(brokers.bootstrap, transactional_id=name)
     producer.init_transactions()
     producer.begin_transaction()
-    producer.send(topic, b"open", partition=1).result(60)
+    producer.send(topic, b"open", partition=1).result(timeout=60)
     prepared = producer.prepare_transaction()
     assert prepared is not None
     before = admin.describe_transactions([name])

@@ -86,7 +86,7 @@ def test_an_unclean_election_ends_the_wait_for_a_leader() -> None:
         kafka.kill(3)
         with ottla.Producer(kafka.bootstrap) as producer:
             for partition in (0, 1):
-                producer.send(topic, b"lost", partition=partition).result(120)
+                producer.send(topic, b"lost", partition=partition).result(timeout=120)
         wait_until(lambda: kafka.isr_of(topic, 1) == [2], lambda: "broker 2 leads alone")
         preferred = admin.elect_leaders([(topic, 1)], dry_run=True)
         assert str(preferred) == f"elect partition {topic}-1: broker 3 is not in sync (2 -> 3)"

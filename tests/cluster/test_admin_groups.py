@@ -64,7 +64,7 @@ def member(brokers: Brokers, group: str, topic: str, protocol: Protocol) -> ottl
     deadline = time.monotonic() + 60
     while read < 10:
         assert time.monotonic() < deadline
-        read += len(consumer.poll(1, max_records=10 - read))
+        read += len(consumer.poll(timeout=1, max_records=10 - read))
     consumer.commit()
     return consumer
 

@@ -259,7 +259,7 @@ def test_partitions_and_log_directories_as_kafkas_tools_show_them(
             assert re.search(line, shown), shown
         assert f"TopicId: {described.topic_id}" in shown
         with ottla.Producer(kafka.bootstrap) as producer:
-            producer.send(topic, b"x" * 5000, partition=0).result(30)
+            producer.send(topic, b"x" * 5000, partition=0).result(timeout=30)
         sizes = {
             (log_dir.broker, replica.partition): replica.size
             for log_dirs in admin.describe_log_dirs().values()
@@ -277,7 +277,7 @@ def test_partitions_and_log_directories_as_kafkas_tools_show_them(
 def test_a_duration_ago_is_a_time(admin: ottla.Admin, brokers: Brokers) -> None:
     topic = brokers.create_topic()
     with ottla.Producer(brokers.bootstrap) as producer:
-        producer.send(topic, b"old", timestamp=1000).result(30)
-        producer.send(topic, b"new").result(30)
+        producer.send(topic, b"old", timestamp=1000).result(timeout=30)
+        producer.send(topic, b"new").result(timeout=30)
     hour_ago = datetime.now(timezone.utc) - timedelta(hours=1)
     assert admin.list_offsets({(topic, 0): hour_ago})[topic, 0].offset == 1

@@ -37,7 +37,7 @@ def open_transaction(brokers: Brokers, topic: str, transactional_id: str) -> ott
     producer.init_transactions()
     producer.begin_transaction()
     for partition in (0, 2):
-        producer.send(topic, b"open", partition=partition).result(60)
+        producer.send(topic, b"open", partition=partition).result(timeout=60)
     return producer
 
 
@@ -92,9 +92,9 @@ def test_an_open_transaction_is_listed_described_and_fenced(
 def test_a_hanging_transaction_is_found_and_aborted(brokers: Brokers, admin: ottla.Admin) -> None:
     topic = brokers.create_topic(partitions=2)
     with ottla.Producer(brokers.bootstrap) as producer:
-        producer.send(topic, b"before", partition=1).result(60)
+        producer.send(topic, b"before", partition=1).result(timeout=60)
         brokers.leave_transaction_hanging(topic, 1, UNKNOWN_PRODUCER, ["hanging-a", "hanging-b"])
-        producer.send(topic, b"after", partition=1).result(60)
+        producer.send(topic, b"after", partition=1).result(timeout=60)
     assert committed(brokers, topic, all_ended=False) == [b"before"]
     [found] = admin.list_open_transactions([topic])
     assert (found.partition, found.start_offset, found.is_hanging) == (1, 1, True)

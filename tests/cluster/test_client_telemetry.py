@@ -72,10 +72,10 @@ def test_a_broker_receives_the_metrics_of_a_producer(receiver: Receiver) -> None
     with ottla.Producer(receiver.bootstrap, client_rack="rack-a") as producer:
         instance = producer.client_instance_id()
         for _ in range(20):
-            producer.send("t", b"v").result(TIMEOUT)
+            producer.send("t", b"v").result(timeout=TIMEOUT)
         receiver.wait_for(instance, SENT)
         for _ in range(22):
-            producer.send("t", b"v").result(TIMEOUT)
+            producer.send("t", b"v").result(timeout=TIMEOUT)
     lines = receiver.lines(instance)
     sent = [line for line in lines if line.name == SENT]
     assert {line.kind for line in sent} == {"AGGREGATION_TEMPORALITY_DELTA"}
@@ -91,7 +91,7 @@ def test_a_broker_receives_the_metrics_of_a_producer(receiver: Receiver) -> None
 
 def test_a_broker_receives_the_metrics_of_a_consumer(receiver: Receiver) -> None:
     with ottla.Producer(receiver.bootstrap) as producer:
-        producer.send("t", b"v").result(TIMEOUT)
+        producer.send("t", b"v").result(timeout=TIMEOUT)
     with ottla.Consumer(
         receiver.bootstrap, group_id="g", auto_offset_reset="earliest", topics=["t"]
     ) as consumer:

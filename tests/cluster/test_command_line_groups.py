@@ -111,7 +111,7 @@ def test_members_are_described_and_removed(brokers: Brokers, topic: str) -> None
     group = new_group()
     config = {"group.id": group, "client.id": "the-member", "auto.offset.reset": "earliest"}
     with ottla.Consumer(brokers.bootstrap, config, topics=[topic]) as consumer:
-        wait_until(lambda: bool(consumer.poll(0.5)), lambda: "the member reads")
+        wait_until(lambda: bool(consumer.poll(timeout=0.5)), lambda: "the member reads")
         text = run_well(brokers, "groups", "describe", group)
         assert text.startswith(f"{group}: Classic, Stable, range, coordinated by broker ")
         assert ["the-member", "127.0.0.1", topic, "0-1"] in lines(text)

@@ -46,11 +46,11 @@ def share_consumer():
 def columns(reader, **options):
     import pyarrow
     while True:
-        if (batch := reader.poll_arrow(30, **options)) is not None:
+        if (batch := reader.poll_arrow(timeout=30, **options)) is not None:
             yield from [1] * pyarrow.record_batch(batch).num_rows
 def records(reader):
     while True:
-        yield from reader.poll(30)
+        yield from reader.poll(timeout=30)
 def take(found, wanted):
     count = 0
     for _ in found:
@@ -77,7 +77,7 @@ async def read():
     async with ottla.AsyncConsumer(bootstrap, auto_offset_reset="earliest") as reader:
         reader.assign([(topic, 0)])
         while count < wanted:
-            batch = await reader.poll_arrow(30)
+            batch = await reader.poll_arrow(timeout=30)
             count += 0 if batch is None else batch.num_rows
     say(count, peak())
 asyncio.run(read())
@@ -141,7 +141,7 @@ def zeros(kafka: KafkaCluster, kafka_topic: TopicFactory) -> str:
     with ottla.Producer(kafka.bootstrap, config) as producer:
         value = bytes(RECORD)
         for _ in range(RECORDS):
-            producer.send(name, value).result(60)
+            producer.send(name, value).result(timeout=60)
     return name
 
 

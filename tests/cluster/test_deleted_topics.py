@@ -69,11 +69,11 @@ class Member(threading.Thread):
         try:
             while not self.ended.is_set():
                 began = time.monotonic()
-                for record in self.consumer.poll(POLL):
+                for record in self.consumer.poll(timeout=POLL):
                     self.counts[record.topic] = self.counts.get(record.topic, 0) + 1
                 self.longest_poll = max(self.longest_poll, time.monotonic() - began)
             began = time.monotonic()
-            self.consumer.close(30)
+            self.consumer.close(timeout=30)
             self.close_time = time.monotonic() - began
         except Exception as error:  # noqa: BLE001 - the test raises it
             self.errors.append(error)

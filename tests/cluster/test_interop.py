@@ -47,7 +47,7 @@ def test_librdkafka_reads_ottla_records(
     found = confluent.read_all(kafka.bootstrap, topic, range(3))
     assert len(found) == len(RECORDS)
     for i, (delivery, (key, value, headers)) in enumerate(zip(deliveries, RECORDS, strict=True)):
-        metadata = delivery.result(60)
+        metadata = delivery.result(timeout=60)
         assert metadata.offset is not None
         message = found[metadata.partition, metadata.offset]
         assert (message.key(), message.value()) == (key, value)
@@ -97,7 +97,9 @@ def test_offsets_for_times_match_librdkafka(
             for i in range(50):
                 # Out of order, like real event times.
                 stamp = WHEN + (i * 7919) % 500
-                metadata = producer.send(topic, str(i), partition=i % 2, timestamp=stamp).result(60)
+                metadata = producer.send(topic, str(i), partition=i % 2, timestamp=stamp).result(
+                    timeout=60
+                )
         last = metadata.timestamp
         times = [
             0,
@@ -137,14 +139,14 @@ def test_compacted_topic_with_gaps(kafka: KafkaCluster, kafka_topic: TopicFactor
     )
     with ottla.Producer(kafka.bootstrap, linger_ms=0) as producer:
         for i in range(30):
-            producer.send(topic, str(i), f"k{i % 5}").result(60)
-        producer.send(topic, None, "k0").result(60)
+            producer.send(topic, str(i), f"k{i % 5}").result(timeout=60)
+        producer.send(topic, None, "k0").result(timeout=60)
         deadline = time.monotonic() + 240
         seen = 31
         while seen > 10 and time.monotonic() < deadline:
             time.sleep(0.5)
             # The active segment is never compacted: a new record rolls it.
-            producer.send(topic, "tick", "tick").result(60)
+            producer.send(topic, "tick", "tick").result(timeout=60)
             end = kafka.end_offset(topic)
             rows = read_rows(ottla.scan(topic, kafka.bootstrap, end=end))
             seen = sum(row["key"] != b"tick" for row in rows)

@@ -122,10 +122,10 @@ bootstrap, topic, group = sys.argv[1:]
 config = {"group.protocol": "consumer", "client.id": "killed"}
 with ottla.Consumer(bootstrap, config, topics=[topic], group_id=group) as consumer:
     while not consumer.assignment():
-        consumer.poll(0.1)
+        consumer.poll(timeout=0.1)
     print("assigned", flush=True)
     while True:
-        consumer.poll(0.1)
+        consumer.poll(timeout=0.1)
 """
 
 
@@ -163,13 +163,13 @@ def test_partitions_of_a_killed_member(
                 kafka.bootstrap, {"group.protocol": "consumer"}, topics=[topic], group_id=group
             ) as consumer:
                 while consumer.group_metadata().generation < 0:
-                    consumer.poll(0.01)
+                    consumer.poll(timeout=0.01)
                 joined = time.monotonic()
                 while not lines(caplog, "have not released"):
-                    consumer.poll(0.01)
+                    consumer.poll(timeout=0.01)
                 fastest = min(fastest, time.monotonic() - joined)
                 while len(consumer.assignment()) < 4:
-                    consumer.poll(0.1)
+                    consumer.poll(timeout=0.1)
                 wait_until(lambda: lines(caplog, "partitions of other members is over"))
         [warning] = lines(caplog, "have not released")
         assert warning.startswith("WARNING this member has been waiting for ")

@@ -26,7 +26,7 @@ def test_a_poll_is_linked_to_the_sends(kafka: Any, kafka_topic: Any, kind: str) 
 
     if kind == "sync":
         with ottla.Producer(kafka.bootstrap, interceptors=[telemetry.producer()]) as producer:
-            producer.send(topic, b"a").result(60)
+            producer.send(topic, b"a").result(timeout=60)
     else:
         loops.run(send(), 120)
     with KINDS[kind](

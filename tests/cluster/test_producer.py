@@ -85,7 +85,7 @@ def test_reported_row_offsets_match_the_log(brokers: Brokers) -> None:
         values = pa.array([f"value {number}" for number in range(5000)])
         sent = producer.send_batch(topic, values, pa.array([f"{n % 97}" for n in range(5000)]))
         partitions = pa.array(sent.partitions()).to_pylist()
-        offsets = pa.array(sent.offsets(120)).to_pylist()
+        offsets = pa.array(sent.offsets(timeout=120)).to_pylist()
     found = values_by_offset(brokers, topic)
     assert len(found) == 5000
     reported = zip(partitions, offsets, values.to_pylist(), strict=True)

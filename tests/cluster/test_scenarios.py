@@ -32,7 +32,7 @@ def test_topology(brokers: Brokers) -> None:
         assert {p.leader for p in partitions.values()} == {1, 2, 3}
         assert all(sorted(p.replicas) == [1, 2, 3] for p in partitions.values())
         assert all(client.leader(topic, i) == p.leader for i, p in partitions.items())
-        assert topic in client.list_topics()
+        assert topic in client.topic_names()
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -52,7 +52,10 @@ def test_round_trip(brokers: Brokers, codec: str) -> None:
             )
             for i, (key, value, headers) in enumerate(sent)
         ]
-    numbers = {(p.result(60).partition, p.result(60).offset): i for i, p in enumerate(deliveries)}
+    numbers = {
+        (p.result(timeout=60).partition, p.result(timeout=60).offset): i
+        for i, p in enumerate(deliveries)
+    }
     assert len(numbers) == 100
     rows = read_rows(ottla.scan(topic, brokers.bootstrap, include_headers=True))
     assert len(rows) == 100
@@ -75,7 +78,7 @@ def test_send_batch_of_a_table(brokers: Brokers) -> None:
         }
     )
     with ottla.Producer(brokers.bootstrap, compression_type="zstd") as producer:
-        assert producer.send_batch(topic, table).result(60) == count
+        assert producer.send_batch(topic, table).result(timeout=60) == count
     rows = read_rows(ottla.scan(topic, brokers.bootstrap))
     assert sorted(row["value"] for row in rows) == sorted(table["value"].to_pylist())
     assert all(row["partition"] == ottla.partition_for_key(row["key"], 3) for row in rows)
@@ -90,7 +93,9 @@ def test_bounds(brokers: Brokers) -> None:
     with ottla.Client(brokers.bootstrap) as client:
         with ottla.Producer(client) as producer:
             when = [START + timedelta(seconds=i) for i in range(20)]
-            producer.send_batch(topic, [str(i) for i in range(20)], timestamps=when).result(60)
+            producer.send_batch(topic, [str(i) for i in range(20)], timestamps=when).result(
+                timeout=60
+            )
 
         def read(**bounds: object) -> list[int]:
             return [int(v or b"") for v in values(ottla.scan(topic, client, **bounds))]  # type: ignore[arg-type]
@@ -115,7 +120,7 @@ def test_largest_timestamp(brokers: Brokers) -> None:
     with ottla.Client(brokers.bootstrap) as client:
         with ottla.Producer(client) as producer:
             when = [START + timedelta(seconds=i % 3) for i in range(6)]
-            producer.send_batch(topic, list("abcdef"), timestamps=when).result(60)
+            producer.send_batch(topic, list("abcdef"), timestamps=when).result(timeout=60)
         assert client.list_offsets({(topic, 0): "max_timestamp"})[topic, 0].offset == 2
 
 
@@ -123,7 +128,7 @@ def test_deleted_records(brokers: Brokers) -> None:
     topic = brokers.create_topic()
     with ottla.Client(brokers.bootstrap) as client:
         with ottla.Producer(client) as producer:
-            producer.send_batch(topic, [str(i) for i in range(20)]).result(60)
+            producer.send_batch(topic, [str(i) for i in range(20)]).result(timeout=60)
         brokers.delete_records(topic, 0, 8)
         assert client.list_offsets({(topic, 0): "earliest"})[topic, 0].offset == 8
         assert len(values(ottla.scan(topic, client))) == 12
@@ -136,7 +141,7 @@ def test_deleted_records(brokers: Brokers) -> None:
 def test_log_append_time(brokers: Brokers) -> None:
     topic = brokers.create_topic(config={"message.timestamp.type": "LogAppendTime"})
     with ottla.Producer(brokers.bootstrap) as producer:
-        metadata = producer.send(topic, "v", timestamp=5).result(60)
+        metadata = producer.send(topic, "v", timestamp=5).result(timeout=60)
     row = read_rows(ottla.scan(topic, brokers.bootstrap))[0]
     assert row["timestampType"] == 1
     assert row["timestamp"].timestamp() * 1000 == pytest.approx(metadata.timestamp)
@@ -148,33 +153,33 @@ def test_large_values(brokers: Brokers) -> None:
     value = bytes(range(256)) * 4096 * 2
     with ottla.Producer(brokers.bootstrap, max_request_size=3_000_000) as producer:
         deliveries = [producer.send(topic, value) for _ in range(5)]
-        assert [p.result(60).offset for p in deliveries] == list(range(5))
+        assert [p.result(timeout=60).offset for p in deliveries] == list(range(5))
     assert values(ottla.scan(topic, brokers.bootstrap)) == [value] * 5
 
 
 def test_too_large_for_the_topic(brokers: Brokers) -> None:
     topic = brokers.create_topic(config={"max.message.bytes": "10000"})
     with ottla.Producer(brokers.bootstrap) as producer:
-        error = producer.send(topic, b"x" * 20_000).exception(60)
+        error = producer.send(topic, b"x" * 20_000).exception(timeout=60)
         assert isinstance(error, errors.RecordTooLargeError)
         assert error.name == "MESSAGE_TOO_LARGE"
-        assert producer.send(topic, b"x").result(60).offset == 0
+        assert producer.send(topic, b"x").result(timeout=60).offset == 0
 
 
 def test_tombstones_need_keys_on_compacted_topics(brokers: Brokers) -> None:
     topic = brokers.create_topic(config={"cleanup.policy": "compact"})
     with ottla.Producer(brokers.bootstrap) as producer:
-        error = producer.send(topic, "no key").exception(60)
+        error = producer.send(topic, "no key").exception(timeout=60)
         assert isinstance(error, errors.BrokerError)
         assert error.name == "INVALID_RECORD"
-        assert producer.send(topic, None, "key").result(60).offset == 0
+        assert producer.send(topic, None, "key").result(timeout=60).offset == 0
 
 
 @pytest.mark.parametrize("acks", ["all", "1", "0"])
 def test_acks(brokers: Brokers, acks: str) -> None:
     topic = brokers.create_topic()
     with ottla.Producer(brokers.bootstrap, {"acks": acks}) as producer:
-        offset = producer.send(topic, "v").result(60).offset
+        offset = producer.send(topic, "v").result(timeout=60).offset
         assert offset == (None if acks == "0" else 0)
 
 

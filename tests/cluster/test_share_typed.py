@@ -43,7 +43,7 @@ class Items:
                         key.serialize(self.topic, number, key=True),
                         partition=number % self.partitions,
                     )
-                    sent.result(TIMEOUT)
+                    sent.result(timeout=TIMEOUT)
 
     def consumer(self, kind: Any, **config: Any) -> Any:
         """A member of the group."""
@@ -95,7 +95,7 @@ def test_a_record_that_cannot_be_decoded_is_an_error_and_released(
         deadline = time.monotonic() + TIMEOUT
         while (seen, len(counts)) != ([0, 1, 2], 2) and time.monotonic() < deadline:
             try:
-                records = consumer.poll(0.5)
+                records = consumer.poll(timeout=0.5)
             except errors.SerializationError as error:
                 messages.append(str(error))
                 counts.append(len(seen))
@@ -108,7 +108,7 @@ def test_a_record_that_cannot_be_decoded_is_an_error_and_released(
                     consumer.acknowledge(record)
         # It was released and delivered again; then it was rejected.
         assert (seen, counts[0], len(counts)) == ([0, 1, 2], 2, 2)
-        assert consumer.poll(1.0) == []
+        assert consumer.poll(timeout=1.0) == []
     assert "the value cannot be decoded: the value begins with byte 0x6d" in messages[0]
     assert f"[{items.topic}-0, offset 2]" in messages[0]
 
@@ -130,9 +130,9 @@ def test_a_registry_that_fails_is_an_error_and_loses_nothing(
         mock_registry.inject(RegistryFault.status(503))
         batch = None
         while batch is None:
-            batch = consumer.poll_arrow(TIMEOUT)
+            batch = consumer.poll_arrow(timeout=TIMEOUT)
         assert [row[1][5:] for row in batch.rows()] == [b"\x06\x0citem 3"]
-        assert consumer.poll(0.5) == []
+        assert consumer.poll(timeout=0.5) == []
 
 
 def test_a_slow_registry_does_not_keep_a_poll(

@@ -209,7 +209,7 @@ def test_processes_that_commit_in_turns_do_not_fence_each_other(query: Query) ->
         for batch in range(3):
             messages = run.tasks(batch, PARTITIONS)
             process = processes[batch % 2]
-            process.submit(driver.commit_batch, messages, kafka, exactly_once).result(60)
+            process.submit(driver.commit_batch, messages, kafka, exactly_once).result(timeout=60)
     assert query.values() == expected(3)
 
 

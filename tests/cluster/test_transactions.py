@@ -57,7 +57,7 @@ def test_committed_records_are_visible_and_aborted_ones_never(brokers: Brokers) 
 
 def failing(producer: ottla.Producer, topic: str) -> None:
     with producer.transaction():
-        producer.send(topic, b"aborted").result(60)
+        producer.send(topic, b"aborted").result(timeout=60)
         _ = 1 / 0
 
 
@@ -116,7 +116,7 @@ def copy_all(
     ):
         copied = 0
         while copied < total:
-            records = consumer.poll(1.0, max_records=17)
+            records = consumer.poll(timeout=1.0, max_records=17)
             if not records:
                 continue
             producer.begin_transaction()
@@ -158,8 +158,8 @@ def calls_of(producer: ottla.Producer, topic: str) -> dict[str, Callable[[], obj
     group = ottla.GroupMetadata(f"group-{topic}")
     return {
         "commit": producer.commit_transaction,
-        "send": lambda: producer.send(topic, b"late", partition=0).result(60),
-        "send elsewhere": lambda: producer.send(topic, b"late", partition=1).result(60),
+        "send": lambda: producer.send(topic, b"late", partition=0).result(timeout=60),
+        "send elsewhere": lambda: producer.send(topic, b"late", partition=1).result(timeout=60),
         "offsets": lambda: producer.send_offsets_to_transaction({(topic, 0): 1}, group),
         "abort": producer.abort_transaction,
     }
@@ -179,7 +179,7 @@ def test_every_call_of_a_fenced_producer_gives_the_same_advice(brokers: Brokers)
         transactional_id = new_id()
         zombie = producer_of(brokers, transactional_id)
         zombie.begin_transaction()
-        zombie.send(topic, b"zombie", partition=0).result(60)
+        zombie.send(topic, b"zombie", partition=0).result(timeout=60)
         calls = calls_of(zombie, topic)
         with producer_of(brokers, transactional_id) as newer:
             with newer.transaction():
@@ -207,7 +207,7 @@ def test_after_a_timeout_on_the_brokers_the_first_error_says_what_works(
         producers[first] = producer = ottla.Producer(brokers.bootstrap, config)
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send(topic, b"late", partition=0).result(60)
+        producer.send(topic, b"late", partition=0).result(timeout=60)
     with ottla.Admin(brokers.bootstrap) as admin:
         wait_until(
             lambda: (
@@ -274,7 +274,7 @@ def test_offsets_of_a_consumer_that_commits_automatically_are_refused(brokers: B
         producer_of(brokers) as producer,
         ottla.Consumer(brokers.bootstrap, group_id=new_id(), topics=[source]) as consumer,
     ):
-        consumer.poll(0.1)
+        consumer.poll(timeout=0.1)
         producer.begin_transaction()
         with pytest.raises(errors.ConfigError, match=r"enable\.auto\.commit=false"):
             producer.send_offsets_to_transaction(None, consumer)

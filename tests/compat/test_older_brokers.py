@@ -32,7 +32,7 @@ def test_largest_timestamp_needs_kafka_3(brokers: Brokers) -> None:
     topic = brokers.create_topic()
     with ottla.Client(brokers.bootstrap) as client:
         with ottla.Producer(client) as producer:
-            producer.send_batch(topic, ["a", "b", "c"], timestamps=[1, 3, 2]).result(60)
+            producer.send_batch(topic, ["a", "b", "c"], timestamps=[1, 3, 2]).result(timeout=60)
         if brokers.release == "kafka-2.8":
             with pytest.raises(errors.BrokerError, match=r"up to version 6; .* 7 \(Kafka 3.0\)"):
                 client.list_offsets({(topic, 0): "max_timestamp"})

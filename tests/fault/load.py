@@ -62,7 +62,7 @@ class Writer:
 
     def finish(self) -> int:
         """Wait for all records; return the number without a result."""
-        self._producer.flush(150)
+        self._producer.flush(timeout=150)
         self.collect()
         return sum(map(len, self._pending))
 

@@ -125,7 +125,7 @@ def write(
             report.sent = chunk.stop
             while pending and pending[0][1].done():
                 report.add(*pending.popleft())
-        producer.flush(180)
+        producer.flush(timeout=180)
         for first, delivery in pending:
             report.add(first, delivery)
     return report

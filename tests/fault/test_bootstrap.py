@@ -54,13 +54,15 @@ def test_brokers_that_moved_are_found_again_through_the_bootstrap_list() -> None
             ottla.Producer(client) as producer,
         ):
             for partition in range(3):
-                assert producer.send("moved", "a", partition=partition).result(120).offset == 0
+                assert (
+                    producer.send("moved", "a", partition=partition).result(timeout=120).offset == 0
+                )
             kafka.move(future)
             after = {node.address for node in kafka.nodes.values()}
             assert not before & after
             for partition in range(3):
                 # At least once: the brokers may have stopped with a response in flight.
-                offset = producer.send("moved", "b", partition=partition).result(120).offset
+                offset = producer.send("moved", "b", partition=partition).result(timeout=120).offset
                 assert offset is not None
                 assert offset >= 1
             assert {f"{b.host}:{b.port}" for b in client.cluster().brokers.values()} == after

@@ -38,7 +38,7 @@ def write(bootstrap: str, topic: str, numbers: range, partition: int = 0) -> Non
     with ottla.Producer(bootstrap) as producer:
         for number in numbers:
             producer.send(topic, b"%d" % number, partition=partition)
-        producer.flush(TIMEOUT)
+        producer.flush(timeout=TIMEOUT)
 
 
 def read(consumer: ottla.Consumer, count: int, timeout: float = TIMEOUT) -> list[ottla.Record]:
@@ -80,7 +80,7 @@ def trickle(bootstrap: str, topic: str, partitions: int) -> Iterator[list[int]]:
                         producer.send(topic, b"%d" % written[partition], partition=partition)
                         written[partition] += 1
                 time.sleep(0.1)
-            producer.flush(TIMEOUT)
+            producer.flush(timeout=TIMEOUT)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

@@ -74,7 +74,7 @@ def test_kill_the_leader_while_producing(kafka: KafkaCluster, kafka_topic: Topic
                 time.sleep(0.05)
         killer.join()
         assert not kafka.nodes[victim].pid
-        producer.flush(200)
+        producer.flush(timeout=200)
     acknowledged: dict[tuple[int, int], bytes] = {}
     failed: list[errors.KafkaError] = []
     for i, delivery in enumerate(deliveries):
@@ -136,7 +136,7 @@ def test_kill_the_leader_while_sending_batches(
                 kill_now.set()
             time.sleep(0.05)
         killer.join()
-        reported = [delivery.errors(200) for _, delivery in sent]
+        reported = [delivery.errors(timeout=200) for _, delivery in sent]
     kafka.restart(victim)
     failed = {
         rows[index]
@@ -161,7 +161,9 @@ def test_kill_the_leader_while_scanning(kafka: KafkaCluster, kafka_topic: TopicF
     values = pa.array([f"{i:08}" + "x" * 300 for i in range(count)])
     partitions = pa.array([i % PARTITIONS for i in range(count)], pa.int32())
     with ottla.Producer(kafka.bootstrap) as producer:
-        producer.send_batch(topic, pa.table({"value": values, "partition": partitions})).result(120)
+        producer.send_batch(topic, pa.table({"value": values, "partition": partitions})).result(
+            timeout=120
+        )
     victim = kafka.leader_of(topic, 0)
     with ottla.Client(kafka.bootstrap, fetch_max_bytes=200_000) as client:
         scan = ottla.scan(topic, client, max_rows=1_000, columns=["value", "partition", "offset"])
@@ -185,4 +187,7 @@ def test_the_cluster_is_healthy_afterwards(kafka: KafkaCluster, kafka_topic: Top
     assert kafka.members() == {1, 2, 3}
     topic = kafka_topic(3)
     with ottla.Producer(kafka.bootstrap) as producer:
-        assert producer.send_batch(topic, ["x"] * 30, partitions=[0, 1, 2] * 10).result(120) == 30
+        assert (
+            producer.send_batch(topic, ["x"] * 30, partitions=[0, 1, 2] * 10).result(timeout=120)
+            == 30
+        )

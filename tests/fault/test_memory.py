@@ -38,7 +38,7 @@ def test_memory_stays_within_the_buffer_while_brokers_are_slow(mock_cluster: Moc
         + f"""
 producer = ottla.Producer({mock_cluster.bootstrap!r}, buffer_memory={BUFFER}, max_block_ms=60_000)
 values = [b"x" * 1_000] * 1_000
-producer.send_batch("slow", values[:10]).result(120)
+producer.send_batch("slow", values[:10]).result(timeout=120)
 before, most, full = resident(), 0, 0
 until, sent = time.monotonic() + 8, 0
 while time.monotonic() < until:
@@ -79,7 +79,7 @@ def test_a_full_buffer_is_a_clear_error_after_max_block_ms(
     topic = kafka_topic(3)
     config = {"buffer.memory": 1 << 20, "max.block.ms": 1_500, "linger.ms": 0}
     with ottla.Producer(kafka.bootstrap, config) as producer:
-        producer.send(topic, b"first").result(120)
+        producer.send(topic, b"first").result(timeout=120)
         for node in kafka.nodes.values():
             node.pause()
         accepted, error, waited = fill(producer, topic)
@@ -92,7 +92,7 @@ def test_a_full_buffer_is_a_clear_error_after_max_block_ms(
         # Accepted records are written, others are not.
         assert 500 < len(accepted) < 1_100, len(accepted)
         for delivery in accepted:
-            delivery.result(150)
+            delivery.result(timeout=150)
     written = sum(kafka.end_offset(topic, partition) for partition in range(3))
     assert written == 1 + len(accepted)
 
@@ -112,7 +112,7 @@ with ottla.Producer({kafka.bootstrap!r}, compression_type="lz4") as producer:
     def send(records):
         for _ in range(records // len(values)):
             delivery = producer.send_batch({topic!r}, values)
-        producer.flush(300)
+        producer.flush(timeout=300)
         assert delivery.errors() == []
     # By then, the allocator has reached its steady size.
     send(8_000_000)

@@ -71,7 +71,7 @@ class Writer:
                 rows = [f"{len(sent)}-{n}" for n in range(100)]
                 partitions = [n % PARTITIONS for n in range(100)]
                 sent.append(producer.send_batch(topic, rows, partitions=partitions))
-            self.written = sum(delivery.result(150) for delivery in sent)
+            self.written = sum(delivery.result(timeout=150) for delivery in sent)
 
     def __enter__(self) -> Writer:
         self._thread.start()

@@ -57,7 +57,7 @@ def test_memory_is_bounded_by_a_fetch_of_each_leader(
         values = [bytes(VALUE_BYTES)] * BATCH
         for number in range(RECORDS // BATCH):
             producer.send_batch(topic, values, partitions=[number % 6] * BATCH)
-        producer.flush(300)
+        producer.flush(timeout=300)
     ended = run_child(
         MEASURE
         + f"""

@@ -90,7 +90,7 @@ class Reader:
         with ottla.Consumer(bootstrap, config) as consumer:
             consumer.assign([(topic, partition) for partition in range(PARTITIONS)])
             while not self._stop.is_set():
-                for record in consumer.poll(0.2, max_records=5_000):
+                for record in consumer.poll(timeout=0.2, max_records=5_000):
                     self.values[record.partition].append(int(record.value or b"-1"))
 
     def count(self) -> int:

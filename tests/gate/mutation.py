@@ -287,13 +287,13 @@ MUTATIONS = [
     ),
     Mutation(
         "a-configuration-calls-any-function",
-        "python/ottla/token_providers.py",
+        "python/ottla/_internal/token_providers.py",
         "if not _is_allowed(module, function):",
         "if not module:",
     ),
     Mutation(
         "a-str-is-a-list-of-names",
-        "python/ottla/arguments.py",
+        "python/ottla/_internal/arguments.py",
         "isinstance(value, (str, bytes, bytearray, memoryview))",
         "isinstance(value, memoryview)",
     ),
@@ -347,7 +347,7 @@ MUTATIONS = [
     ),
     Mutation(
         "true-is-the-number-one-in-admin-calls",
-        "python/ottla/arguments.py",
+        "python/ottla/_internal/arguments.py",
         'return isinstance(value, bool) or type(value).__name__ in {"bool", "bool_"}',
         'return type(value).__name__ == "bool_"',
     ),

@@ -124,7 +124,7 @@ def _offset(delivery: ottla.Delivery | None) -> int | None:
     if delivery is None or not delivery.done():
         return None
     try:
-        return delivery.result(0).offset
+        return delivery.result(timeout=0).offset
     except KafkaError:
         return None
 
@@ -175,7 +175,7 @@ class Reader(threading.Thread):
     def _poll(self, consumer: ottla.Consumer[bytes, bytes]) -> None:
         records = tuple(
             (record.partition, record.offset, (record.value or b"").decode())
-            for record in consumer.poll(0.05)
+            for record in consumer.poll(timeout=0.05)
         )
         if records:
             self._history.add(Poll(self.name, records))

@@ -145,7 +145,7 @@ def seek_to_negative_offset(scene: Scene) -> Reported:
 def no_offset_and_no_reset(scene: Scene) -> Reported:
     with ottla.Consumer(scene.bootstrap, auto_offset_reset="none") as consumer:
         consumer.assign([("orders", 0)])
-        return raised(lambda: consumer.poll(30))
+        return raised(lambda: consumer.poll(timeout=30))
 
 
 def undecodable_value(scene: Scene) -> Reported:
@@ -154,7 +154,7 @@ def undecodable_value(scene: Scene) -> Reported:
         scene.bootstrap, value_deserializer=bytes.decode, auto_offset_reset="earliest"
     ) as consumer:
         consumer.assign([("orders", 0)])
-        return raised(lambda: consumer.poll(30))
+        return raised(lambda: consumer.poll(timeout=30))
 
 
 def two_threads_poll(scene: Scene) -> Reported:
@@ -165,7 +165,7 @@ def two_threads_poll(scene: Scene) -> Reported:
         try:
             while True:
                 try:
-                    consumer.poll(0)
+                    consumer.poll(timeout=0)
                 except ottla.errors.StateError as error:
                     return raised(lambda error=error: _raise(error))  # type: ignore[misc]
         finally:
@@ -175,7 +175,7 @@ def two_threads_poll(scene: Scene) -> Reported:
 
 def _poll_until_woken(consumer: ottla.Consumer) -> None:
     with contextlib.suppress(WakeupError):
-        consumer.poll(60)
+        consumer.poll(timeout=60)
 
 
 def _raise(error: Exception) -> None:
@@ -219,7 +219,7 @@ def topic_not_allowed(scene: Scene) -> Reported:
 def group_not_allowed(scene: Scene) -> Reported:
     scene.cluster.inject(Fault.error("GROUP_AUTHORIZATION_FAILED"), api="FindCoordinator")
     with ottla.Consumer(scene.bootstrap, topics=["orders"], group_id="billing") as consumer:
-        return raised(lambda: consumer.poll(30))
+        return raised(lambda: consumer.poll(timeout=30))
 
 
 def topic_that_exists(scene: Scene) -> Reported:

@@ -135,7 +135,7 @@ def advertised_address_unreachable(scene: Scene) -> Reported:
     scene.cluster.advertise(2, _closed(scene))
     with ottla.Consumer(scene.bootstrap) as consumer:
         consumer.assign([("orders", i) for i in range(3)])
-        return warned(lambda: consumer.poll(0.1), about="broker 2")
+        return warned(lambda: consumer.poll(timeout=0.1), about="broker 2")
 
 
 def advertised_localhost(scene: Scene) -> Reported:
@@ -154,7 +154,7 @@ def topic_missing_for_a_group(scene: Scene) -> Reported:
     with ottla.Consumer(
         scene.bootstrap, topics=["order"], group_id="g", allow_auto_create_topics=False
     ) as consumer:
-        return warned(lambda: consumer.poll(0.1), about="order")
+        return warned(lambda: consumer.poll(timeout=0.1), about="order")
 
 
 def topic_missing_for_a_producer(scene: Scene) -> Reported:
@@ -167,7 +167,7 @@ def topic_missing_for_a_producer(scene: Scene) -> Reported:
 def assigned_partition_missing(scene: Scene) -> Reported:
     with ottla.Consumer(scene.bootstrap) as consumer:
         consumer.assign([("orders", 7)])
-        return warned(_ignoring_errors(lambda: consumer.poll(0.1)), about="orders")
+        return warned(_ignoring_errors(lambda: consumer.poll(timeout=0.1)), about="orders")
 
 
 def no_leader(scene: Scene) -> Reported:
@@ -178,7 +178,7 @@ def no_leader(scene: Scene) -> Reported:
     scene.cluster.stop_broker(broker)
     with ottla.Consumer(survivor) as consumer:
         consumer.assign([("alone", 0)])
-        return warned(lambda: consumer.poll(0.1), about="alone")
+        return warned(lambda: consumer.poll(timeout=0.1), about="alone")
 
 
 def too_few_replicas(scene: Scene) -> Reported:

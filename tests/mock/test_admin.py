@@ -22,7 +22,7 @@ def test_create_and_delete_topics(mock_cluster: MockCluster) -> None:
         assert all(p.leader for p in partitions.values())
         admin.create_topic("defaults")
         admin.delete_topic("t")
-        assert client.list_topics() == ["defaults"]
+        assert client.topic_names() == ["defaults"]
 
 
 def test_wrong_calls_raise(mock_cluster: MockCluster) -> None:
@@ -50,7 +50,7 @@ def test_shared_client_stays_open(mock_cluster: MockCluster) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
         with ottla.Admin(client) as admin:
             admin.create_topic("t")
-        assert client.list_topics() == ["t"]
+        assert client.topic_names() == ["t"]
         with pytest.raises(errors.ConfigError, match="takes its configuration"):
             ottla.Admin(client, client_id="x")
     with pytest.raises(errors.ClosedError):

@@ -24,7 +24,7 @@ def open_transaction(
     producer = ottla.Producer(mock_cluster.bootstrap, transactional_id=transactional_id)
     producer.init_transactions()
     producer.begin_transaction()
-    producer.send(topic, b"open", partition=1).result(10)
+    producer.send(topic, b"open", partition=1).result(timeout=10)
     try:
         yield producer
     finally:
@@ -149,7 +149,7 @@ def test_abort_changes_nothing_without_yes(mock_cluster: MockCluster, topic: str
         assert done.code == 1
         assert "has no open transaction: its state is CompleteCommit" in done.err
         producer.begin_transaction()
-        producer.send(topic, b"again", partition=1).result(10)
+        producer.send(topic, b"again", partition=1).result(timeout=10)
         done = command("transactions", "abort", where, "--id", "billing-7", "--yes")
         assert (done.code, done.err) == (0, "")
         with pytest.raises(errors.FencedError):

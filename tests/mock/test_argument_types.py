@@ -206,7 +206,9 @@ def test_integers_of_numpy_are_numbers(cluster: MockCluster) -> None:
     servers = cluster.bootstrap
     numbers: Any = np.array([2], dtype=np.int16)
     with ottla.Admin(servers) as admin, ottla.Producer(servers, linger_ms=np.int8(1)) as producer:
-        metadata = producer.send("a", b"v", partition=zero, timestamp=one).result(np.float32(60))
+        metadata = producer.send("a", b"v", partition=zero, timestamp=one).result(
+            timeout=np.float32(60)
+        )
         assert (metadata.offset, metadata.timestamp) == (0, 1)
         producer.send_batch("a", [b"w"], partitions=[zero], timestamps=[np.int64(2)]).result()
         assert admin.list_offsets({("a", zero): one})["a", 0].offset == 0
@@ -217,4 +219,6 @@ def test_integers_of_numpy_are_numbers(cluster: MockCluster) -> None:
         consumer.assign([("a", zero)])
         consumer.seek("a", zero, one)
         assert consumer.position("a", zero, timeout=np.float64(60)) == 1
-        assert [record.value for record in consumer.poll(np.int64(60), max_records=one)] == [b"w"]
+        assert [
+            record.value for record in consumer.poll(timeout=np.int64(60), max_records=one)
+        ] == [b"w"]

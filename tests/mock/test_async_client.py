@@ -37,7 +37,7 @@ def test_results_match_the_sync_client(mock_cluster: MockCluster, topic: str) ->
                 assert cluster.cluster_id == twin.cluster().cluster_id
                 assert list(cluster.topics) == [topic]
                 assert client.leader(topic, 0) == mock_cluster.leader(topic, 0)
-                assert await client.list_topics() == twin.list_topics() == [topic]
+                assert await client.topic_names() == twin.topic_names() == [topic]
                 assert (await client.cluster(refresh=True)).generation > cluster.generation
                 assert list((await client.cluster(all_topics=True)).topics) == [topic]
                 spec = {(topic, 0): "latest", (topic, 2): "earliest"}

@@ -63,7 +63,7 @@ def test_the_engine_of_a_blocking_handle(mock_cluster: MockCluster, topic: str, 
 
 
 async def list_topics(client: ottla.AsyncClient) -> list[str]:
-    return await client.list_topics()
+    return await client.topic_names()
 
 
 @pytest.mark.parametrize("kind", ASYNC)
@@ -72,7 +72,7 @@ def test_the_engine_of_an_async_handle(mock_cluster: MockCluster, topic: str, ki
         handle = ASYNC[kind](mock_cluster.bootstrap)
         await handle.connect()
         client = async_client_of(handle)
-        assert topic in await client.list_topics()
+        assert topic in await client.topic_names()
         await asyncio.wait_for(handle.close(), 30)
         with pytest.raises(errors.ClosedError):
             client.connections()

@@ -53,11 +53,11 @@ def test_cancelled_polls_lose_nothing(mock_cluster: MockCluster, topic: str, see
         seen: list[tuple[int, int]] = []
 
         async def records() -> None:
-            found = await consumer.poll(5, max_records=40)
+            found = await consumer.poll(timeout=5, max_records=40)
             seen.extend((record.partition, record.offset) for record in found)
 
         async def columns() -> None:
-            batch = await consumer.poll_arrow(5, max_rows=60)
+            batch = await consumer.poll_arrow(timeout=5, max_rows=60)
             if batch is not None:
                 found = pa.record_batch(batch)
                 pairs = (found["partition"].to_pylist(), found["offset"].to_pylist())
@@ -118,17 +118,17 @@ def test_coroutine_callbacks_survive_a_cancelled_poll(
         ) as consumer:
             consumer.subscribe([topic], on_assigned=assigned, on_revoked=revoked)
             while not calls:
-                task = asyncio.ensure_future(consumer.poll(5))
+                task = asyncio.ensure_future(consumer.poll(timeout=5))
                 await asyncio.sleep(0.2)
                 task.cancel()
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(consumer.poll(5), 0.1)
+                await asyncio.wait_for(consumer.poll(timeout=5), 0.1)
             assert calls == [("begins", ALL)]
             resume.set()
             # Positions resolve after the assignment; by now one is committed at its end.
             found: list[ottla.Record] = []
             while len(found) < 3:
-                found += await consumer.poll(5)
+                found += await consumer.poll(timeout=5)
             assert calls == [("begins", ALL), "ends"]
 
     run(work())
@@ -144,8 +144,8 @@ def test_a_callback_exception_is_raised_from_poll(mock_cluster: MockCluster, top
         async with AsyncConsumer(mock_cluster.bootstrap, group_id="g") as consumer:
             consumer.subscribe([topic], on_assigned=fail)
             with pytest.raises(LookupError, match="mine"):
-                await consumer.poll(30)
-            assert await consumer.poll(0.05) == []
+                await consumer.poll(timeout=30)
+            assert await consumer.poll(timeout=0.05) == []
 
     run(work())
 
@@ -154,7 +154,7 @@ def test_only_one_task_polls_and_others_can_wake_it(mock_cluster: MockCluster, t
     async def work() -> None:
         async with AsyncConsumer(mock_cluster.bootstrap) as consumer:
             consumer.assign(ALL)
-            task = asyncio.ensure_future(consumer.poll(30))
+            task = asyncio.ensure_future(consumer.poll(timeout=30))
             await asyncio.sleep(0.05)
             for call in (consumer.poll, consumer.poll_arrow):
                 with pytest.raises(errors.StateError, match="another task"):
@@ -164,8 +164,8 @@ def test_only_one_task_polls_and_others_can_wake_it(mock_cluster: MockCluster, t
             consumer.wakeup()
             with pytest.raises(errors.WakeupError):
                 await task
-            assert await consumer.poll(0) == []
-            task = asyncio.ensure_future(consumer.poll(30))
+            assert await consumer.poll(timeout=0) == []
+            task = asyncio.ensure_future(consumer.poll(timeout=30))
             await asyncio.sleep(0.05)
         with pytest.raises(errors.ClosedError):
             await task
@@ -193,7 +193,7 @@ def test_a_commit_covers_records_returned_before_the_call(
                 commits.append(consumer.commit())
                 if record.offset == 49:
                     break
-            assert await consumer.poll(5)
+            assert await consumer.poll(timeout=5)
             await asyncio.gather(*commits)
             committed = (await consumer.committed())[topic, 0]
             assert committed is not None
@@ -225,7 +225,7 @@ def test_two_hundred_consumers_share_the_threads(mock_cluster: MockCluster) -> N
         before = threads()
         many = [AsyncConsumer(mock_cluster.bootstrap, config) for _ in range(200)]
         await asyncio.gather(*(read(consumer, n) for n, consumer in enumerate(many)))
-        idle = [asyncio.ensure_future(consumer.poll(30)) for consumer in many]
+        idle = [asyncio.ensure_future(consumer.poll(timeout=30)) for consumer in many]
         await asyncio.sleep(0.2)
         during = threads()
         await asyncio.gather(*(consumer.close() for consumer in [one, *many]))
@@ -277,7 +277,7 @@ def test_ctrl_c_interrupts_poll() -> None:
             async with ottla.AsyncConsumer(cluster.bootstrap) as consumer:
                 consumer.assign([("t", 0)])
                 say("waiting")
-                await consumer.poll(60)
+                await consumer.poll(timeout=60)
         try:
             asyncio.run(main())
         except KeyboardInterrupt:

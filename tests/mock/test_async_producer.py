@@ -59,7 +59,7 @@ def test_producer_on_a_shared_client_uses_its_connections(
         async with ottla.AsyncClient(mock_cluster.bootstrap) as client:
             async with AsyncProducer(client) as producer:
                 await producer.send(topic, b"v", partition=0)
-            assert await client.list_topics() == [topic], "closing the producer closed the client"
+            assert await client.topic_names() == [topic], "closing the producer closed the client"
             with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
                 AsyncProducer(client, linger_ms=0)
         with ottla.Client(mock_cluster.bootstrap) as twin:

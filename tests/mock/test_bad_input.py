@@ -268,15 +268,15 @@ def test_cluster_that_shuts_down(mock_cluster: MockCluster, topic: str) -> None:
     producer = ottla.Producer(client)
     mock_cluster.close()
     for call in (
-        lambda: client.list_topics(timeout=0.5),
+        lambda: client.topic_names(timeout=0.5),
         lambda: client.cluster(refresh=True, timeout=0.5),
         lambda: client.list_offsets({(topic, 0): "latest"}, timeout=0.5),
         lambda: list(client.scan([(topic, 0, 0, 1)], timeout=0.5)),
-        lambda: producer.send(topic, "x").result(0.5),
+        lambda: producer.send(topic, "x").result(timeout=0.5),
     ):
         error = assert_raises_within(call, errors.KafkaError, ".", 0.5)
         assert isinstance(
             error, (errors.TimeoutError, errors.BootstrapError, errors.ConnectionError)
         )
     with pytest.raises(errors.TimeoutError):
-        producer.close(0.2)
+        producer.close(timeout=0.2)

@@ -84,12 +84,12 @@ def test_cluster_requests_only_uncached_topics(
 
 
 def test_topics_are_listed(client: ottla.Client, mock_cluster: MockCluster) -> None:
-    assert client.list_topics() == []
+    assert client.topic_names() == []
     for name in ("b", "a", "c"):
         mock_cluster.create_topic(name)
-    assert client.list_topics() == ["a", "b", "c"]
+    assert client.topic_names() == ["a", "b", "c"]
     mock_cluster.delete_topic("b")
-    assert client.list_topics(timeout=30) == ["a", "c"]
+    assert client.topic_names(timeout=30) == ["a", "c"]
 
 
 def test_lookups_do_not_create_topics(client: ottla.Client) -> None:
@@ -98,14 +98,14 @@ def test_lookups_do_not_create_topics(client: ottla.Client) -> None:
     assert raised.value.context == {"topic": "never-made"}
     assert raised.value.name == "UNKNOWN_TOPIC_OR_PARTITION"
     assert raised.value.code == 3
-    assert client.list_topics() == []
+    assert client.topic_names() == []
 
 
 def test_offsets_by_every_spec(client: ottla.Client, mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(client) as producer:
         for second in range(10):
-            producer.send(topic, "x", partition=0, timestamp=1000 * second).result(30)
-        producer.send(topic, "late", partition=1, timestamp=77_000).result(30)
+            producer.send(topic, "x", partition=0, timestamp=1000 * second).result(timeout=30)
+        producer.send(topic, "late", partition=1, timestamp=77_000).result(timeout=30)
     mock_cluster.delete_records(topic, 0, 3)
 
     def of(spec: str | int) -> int | None:
@@ -146,7 +146,7 @@ def test_connections_are_listed(
 ) -> None:
     with ottla.Producer(client) as producer:
         for partition in range(3):
-            producer.send(topic, "x", partition=partition).result(30)
+            producer.send(topic, "x", partition=partition).result(timeout=30)
     states = client.connections()
     assert [state.broker for state in states] == [1, 2, 3]
     assert {state.address for state in states} == set(mock_cluster.brokers.values())
@@ -166,7 +166,7 @@ def test_connections_are_listed(
 def test_one_connection_a_broker(mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client, ottla.Producer(client) as producer:
         for _ in range(5):
-            producer.send_batch(topic, ["x"] * 30).result(30)
+            producer.send_batch(topic, ["x"] * 30).result(timeout=30)
             assert len(list(ottla.scan(topic, client))) > 0
         assert all(mock_cluster.connections(broker) <= 1 for broker in (1, 2, 3))
 
@@ -191,9 +191,9 @@ def test_bootstrap_accepts_strings_and_lists(mock_cluster: MockCluster) -> None:
         with ottla.Client(bootstrap) as client:
             assert sorted(client.cluster().brokers) == [1, 2, 3]
     with ottla.Client(config={"bootstrap.servers": mock_cluster.bootstrap}) as client:
-        assert client.list_topics() == []
+        assert client.topic_names() == []
     with ottla.Client(bootstrap_servers=mock_cluster.bootstrap) as client:
-        assert client.list_topics() == []
+        assert client.topic_names() == []
 
 
 CALLS: dict[str, Callable[[ottla.Client], object]] = {
@@ -201,7 +201,7 @@ CALLS: dict[str, Callable[[ottla.Client], object]] = {
     "refresh": lambda c: c.cluster(refresh=True),
     "leader": lambda c: c.leader("orders", 0),
     "connections": lambda c: c.connections(),
-    "list_topics": lambda c: c.list_topics(),
+    "list_topics": lambda c: c.topic_names(),
     "list_offsets": lambda c: c.list_offsets({("orders", 0): "latest"}),
     "scan": lambda c: c.scan([("orders", 0, 0, 1)]),
     "ottla.scan": lambda c: ottla.scan("orders", c),
@@ -221,7 +221,7 @@ def test_closed_client_raises(mock_cluster: MockCluster, topic: str, call: str) 
 
 def test_close_ends_the_connections(mock_cluster: MockCluster) -> None:
     with ottla.Client(mock_cluster.bootstrap) as client:
-        client.list_topics()
+        client.topic_names()
         assert sum(mock_cluster.connections(broker) for broker in (1, 2, 3)) >= 1
     deadline = time.monotonic() + 60
     while sum(mock_cluster.connections(broker) for broker in (1, 2, 3)):
@@ -232,6 +232,6 @@ def test_close_ends_the_connections(mock_cluster: MockCluster) -> None:
 def test_timeout_is_in_seconds_and_checked(client: ottla.Client) -> None:
     for wrong in (-1, float("nan")):
         with pytest.raises(errors.ConfigError, match="timeout"):
-            client.list_topics(timeout=wrong)
+            client.topic_names(timeout=wrong)
     for long in (1e9, 1e19, 1e300, float("inf")):
-        assert client.list_topics(timeout=long) == []
+        assert client.topic_names(timeout=long) == []

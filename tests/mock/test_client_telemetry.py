@@ -48,7 +48,7 @@ def test_the_deltas_of_a_producer_sum_to_its_totals(telemetry: MockCluster) -> N
         assert len(instance) == 22
         assert producer.client_instance_id(timeout=5) == instance
         for _ in range(7):
-            producer.send("t", b"v").result(TIMEOUT)
+            producer.send("t", b"v").result(timeout=TIMEOUT)
             pushes(telemetry, instance, SENT)
     found = pushes(telemetry, instance)
     assert total(found, SENT) == 7
@@ -63,7 +63,7 @@ def test_the_deltas_of_a_producer_sum_to_its_totals(telemetry: MockCluster) -> N
 def test_a_consumer_pushes_its_coordinator_fetches_and_lag(telemetry: MockCluster) -> None:
     with ottla.Producer(telemetry.bootstrap, enable_metrics_push=False) as producer:
         for _ in range(5):
-            producer.send("t", b"v").result(TIMEOUT)
+            producer.send("t", b"v").result(timeout=TIMEOUT)
     with ottla.Consumer(
         telemetry.bootstrap, group_id="g", auto_offset_reset="earliest", topics=["t"]
     ) as consumer:

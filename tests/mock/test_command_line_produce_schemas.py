@@ -213,7 +213,7 @@ def read(cluster: MockCluster, topic: str) -> list[Any]:
         (end,) = consumer.end_offsets((topic, 0)).values()
         records: list[Any] = []
         while len(records) < end:
-            records += consumer.poll(10)
+            records += consumer.poll(timeout=10)
         return records
 
 

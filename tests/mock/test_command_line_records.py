@@ -143,12 +143,12 @@ def test_following_a_topic_until_ctrl_c(mock_cluster: MockCluster, filled: str) 
         # Each record is printed immediately, also after the leader has moved.
         with package.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
             for i in range(3):
-                producer.send(filled, f"new {i}").result(10)
+                producer.send(filled, f"new {i}").result(timeout=10)
                 assert process.stdout.readline() == b"new %d\n" % i
             leader = mock_cluster.leader(filled, 0)
             assert leader is not None
             mock_cluster.move_leader(filled, 0, leader % 3 + 1)
-            producer.send(filled, "after the move").result(10)
+            producer.send(filled, "after the move").result(timeout=10)
             assert process.stdout.readline() == b"after the move\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
@@ -171,7 +171,7 @@ def test_producing_from_a_pipe_that_stays_open(mock_cluster: MockCluster, single
 def test_a_closed_output_pipe_ends_the_command_with_141(
     mock_cluster: MockCluster, producer: package.Producer, single: str
 ) -> None:
-    producer.send_batch(single, ["x" * 1000] * 2000).result(20)
+    producer.send_batch(single, ["x" * 1000] * 2000).result(timeout=20)
     with running_command("consume", mock_cluster.bootstrap, "-t", single) as process:
         assert process.stdout is not None
         assert process.stderr is not None

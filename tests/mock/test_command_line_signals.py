@@ -91,7 +91,7 @@ def test_a_producer_writes_what_it_has_read(
         process.stdin.write(b"value\n")
         consumer.assign([(single, 0)])
         consumer.seek_to_beginning((single, 0))
-        assert [record.value for record in consumer.poll(TIMEOUT)] == [b"value"]
+        assert [record.value for record in consumer.poll(timeout=TIMEOUT)] == [b"value"]
         assert _end(process, number) == (128 + number, b"")
 
 

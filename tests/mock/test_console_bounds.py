@@ -31,7 +31,7 @@ files = []
 with MockCluster() as cluster:
     cluster.create_topic("orders", partitions=3)
     with ottla.Producer(cluster.bootstrap, delivery_timeout_ms=60_000) as producer:
-        producer.send("orders", b"value").result(30)
+        producer.send("orders", b"value").result(timeout=30)
         with ottla.console.serve(producer) as console:
             print(console.port, console.token, flush=True)
             for line in sys.stdin:
@@ -52,7 +52,7 @@ with MockCluster() as cluster:
                                 cluster.stop_broker(broker)
                             for broker in (1, 2, 3):
                                 cluster.start_broker(broker)
-                            producer.send("orders", b"value").result(60)
+                            producer.send("orders", b"value").result(timeout=60)
                 except Exception as error:
                     print(repr(error), flush=True)
                 else:

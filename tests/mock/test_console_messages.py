@@ -24,9 +24,9 @@ def test_messages_with_a_schema_are_decoded(
         registry = Registry(mock.url, basic_auth_user_info="alice:secret")
         value = Avro(registry, schema=schema, register=True)
         with ottla.Producer(mock_cluster.bootstrap, value_serializer=value) as producer:
-            producer.send(single, {"id": 7}).result(30)
+            producer.send(single, {"id": 7}).result(timeout=30)
         with ottla.Producer(mock_cluster.bootstrap) as producer:
-            producer.send(single, b"no Avro").result(30)
+            producer.send(single, b"no Avro").result(timeout=30)
         with serve(client, schema_registry=registry) as console:
             assert request(console, "/api/about").json["has_registry"]
             path = f"/api/messages?topic={single}&value_format=avro"
@@ -155,7 +155,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(
     console: Console, producer: ottla.Producer, single: str, value: str
 ) -> None:
     headers = [(value, value.encode()), ("plain", b"text")]
-    producer.send(single, value.encode(), key=value.encode(), headers=headers).result(30)
+    producer.send(single, value.encode(), key=value.encode(), headers=headers).result(timeout=30)
     body = request(console, f"/api/messages/download?topic={single}&as=csv").body.decode()
     [_, row] = csv.reader(io.StringIO(body, newline=""))
     assert row[3:5] == [f"'{value}", f"'{value}"]
@@ -180,7 +180,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(
 def test_a_number_stays_a_number_in_a_csv_file(
     console: Console, producer: ottla.Producer, single: str, kind: str, data: bytes, cell: str
 ) -> None:
-    producer.send(single, data).result(30)
+    producer.send(single, data).result(timeout=30)
     path = f"/api/messages/download?topic={single}&as=csv&value_as={kind}"
     [_, row] = csv.reader(io.StringIO(request(console, path).body.decode(), newline=""))
     assert row[4] == cell

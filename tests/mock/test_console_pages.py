@@ -107,7 +107,7 @@ def test_rates_of_a_producer(
         fault = Fault.error("NOT_LEADER_OR_FOLLOWER")
         mock_cluster.inject(fault, api="Produce", times=1)
         mock_cluster.inject(Fault.delay(0.4), api="Produce", times=1)
-        producer.send(orders, b"value").result(30)
+        producer.send(orders, b"value").result(timeout=30)
         retries = page.get_by_role("region", name="Retries by cause")
         expect(retries).to_contain_text("NOT_LEADER_OR_FOLLOWER")
         slowest = page.get_by_role("region", name="Slowest requests").locator("tbody tr").first
@@ -241,12 +241,12 @@ def test_new_records_are_followed(page: Page, producer: ottla.Producer) -> None:
     go(page, "messages?topic=orders&mode=tail")
     expect(page.get_by_text("waiting for new ones")).to_be_visible()
     expect(page.locator(".messages li")).to_have_count(0)
-    producer.send("orders", b"fresh \xff", headers=[("trace", b"1")]).result(30)
+    producer.send("orders", b"fresh \xff", headers=[("trace", b"1")]).result(timeout=30)
     found = page.locator(".messages li")
     expect(found).to_have_count(1)
     # It is no UTF-8.
     expect(found).to_contain_text("0x" + b"fresh \xff".hex())
-    producer.send("orders", b"another").result(30)
+    producer.send("orders", b"another").result(timeout=30)
     expect(found).to_have_count(2)
     expect(found.first).to_contain_text("another")
     command = page.locator("code.command")
@@ -263,7 +263,7 @@ def test_hostile_texts_are_shown_as_text(
     """Records, names and errors are data. A dialog or an error of a script would fail the test."""
     hostile = HOSTILE.encode()
     mock_cluster.create_topic("evil", partitions=1)
-    producer.send("evil", hostile, key=hostile, headers=[(HOSTILE, hostile)]).result(30)
+    producer.send("evil", hostile, key=hostile, headers=[(HOSTILE, hostile)]).result(timeout=30)
     go(page, "messages?topic=evil")
     record = page.locator(".messages li")
     record.locator("summary").click()

@@ -126,19 +126,19 @@ def test_what_is_served_is_the_handles_own(mock_cluster: MockCluster, topic: str
         ottla.Producer(mock_cluster.bootstrap) as producer,
         ottla.Consumer(mock_cluster.bootstrap, group_id="billing", topics=[topic]) as consumer,
     ):
-        producer.send(topic, b"value").result(30)
+        producer.send(topic, b"value").result(timeout=30)
         with serve(producer) as console, Stream(console) as stream:
             assert request(console, "/api/about").json["kind"] == "producer"
             values = stream.wait_for("metrics")["values"]
             assert values["record-send-total"] == 1
-        consumer.poll(5)
+        consumer.poll(timeout=5)
         with serve(consumer) as console, Stream(console) as stream:
             about = request(console, "/api/about").json
             assert (about["kind"], about["group_id"]) == ("consumer", "billing")
             roles = {each["role"] for each in stream.wait_for("connections")}
             assert "coordinator" in roles
         # Closing a console closes no client.
-        producer.send(topic, b"value").result(30)
+        producer.send(topic, b"value").result(timeout=30)
 
 
 async def _serve_async(bootstrap: str) -> str:
@@ -184,13 +184,13 @@ def test_closing_ends_streams_and_threads(client: ottla.Client) -> None:
     stream.wait_for("cluster")
     console.close()
     console.close()
-    assert console.wait(60)
+    assert console.wait(timeout=60)
     # The stream ends; it does not break.
     list(stream)
     stream.close()
     left = {thread.name for thread in threading.enumerate()} - before
     assert not {name for name in left if name.startswith("ottla-console")}
-    assert client.list_topics() == []
+    assert client.topic_names() == []
 
 
 def test_a_console_that_is_closed_at_once_ends_its_application(

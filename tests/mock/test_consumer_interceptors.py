@@ -162,7 +162,7 @@ def test_a_poll_whose_records_are_dropped_returns_an_empty_list(make: Any, singl
     recording = RecordingInterceptor()
     with make(recording, Dropping(*VALUES)) as consumer:
         while not recording.seen:
-            assert consumer.poll(1.0) == []
+            assert consumer.poll(timeout=1.0) == []
         assert consumer.position(single, 0) == 3, "dropped records are consumed"
 
 
@@ -217,7 +217,7 @@ def test_ctrl_c_in_an_interceptor_loses_no_record(make: Any, arrow: bool) -> Non
 def test_arrow_batches_are_shown(make: Any) -> None:
     recording = RecordingInterceptor()
     with make(recording, Broken()) as consumer:
-        batch = consumer.poll_arrow(60)
+        batch = consumer.poll_arrow(timeout=60)
         assert recording.batches == [batch.num_rows] == [3]
     assert recording.seen == []
 
@@ -225,7 +225,7 @@ def test_arrow_batches_are_shown(make: Any) -> None:
 def test_arrow_never_bypasses_an_interceptor(make: Any) -> None:
     with make(Dropping(b"a")) as consumer:
         with pytest.raises(errors.ConfigError, match="would bypass the interceptor Dropping"):
-            consumer.poll_arrow(1)
+            consumer.poll_arrow(timeout=1)
         assert values(read(consumer, 2)) == [b"b", b"c"]
 
 
@@ -248,7 +248,7 @@ def test_automatic_commits_are_reported(make: Any, single: str) -> None:
     with make(recording, enable_auto_commit=True, auto_commit_interval_ms=50) as consumer:
         read(consumer, 3)
         while not recording.commits:
-            consumer.poll(0.1)
+            consumer.poll(timeout=0.1)
         consumer.seek(single, 0, 1)
     assert recording.commits == [{(single, 0): 3}, {(single, 0): 1}], "the last one by close()"
     assert recording.threads == {threading.current_thread().name}
@@ -283,7 +283,7 @@ def test_unreported_commits_are_bounded_and_end_with_the_newest(make: Any, singl
             assert not recording.commits
         # The broker knows of the last commit, but its response may not be processed yet.
         while recording.commits[-1:] != [{(single, 0): 109}]:
-            consumer.poll(0)
+            consumer.poll(timeout=0)
         assert len(recording.commits) in (1_000, 1_001)
         assert recording.commits[0] == {(single, 0): 0}
         assert recording.commits[-1] == {(single, 0): 109}

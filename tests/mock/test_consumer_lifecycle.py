@@ -34,7 +34,7 @@ def test_a_client_can_be_shared(kind: Any, mock_cluster: MockCluster, topic: str
         with kind(client) as consumer:
             consumer.assign([(topic, 0)])
             assert len(read(consumer, 10)) == 10
-        assert client.list_topics() == [topic]
+        assert client.topic_names() == [topic]
         with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
             kind(client, group_id="g")
 

@@ -68,11 +68,11 @@ def test_a_callable_partitions_records_without_a_partition(
         assert producer.send(wide, b"5", b"k").partition == 5
         assert producer.send(wide, "20").partition == 7
         assert producer.send(wide, b"5", b"k", partition=2).partition == 2
-        producer.send_batch(wide, [b"31", b"32", b"33"], ["k", None, "k"]).result(30)
-        producer.send_batch(wide, [b"41", b"42"], partitions=[0, None]).result(30)
-        producer.send_batch(wide, pa.chunked_array([[b"51"], [b"52", b"53"]])).result(30)
+        producer.send_batch(wide, [b"31", b"32", b"33"], ["k", None, "k"]).result(timeout=30)
+        producer.send_batch(wide, [b"41", b"42"], partitions=[0, None]).result(timeout=30)
+        producer.send_batch(wide, pa.chunked_array([[b"51"], [b"52", b"53"]])).result(timeout=30)
         table = pa.table({"value": [b"61", b"62"], "partition": pa.array([None, 1], pa.int32())})
-        producer.send_batch(wide, table).result(30)
+        producer.send_batch(wide, table).result(timeout=30)
     found = partitions(mock_cluster, wide)
     for value in (31, 32, 33, 42, 51, 52, 53, 61):
         assert found[str(value).encode()] == value % PARTITIONS
@@ -94,12 +94,12 @@ def test_an_object_partitions_whole_columns(
     partitioner = ColumnPartitioner(convert)
     with producing(mock_cluster, partitioner) as producer:
         values, keys = [b"a", b"b", b"c"], ["14", None, "16"]
-        producer.send_batch(wide, values, keys).result(30)
+        producer.send_batch(wide, values, keys).result(timeout=30)
         assert partitioner.calls == 1, "called more than once for a list"
         more = pa.table({"key": ["17", None], "value": ["d", "e"]})
-        producer.send_batch(wide, more).result(30)
-        producer.send_batch(wide, pa.array([b"f"]), pa.array([b"18"])).result(30)
-        producer.send_batch(wide, pa.array([b"g"])).result(30)
+        producer.send_batch(wide, more).result(timeout=30)
+        producer.send_batch(wide, pa.array([b"f"]), pa.array([b"18"])).result(timeout=30)
+        producer.send_batch(wide, pa.array([b"g"])).result(timeout=30)
         assert partitioner.calls == 4
         assert producer.send(wide, b"h", "19").partition == 6
     last = PARTITIONS - 1
@@ -167,7 +167,7 @@ def test_partitioner_exceptions_reach_the_caller(mock_cluster: MockCluster, wide
             producer.send(wide, b"v")
         with pytest.raises(LookupError, match="no such region"):
             producer.send_batch(wide, pa.array([b"v"]))
-        assert producer.send(wide, b"v", partition=3).result(30).partition == 3
+        assert producer.send(wide, b"v", partition=3).result(timeout=30).partition == 3
     assert list(partitions(mock_cluster, wide)) == [b"v"]
 
 

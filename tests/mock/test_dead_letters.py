@@ -29,7 +29,7 @@ def dead(cluster: MockCluster) -> list[ottla.Record]:
     """Return the records of the topic of dead letters."""
     with ottla.Consumer(cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([("dead", 0)])
-        return list(consumer.poll(TIMEOUT))
+        return list(consumer.poll(timeout=TIMEOUT))
 
 
 def test_a_dead_letter_is_the_whole_record_with_the_reason(
@@ -48,7 +48,7 @@ def test_a_dead_letter_is_the_whole_record_with_the_reason(
         rows: list[int] = []
         while len(rows) < 2:
             rows += pa.record_batch(
-                consumer.poll_arrow(TIMEOUT, columns=["value"], value=longs(letters))
+                consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value_format=longs(letters))
             )["value"].to_pylist()
         assert rows == [1, 2]
         assert consumer.position(single, 0) == 3
@@ -74,9 +74,9 @@ def test_letters_that_cannot_be_written_pass_no_record(
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(single, 0)])
         with pytest.raises(errors.AuthorizationError, match="writing dead letters"):
-            consumer.poll_arrow(TIMEOUT, value=value)
+            consumer.poll_arrow(timeout=TIMEOUT, value_format=value)
         assert consumer.position(single, 0) == 0
-        batch = pa.record_batch(consumer.poll_arrow(TIMEOUT, value=value))
+        batch = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT, value_format=value))
         assert batch["value"].to_pylist() == [2]
     assert [record.value for record in dead(mock_cluster)] == [b"\xff"]
 
@@ -86,7 +86,7 @@ def test_a_scan_writes_dead_letters(mock_cluster: MockCluster, single: str) -> N
     mock_cluster.append(single, 0, [b"\2", b"\xff", b"\4", b"\xff"])
     with ottla.Client(mock_cluster.bootstrap) as client:
         value = longs(DeadLetters("dead", client))
-        table = pa.table(ottla.scan(single, mock_cluster.bootstrap, value=value))
+        table = pa.table(ottla.scan(single, mock_cluster.bootstrap, value_format=value))
     assert table["value"].to_pylist() == [1, 2]
     assert len(dead(mock_cluster)) == 2
 
@@ -101,6 +101,6 @@ def test_mistakes(mock_cluster: MockCluster, single: str) -> None:
     with pytest.raises(errors.ConfigError, match="not written in transactions"):
         DeadLetters("dead", mock_cluster.bootstrap, transactional_id="t")
     mock_cluster.append(single, 0, [b"\xff"])
-    scan = ottla.scan(single, mock_cluster.bootstrap, value=longs(letters))
+    scan = ottla.scan(single, mock_cluster.bootstrap, value_format=longs(letters))
     with pytest.raises(errors.ConfigError, match="its own dead letters"):
         list(scan)

@@ -209,15 +209,15 @@ def test_a_done_callback_outlives_the_producer(mock_cluster: MockCluster, single
     called = threading.Event()
     first.add_done_callback(lambda _: called.set())
     with pytest.raises(errors.TimeoutError):
-        producer.close(0.2)
+        producer.close(timeout=0.2)
     assert called.wait(30)
     assert mock_cluster.fault_hits(fault)
     again = threading.Event()
     second.add_done_callback(lambda _: again.set())
     assert again.wait(30)
     del producer
-    assert isinstance(first.exception(1), errors.KafkaError)
-    assert isinstance(second.exception(1), errors.KafkaError)
+    assert isinstance(first.exception(timeout=1), errors.KafkaError)
+    assert isinstance(second.exception(timeout=1), errors.KafkaError)
 
 
 def test_a_done_callback_may_send(mock_cluster: MockCluster, single: str) -> None:
@@ -255,5 +255,5 @@ def test_all_kinds_of_waiters_at_once(mock_cluster: MockCluster, single: str) ->
         deadline = time.monotonic() + 90
         while any(thread.is_alive() for thread in threads):
             assert time.monotonic() < deadline
-            producer.flush(60)
+            producer.flush(timeout=60)
     assert sorted(called) == sorted(list(range(300)) * 4)

@@ -54,7 +54,7 @@ def test_nothing_is_written_and_no_topic_is_created(mock_cluster: MockCluster) -
     assert report.exit_code == 8
     check("unknown_topic", report, mock_cluster)
     with ottla.Client(mock_cluster.bootstrap) as client:
-        assert "not-there" not in client.list_topics()
+        assert "not-there" not in client.topic_names()
     assert mock_cluster.request_count("Produce") == 0
 
 
@@ -77,7 +77,7 @@ def test_an_open_transaction_is_no_finding_unless_it_lasts(
     with ottla.Producer(mock_cluster.bootstrap, transactional_id="billing") as producer:
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send(topic, b"open", partition=1).result(10)
+        producer.send(topic, b"open", partition=1).result(timeout=10)
         report = diagnose(mock_cluster, topic=topic)
         assert codes(report, "warning") == []
         [found] = report.facts.open_transactions
@@ -246,7 +246,7 @@ def test_the_port_of_a_controller(mock_cluster: MockCluster) -> None:
         assert report.exit_code == 8
         check("port_controller", report, controller)
         with pytest.raises(KafkaError, match="the port of a KRaft controller"):
-            ottla.Client(controller.bootstrap, timeout=5).list_topics()
+            ottla.Client(controller.bootstrap, timeout=5).topic_names()
 
 
 def test_controllers_without_a_leader(mock_cluster: MockCluster, topic: str) -> None:

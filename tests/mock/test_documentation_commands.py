@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 import ottla
+from ottla._internal.extras import PACKAGES
 from ottla.admin import SetPassword
 from ottla.cli import build_parser
 from ottla.cli.options import configuration
-from ottla.extras import PACKAGES
 from ottla.testing import MockCluster, MockRegistry
 from tests.support.jars import REPOSITORY
 from tests.support.payments import create_payments
@@ -131,7 +131,7 @@ def directory(tmp_path: Path, mock_cluster: MockCluster) -> Iterator[Path]:
     producer = ottla.Producer(mock_cluster.bootstrap, transactional_id="billing-1")
     producer.init_transactions()
     producer.begin_transaction()
-    producer.send("orders", b"open", partition=1).result(10)
+    producer.send("orders", b"open", partition=1).result(timeout=10)
     yield tmp_path
     # The command may have fenced it.
     with contextlib.suppress(ottla.errors.FencedError):

@@ -24,7 +24,7 @@ def cluster() -> Iterator[MockCluster]:
 
 def read_one(consumer: ottla.Consumer) -> None:
     deadline = time.monotonic() + TIMEOUT
-    while not consumer.poll(0.5, max_records=1):
+    while not consumer.poll(timeout=0.5, max_records=1):
         assert time.monotonic() < deadline, "no record within the timeout"
 
 

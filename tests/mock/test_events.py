@@ -122,5 +122,5 @@ def test_a_producer_creates_its_topic_with_events_of_all_topics(mock_cluster: Mo
     """Regression: a request for all topics creates none, so the first send never ended."""
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         with_all = producer.events(all_topics=True)
-        assert producer.send("created", b"value").result(20).topic == "created"
+        assert producer.send("created", b"value").result(timeout=20).topic == "created"
         del with_all

@@ -16,7 +16,7 @@ from tests.support.arrow import values
 @pytest.fixture
 def written(producer: ottla.Producer, single: str) -> str:
     """A topic with a hundred records in one partition."""
-    producer.send_batch(single, [f"{i:03}" for i in range(100)]).result(30)
+    producer.send_batch(single, [f"{i:03}" for i in range(100)]).result(timeout=30)
     return single
 
 
@@ -62,7 +62,7 @@ WITHOUT_DUPLICATES = {
 def test_a_producer_recovers(mock_cluster: MockCluster, single: str, kind: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
         fault = mock_cluster.inject(PASSING[kind](), api="Produce", times=2)
-        offsets = [producer.send(single, value).result(60).offset for value in HUNDRED[:5]]
+        offsets = [producer.send(single, value).result(timeout=60).offset for value in HUNDRED[:5]]
     assert mock_cluster.fault_hits(fault) >= (0 if kind == "corrupt records" else 1)
     read = values(ottla.scan(single, mock_cluster.bootstrap))
     # Every acknowledged record is at its reported offset. Without idempotence, a lost response may
@@ -115,9 +115,9 @@ def test_permanent_error(mock_cluster: MockCluster, written: str) -> None:
 def test_a_lost_response_sets_maybe_done(mock_cluster: MockCluster, single: str) -> None:
     config = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2500, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
-        producer.send(single, "first").result(30)
+        producer.send(single, "first").result(timeout=30)
         mock_cluster.inject(Fault.disconnect("after"), api="Produce")
-        error = producer.send(single, "second").exception(30)
+        error = producer.send(single, "second").exception(timeout=30)
     assert isinstance(error, errors.TimeoutError)
     assert error.maybe_done
     assert "not known whether it was written" in str(error)
@@ -136,7 +136,7 @@ def test_faults_choose_their_requests(mock_cluster: MockCluster, topic: str) -> 
     )
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
         errors_by_send = [
-            producer.send(topic, "v", partition=p).exception(30) for p in (1, 0, 2, 1, 1)
+            producer.send(topic, "v", partition=p).exception(timeout=30) for p in (1, 0, 2, 1, 1)
         ]
     assert [error is None for error in errors_by_send] == [True, True, True, False, True]
     assert mock_cluster.fault_hits(fault) == 1
@@ -146,18 +146,18 @@ def test_faults_can_be_cleared(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce")
-    assert producer.send(single, "v").exception(30)
+    assert producer.send(single, "v").exception(timeout=30)
     mock_cluster.clear_faults()
-    assert producer.send(single, "v").exception(30) is None
+    assert producer.send(single, "v").exception(timeout=30) is None
 
 
 def test_a_stopped_broker_comes_back(mock_cluster: MockCluster, topic: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=0) as producer:
-        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(30)
+        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(timeout=30)
         for broker in (1, 2, 3):
             mock_cluster.stop_broker(broker)
             sent = producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2])
-            assert sent.result(60) == 3
+            assert sent.result(timeout=60) == 3
             mock_cluster.start_broker(broker)
         assert len(values(ottla.scan(topic, mock_cluster.bootstrap))) == 12
 

@@ -91,7 +91,7 @@ def test_interceptors_run_in_order(
             timestamp=5,
             on_delivery=lambda error, where: order.append("program"),
         )
-        assert sent.result(30).offset == 0
+        assert sent.result(timeout=30).offset == 0
     assert recording.seen == [ProducerRecord(single, {"a": 1}, 7, None, 5, None)]
     assert second.seen == [replace(recording.seen[0], headers=[("by", "first")])]
     [(where, error)] = recording.acknowledged
@@ -112,7 +112,7 @@ def test_an_interceptor_may_redirect_a_record(mock_cluster: MockCluster, topic: 
             return ProducerRecord(topic, b"other", b"key", partition=2)
 
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[Redirecting()]) as producer:
-        where = producer.send("nowhere", b"v").result(30)
+        where = producer.send("nowhere", b"v").result(timeout=30)
     assert (where.topic, where.partition) == (topic, 2)
     assert [row["value"] for row in rows(mock_cluster, topic)] == [b"other"]
 
@@ -129,9 +129,9 @@ def test_interceptor_exceptions_are_logged_and_ignored(
 
     everybody = [Broken(), Wrong(), recording]
     with ottla.Producer(mock_cluster.bootstrap, interceptors=everybody) as producer:
-        assert producer.send(single, b"v").result(30).offset == 0
+        assert producer.send(single, b"v").result(timeout=30).offset == 0
         producer.flush()
-        assert producer.send_batch(single, ["a", "b"]).result(30) == 2
+        assert producer.send_batch(single, ["a", "b"]).result(timeout=30) == 2
     assert len(recording.seen) == len(recording.acknowledged) == 3
     assert "Broken.on_send failed; the record is sent unchanged" in caplog.text
     assert "expected a ProducerRecord, not NoneType" in caplog.text
@@ -163,7 +163,7 @@ def test_each_record_of_a_batch_is_reported_once(
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[recording]) as producer:
         sent = producer.send_batch(topic, ["a", "b", "c"], partitions=[0, 7, 1])
-        assert [first for first, _, _ in sent.errors(10)] == [1]
+        assert [first for first, _, _ in sent.errors(timeout=10)] == [1]
         producer.flush()
         reported = sorted(
             (where.partition, where.offset)
@@ -189,9 +189,9 @@ def test_a_failure_is_reported(
     mock_cluster: MockCluster, single: str, recording: RecordingInterceptor
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[recording]) as producer:
-        producer.send(single, b"v").result(30)
+        producer.send(single, b"v").result(timeout=30)
         mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
-        assert producer.send(single, b"v").exception(10)
+        assert producer.send(single, b"v").exception(timeout=10)
         producer.flush()
     _, (where, error) = recording.acknowledged
     assert (where.partition, where.offset) == (0, None)
@@ -235,18 +235,18 @@ def test_close_runs_after_a_close_timeout(
         mock_cluster.inject(Fault.silence(), api="Produce")
         lost = producer.send(single, b"v")
         with pytest.raises(errors.TimeoutError):
-            await producer.close(0)
+            await producer.close(timeout=0)
         with pytest.raises(errors.KafkaError):
             await lost
 
     if kind is ottla.AsyncProducer:
         loops.run(work(), 60)
     else:
-        producer.send(single, b"v").result(30)
+        producer.send(single, b"v").result(timeout=30)
         mock_cluster.inject(Fault.silence(), api="Produce")
         producer.send(single, b"v")
         with pytest.raises(errors.TimeoutError):
-            producer.close(0)
+            producer.close(timeout=0)
     assert recording.closed == 1
     assert [error is None for _, error in recording.acknowledged] == [True, False]
 

@@ -18,7 +18,7 @@ SETUP = """
 cluster = MockCluster(brokers=1)
 cluster.create_topic("t")
 producer = ottla.Producer(cluster.bootstrap, linger_ms=0, buffer_memory=20_000)
-producer.send("t", "first").result(10)
+producer.send("t", "first").result(timeout=10)
 cluster.inject(Fault.silence(), api="Produce")
 cluster.inject(Fault.silence(), api="Fetch")
 cluster.inject(Fault.silence(), api="ListOffsets")
@@ -27,7 +27,7 @@ cluster.inject(Fault.silence(), api="ListOffsets")
 WAITS = {
     "flush": "producer.send('t', 'x')\nsay('waiting')\nproducer.flush()",
     "result": "sent = producer.send('t', 'x')\nsay('waiting')\nsent.result()",
-    "exception": "sent = producer.send('t', 'x')\nsay('waiting')\nsent.exception(60)",
+    "exception": "sent = producer.send('t', 'x')\nsay('waiting')\nsent.exception(timeout=60)",
     "batch result": "sent = producer.send_batch('t', ['x'])\nsay('waiting')\nsent.result()",
     "full buffer": "say('waiting')\nwhile True: producer.send('t', b'x' * 1000)",
     "full buffer of a batch": "say('waiting')\nproducer.send_batch('t', [b'x' * 1000] * 100)",
@@ -46,11 +46,11 @@ WAITS = {
     ),
     "poll": (
         "consumer = ottla.Consumer(cluster.bootstrap)\nconsumer.assign([('t', 0)])\n"
-        "say('waiting')\nconsumer.poll(60)"
+        "say('waiting')\nconsumer.poll(timeout=60)"
     ),
     "poll_arrow": (
         "consumer = ottla.Consumer(cluster.bootstrap)\nconsumer.assign([('t', 0)])\n"
-        "say('waiting')\nconsumer.poll_arrow(60)"
+        "say('waiting')\nconsumer.poll_arrow(timeout=60)"
     ),
     "for record in consumer": (
         "consumer = ottla.Consumer(cluster.bootstrap)\nconsumer.assign([('t', 0)])\n"
@@ -68,13 +68,13 @@ WAITS = {
     "close of a consumer": (
         "cluster.inject(Fault.silence(), api='LeaveGroup')\n"
         "consumer = ottla.Consumer(cluster.bootstrap, group_id='g', topics=['t'])\n"
-        "while not consumer.assignment(): consumer.poll(0.05)\n"
+        "while not consumer.assignment(): consumer.poll(timeout=0.05)\n"
         "say('waiting')\nconsumer.close()"
     ),
     "commit of a closing consumer": (
         "cluster.inject(Fault.silence(), api='OffsetCommit')\n"
         "consumer = ottla.Consumer(cluster.bootstrap, group_id='g', topics=['t'])\n"
-        "while not consumer.assignment(): consumer.poll(0.05)\n"
+        "while not consumer.assignment(): consumer.poll(timeout=0.05)\n"
         "consumer.commit_async({('t', 0): 1})\n"
         "say('waiting')\nconsumer.close()"
     ),
@@ -145,7 +145,7 @@ try:
     say("waiting")
     seen = 0
     while seen < 3000:
-        seen += len(consumer.poll(1))
+        seen += len(consumer.poll(timeout=1))
     say("swallowed")
 except KeyboardInterrupt:
     say("interrupted")
@@ -158,7 +158,7 @@ except KeyboardInterrupt:
     "wait",
     [
         "async for record in consumer: pass",
-        "await consumer.poll(600)",
+        "await consumer.poll(timeout=600)",
         "async for event in await client.events(): pass",
     ],
 )
@@ -236,7 +236,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
             consumer.assign([(topic, partition) for partition in range(3)])
             while len(seen) < 15:
                 try:
-                    note(consumer.poll(1))
+                    note(consumer.poll(timeout=1))
                 except how:
                     interrupts += 1
                 assert [consumer.position(topic, p) for p in range(3)] == returned_offsets()
@@ -247,7 +247,7 @@ def test_a_deserializer_that_is_interrupted_loses_no_record(
             consumer.assign([(topic, partition) for partition in range(3)])
             while len(seen) < 15:
                 try:
-                    note(await consumer.poll(1))
+                    note(await consumer.poll(timeout=1))
                 except how:
                     interrupts += 1
                 assert [await consumer.position(topic, p) for p in range(3)] == returned_offsets()
@@ -278,7 +278,7 @@ sent = producer.send("t", "x")
 say("waiting")
 try:
     # Long enough for the signal to arrive during the wait.
-    sent.result(5)
+    sent.result(timeout=5)
 except ottla.errors.TimeoutError:
     say("timed out")
     os._exit(3)
@@ -294,7 +294,7 @@ def test_after_an_interrupt_everything_still_works() -> None:
 cluster = MockCluster(brokers=1)
 cluster.create_topic("t")
 producer = ottla.Producer(cluster.bootstrap, linger_ms=0, request_timeout_ms=500)
-producer.send("t", "first").result(10)
+producer.send("t", "first").result(timeout=10)
 cluster.inject(Fault.silence(), api="Produce")
 sent = producer.send("t", "second")
 try:
@@ -303,8 +303,8 @@ try:
 except KeyboardInterrupt:
     say("interrupted")
 cluster.clear_faults()
-assert sent.result(10).offset == 1
-assert producer.send("t", "third").result(10).offset == 2
+assert sent.result(timeout=10).offset == 1
+assert producer.send("t", "third").result(timeout=10).offset == 2
 producer.close()
 say("fine")
 """

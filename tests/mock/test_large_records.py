@@ -30,7 +30,9 @@ def large(mock_cluster: MockCluster) -> str:
     config = {"max.request.size": 16 << 20, "compression.type": "zstd", "linger.ms": 0}
     with package.Producer(mock_cluster.bootstrap, config) as producer:
         for key, value in [(b"k", LARGE), (None, b"small"), (LARGE, NO_TEXT)]:
-            producer.send("large", value, key, headers=[("n", "1")], timestamp=1000).result(60)
+            producer.send("large", value, key, headers=[("n", "1")], timestamp=1000).result(
+                timeout=60
+            )
     return "large"
 
 

@@ -27,7 +27,7 @@ def transact(
         for values, commits in transactions:
             producer.begin_transaction()
             for delivery in [producer.send(topic, value, partition=0) for value in values]:
-                delivery.result(TIMEOUT)
+                delivery.result(timeout=TIMEOUT)
             if commits:
                 producer.commit_transaction()
             else:
@@ -98,7 +98,7 @@ def test_deleted_records_do_not_count(
 ) -> None:
     """Each partition has its own beginning."""
     for n in range(12):
-        producer.send(topic, str(n), partition=n % 3, timestamp=n).result(TIMEOUT)
+        producer.send(topic, str(n), partition=n % 3, timestamp=n).result(timeout=TIMEOUT)
     with ottla.Admin(mock_cluster.bootstrap) as admin:
         admin.delete_records({(topic, 0): 3, (topic, 1): 4})
     assert last(mock_cluster, topic, "--last", "3", level="uncommitted") == ["8", "9", "11"]

@@ -46,10 +46,10 @@ def looked_up(registry: MockRegistry, schema_id: int) -> int:
 def read(consumer: Any, kind: str, value: Avro) -> list[str]:
     """Poll once; return the values."""
     if kind == "poll":
-        return [found.value for found in consumer.poll(TIMEOUT)]
+        return [found.value for found in consumer.poll(timeout=TIMEOUT)]
     if kind == "iterate":
         return [next(iter(consumer)).value]
-    batch = consumer.poll_arrow(TIMEOUT, value=value)
+    batch = consumer.poll_arrow(timeout=TIMEOUT, value_format=value)
     values: list[str] = pa.record_batch(batch).column("value").to_pylist()
     return values
 
@@ -136,7 +136,7 @@ def test_seeks_within_buffered_records_and_out_of_them_read_the_log(
         consumer.assign([(single, 0)])
 
         def next_offset() -> int:
-            [found] = consumer.poll(TIMEOUT, max_records=1)
+            [found] = consumer.poll(timeout=TIMEOUT, max_records=1)
             assert found.value == b"%d" % found.offset
             offset: int = found.offset
             return offset
@@ -168,10 +168,12 @@ def test_a_seek_of_one_partition_leaves_the_others_as_they_are(
 
         def read_some(count: int) -> None:
             if call == "poll":
-                for each in consumer.poll(TIMEOUT, max_records=count):
+                for each in consumer.poll(timeout=TIMEOUT, max_records=count):
                     found[each.partition].append(each.offset)
                 return
-            batch = consumer.poll_arrow(TIMEOUT, columns=["partition", "offset"], max_rows=count)
+            batch = consumer.poll_arrow(
+                timeout=TIMEOUT, columns=["partition", "offset"], max_rows=count
+            )
             assert batch is not None
             for partition, offset in batch.rows():
                 found[partition].append(offset)

@@ -26,7 +26,7 @@ def test_events_reach_the_logger_of_their_name(caplog: pytest.LogCaptureFixture)
             # Calls copy the levels, at most once a second.
             wait_until(
                 lambda: bool(
-                    client.list_topics(timeout=30) is not None and "ottla.metadata" in names(caplog)
+                    client.topic_names(timeout=30) is not None and "ottla.metadata" in names(caplog)
                 )
             )
         # Wait for the last event, or the next test would receive it.
@@ -46,7 +46,7 @@ def test_loggers_filter_by_level(caplog: pytest.LogCaptureFixture) -> None:
         MockCluster(brokers=1) as cluster,
         ottla.Client(cluster.bootstrap) as client,
     ):
-        wait_until(lambda: bool(client.list_topics(timeout=30) is not None and names(caplog)))
+        wait_until(lambda: bool(client.topic_names(timeout=30) is not None and names(caplog)))
     assert names(caplog) == {"ottla.metadata"}
 
 
@@ -67,7 +67,7 @@ def test_without_logging_configuration_nothing_is_printed() -> None:
         from ottla.testing import MockCluster
         with MockCluster(brokers=1) as cluster:
             client = ottla.Client(cluster.bootstrap)
-            client.list_topics()
+            client.topic_names()
         """
     )
     assert (ended.stdout, ended.stderr) == ("", "")
@@ -125,7 +125,7 @@ def test_a_blocking_handler_does_not_block_the_client() -> None:
             with ottla.Client(cluster.bootstrap) as client:
                 started = time.monotonic()
                 for _ in range(2000):  # more than the queue's capacity
-                    client.list_topics()
+                    client.topic_names()
                 assert time.monotonic() - started < 80
         release.set()
         print("done")

@@ -50,7 +50,7 @@ def test_a_configuration_mapping_configures_producers_and_consumers(
 ) -> None:
     config = {"metadata.broker.list": mock_cluster.bootstrap, "queue.buffering.max.ms": 0}
     with ottla.Producer(config) as producer:
-        producer.send(topic, "v", partition=0).result(30)
+        producer.send(topic, "v", partition=0).result(timeout=30)
     group = {**config, "group.id": "billing", "auto.offset.reset": "smallest"}
     with ottla.Consumer(group, topics=[topic]) as consumer:
         assert next(consumer).value == b"v"
@@ -109,7 +109,9 @@ def test_commit_a_processed_record(mock_cluster: MockCluster, topic: str) -> Non
         consumer.commit_async(third, lambda error, offsets: calls.append((error, offsets)))
         consumer.commit(first)  # commits are sent in order
         after = ottla.OffsetAndMetadata(3, leader_epoch=third.leader_epoch)
-        wait_until(lambda: bool(consumer.poll(0) or calls), lambda: "the callback was not called")
+        wait_until(
+            lambda: bool(consumer.poll(timeout=0) or calls), lambda: "the callback was not called"
+        )
         assert calls == [(None, {(topic, 1): after})]
         assert mock_cluster.committed("billing") == {(topic, 1): 1}
         for wrong in ([first], first.offset, "orders"):
@@ -143,7 +145,7 @@ def test_topics_and_partitions_are_listed(mock_cluster: MockCluster, topic: str)
         ottla.Consumer(client) as consumer,
         ottla.Producer(client) as producer,
     ):
-        assert consumer.list_topics(timeout=30) == ["clicks", "orders"]
+        assert consumer.topic_names(timeout=30) == ["clicks", "orders"]
         for one in (client, consumer, producer):
             found = one.partitions_for(topic)
             assert set(found) == {0, 1, 2}
@@ -152,9 +154,9 @@ def test_topics_and_partitions_are_listed(mock_cluster: MockCluster, topic: str)
             with pytest.raises(errors.UnknownTopicError, match=r"did you mean orders\?"):
                 one.partitions_for("ordres")
             assert time.monotonic() - began < 5
-        assert client.list_topics() == ["clicks", "orders"], "the lookup created a topic"
+        assert client.topic_names() == ["clicks", "orders"], "the lookup created a topic"
     with pytest.raises(errors.ClosedError):
-        consumer.list_topics()
+        consumer.topic_names()
 
 
 def test_topics_and_partitions_are_listed_with_asyncio(
@@ -166,7 +168,7 @@ def test_topics_and_partitions_are_listed_with_asyncio(
             ottla.AsyncConsumer(client) as consumer,
             ottla.AsyncProducer(client) as producer,
         ):
-            assert await consumer.list_topics() == ["orders"]
+            assert await consumer.topic_names() == ["orders"]
             for one in (client, consumer, producer):
                 assert set(await one.partitions_for(topic)) == {0, 1, 2}
                 began = time.monotonic()
@@ -185,12 +187,12 @@ def test_looking_up_a_missing_topic_keeps_its_subscription(
     with ottla.Consumer(
         mock_cluster.bootstrap, group_id="g", topics=["later"], **keywords
     ) as consumer:
-        assert consumer.poll(0.1) == []
+        assert consumer.poll(timeout=0.1) == []
         with pytest.raises(errors.UnknownTopicError):
             consumer.partitions_for("later")
         mock_cluster.create_topic("later", partitions=1)
         mock_cluster.append("later", 0, [b"v"])
         deadline = time.monotonic() + 60
-        while not (records := consumer.poll(1)):
+        while not (records := consumer.poll(timeout=1)):
             assert time.monotonic() < deadline
         assert records[0].value == b"v"

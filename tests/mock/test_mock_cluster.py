@@ -55,7 +55,7 @@ def test_topics(mock_cluster: MockCluster) -> None:
         partitions = client.cluster(["t"]).topics["t"].partitions
         assert [len(p.replicas) for p in partitions.values()] == [1, 1]
         with ottla.Producer(client) as producer:
-            error = producer.send("t", b"x" * 1000).exception(5)
+            error = producer.send("t", b"x" * 1000).exception(timeout=5)
             assert isinstance(error, errors.RecordTooLargeError)
             assert error.name == "MESSAGE_TOO_LARGE"
     with pytest.raises(errors.ConfigError, match="t"):
@@ -74,7 +74,7 @@ def test_topics(mock_cluster: MockCluster) -> None:
 
 
 def test_records(mock_cluster: MockCluster, producer: ottla.Producer, single: str) -> None:
-    producer.send_batch(single, ["x"] * 10).result(5)
+    producer.send_batch(single, ["x"] * 10).result(timeout=5)
     assert mock_cluster.end_offset(single, 0) == 10
     assert mock_cluster.delete_records(single, 0, 4) == 4
     assert mock_cluster.request_count("Produce") >= 1
@@ -98,7 +98,7 @@ def test_close_ends_the_cluster() -> None:
 
 def test_log_append_time(mock_cluster: MockCluster, producer: ottla.Producer) -> None:
     mock_cluster.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
-    append_time = producer.send("t", "v", timestamp=5).result(5).timestamp
+    append_time = producer.send("t", "v", timestamp=5).result(timeout=5).timestamp
     assert append_time > 1_600_000_000_000
     row = next(iter(ottla.scan("t", mock_cluster.bootstrap)))
     assert len(row) == 1

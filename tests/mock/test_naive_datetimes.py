@@ -22,12 +22,12 @@ WORDS = r"naive datetime: give it a time zone, e\.g\. datetime\.now\(timezone\.u
 
 def _send(servers: str, when: datetime) -> object:
     with ottla.Producer(servers) as producer:
-        return producer.send("orders", "v", timestamp=when).result(30).timestamp
+        return producer.send("orders", "v", timestamp=when).result(timeout=30).timestamp
 
 
 def _send_batch(servers: str, when: datetime) -> object:
     with ottla.Producer(servers) as producer:
-        return producer.send_batch("orders", ["v"], timestamps=[when]).result(30)
+        return producer.send_batch("orders", ["v"], timestamps=[when]).result(timeout=30)
 
 
 def _list_offsets(servers: str, when: datetime) -> object:
@@ -102,7 +102,7 @@ def test_aware_datetimes_are_converted_to_utc(mock_cluster: MockCluster, single:
     elsewhere = AWARE.astimezone(timezone(timedelta(hours=-5)))
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         for when in (MILLIS - 1, MILLIS, MILLIS + 1):
-            producer.send(single, "v", timestamp=when).result(30)
+            producer.send(single, "v", timestamp=when).result(timeout=30)
     with ottla.Consumer(mock_cluster.bootstrap) as consumer:
         times: list[datetime | int] = [AWARE, elsewhere, MILLIS]
         for time in times:
@@ -117,7 +117,7 @@ def test_a_column_without_a_time_zone_is_in_utc(mock_cluster: MockCluster, singl
     """Arrow columns without a time zone count as UTC: pyarrow stores naive datetimes unchanged."""
     table = pa.table({"value": ["v"], "timestamp": pa.array([NAIVE], pa.timestamp("us"))})
     with ottla.Producer(mock_cluster.bootstrap) as producer:
-        assert producer.send_batch(single, table).result(30) == 1
+        assert producer.send_batch(single, table).result(timeout=30) == 1
     with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(single, 0)])
         assert next(consumer).timestamp == MILLIS

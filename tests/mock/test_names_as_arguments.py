@@ -162,7 +162,7 @@ def test_every_parameter_that_takes_names_refuses_a_single_one(letters: MockClus
             assert form in str(raised.value), (owner, name, parameter)
     assert wrong == []
     with ottla.Client(letters.bootstrap) as client:
-        assert set("abc") <= set(client.list_topics())
+        assert set("abc") <= set(client.topic_names())
 
 
 @pytest.mark.parametrize("value", ["abc", b"abc", ("abc", 0), ["abc"], 7])

@@ -81,7 +81,7 @@ def test_callbacks_run_once_despite_faults(mock_cluster: MockCluster, topic: str
 def test_a_failure_carries_topic_and_partition(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send(single, b"before").result(10)
+    producer.send(single, b"before").result(timeout=10)
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
     called: list[Called] = []
     producer.send(
@@ -96,7 +96,7 @@ def test_a_failure_carries_topic_and_partition(
 
 def test_unsent_records_call_back_on_close(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap)
-    producer.send(single, b"before").result(10)
+    producer.send(single, b"before").result(timeout=10)
     mock_cluster.inject(Fault.silence(), api="Produce")
     called: list[Called] = []
     for _ in range(10):
@@ -164,7 +164,7 @@ def test_a_callback_may_send(producer: ottla.Producer, single: str) -> None:
 def test_a_blocking_callback_delays_only_flush(producer: ottla.Producer, single: str) -> None:
     free = threading.Event()
     producer.send(single, b"v", on_delivery=lambda error, where: free.wait(60))
-    assert producer.send(single, b"v").result(20).offset is not None
+    assert producer.send(single, b"v").result(timeout=20).offset is not None
     with pytest.raises(errors.TimeoutError, match="on_delivery is still being called"):
         producer.flush(timeout=0.3)
     free.set()
@@ -194,7 +194,9 @@ def test_the_thread_ends_with_the_producer(mock_cluster: MockCluster, single: st
     producer.close()
 
     dropped = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
-    dropped.send(single, b"v", on_delivery=lambda *arguments: called.append(arguments)).result(10)
+    dropped.send(single, b"v", on_delivery=lambda *arguments: called.append(arguments)).result(
+        timeout=10
+    )
     del dropped
     wait_until(lambda: len(called) == 21)
     wait_until(lambda: not delivery_threads() - before)

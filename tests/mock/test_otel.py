@@ -94,7 +94,7 @@ def test_a_poll_is_linked_to_the_sends(
             **server,
         }
     with consumer_of(kind, mock_cluster, single, telemetry.consumer()) as consumer:
-        consumer.poll(60)
+        consumer.poll(timeout=60)
     [poll] = telemetry.spans("poll")
     assert (poll.name, poll.kind) == (f"poll {single}", SpanKind.CONSUMER)
     assert linked(poll) == [context(span) for span in sends]
@@ -146,7 +146,7 @@ def test_links_are_bounded(mock_cluster: MockCluster, single: str, telemetry: Te
     send(mock_cluster, single, telemetry, b"a", b"b", b"c")
     interceptor = telemetry.consumer(max_links=2)
     with consumer_of("sync", mock_cluster, single, interceptor) as consumer:
-        consumer.poll(60)
+        consumer.poll(timeout=60)
     [poll] = telemetry.spans("poll")
     assert linked(poll) == [context(span) for span in telemetry.spans("send")[:2]]
 
@@ -181,9 +181,9 @@ def test_failures_are_recorded(
     mock_cluster: MockCluster, single: str, telemetry: Telemetry
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, interceptors=[telemetry.producer()]) as producer:
-        producer.send(single, b"v").result(30)
+        producer.send(single, b"v").result(timeout=30)
         mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
-        assert producer.send(single, b"v").exception(30)
+        assert producer.send(single, b"v").exception(timeout=30)
         with pytest.raises(TypeError):
             producer.send(single, 5)
         with pytest.raises(TypeError):
@@ -211,19 +211,19 @@ def test_no_span_stays_open_after_close(
         mock_cluster.inject(Fault.silence(), api="Produce")
         lost = [producer.send(single, b"v"), await producer.send_batch(single, ["a", "b"])]
         with pytest.raises(errors.TimeoutError):
-            await producer.close(0)
+            await producer.close(timeout=0)
         with pytest.raises(errors.KafkaError):
             await lost[0]
 
     if kind is ottla.AsyncProducer:
         loops.run(work(), 60)
     else:
-        producer.send(single, b"v").result(30)
+        producer.send(single, b"v").result(timeout=30)
         mock_cluster.inject(Fault.silence(), api="Produce")
         producer.send(single, b"v")
         producer.send_batch(single, ["a", "b"])
         with pytest.raises(errors.TimeoutError):
-            producer.close(0)
+            producer.close(timeout=0)
     assert len(telemetry.spans("send")) == 4
     assert telemetry.open_spans() == 0
 
@@ -264,7 +264,7 @@ def test_metrics(mock_cluster: MockCluster, topic: str, single: str, telemetry: 
 def test_arrow(mock_cluster: MockCluster, single: str, telemetry: Telemetry, kind: str) -> None:
     mock_cluster.append(single, 0, [b"a", b"b"])
     with consumer_of(kind, mock_cluster, single, telemetry.consumer()) as consumer:
-        assert consumer.poll_arrow(60).num_rows == 2
+        assert consumer.poll_arrow(timeout=60).num_rows == 2
     [poll] = telemetry.spans("poll")
     assert (poll.attributes or {})["messaging.batch.message_count"] == 2
     [consumed] = telemetry.points(messaging_metrics.MESSAGING_CLIENT_CONSUMED_MESSAGES)

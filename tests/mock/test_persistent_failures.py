@@ -43,7 +43,7 @@ def poll_until_warned(consumer: ottla.Consumer, warnings: Callable[[], list[str]
     deadline = time.monotonic() + TIMEOUT
     while not warnings():
         assert time.monotonic() < deadline, "no warning within the timeout"
-        assert consumer.poll(0.1) == []
+        assert consumer.poll(timeout=0.1) == []
     return warnings()[0]
 
 
@@ -83,13 +83,13 @@ def test_assigning_a_missing_topic_warns_then_raises(
 def poll_until_error(consumer: ottla.Consumer) -> None:
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
-        consumer.poll(0.5)
+        consumer.poll(timeout=0.5)
 
 
 def poll_for_records(consumer: ottla.Consumer) -> list[ottla.Record]:
     deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline:
-        if records := consumer.poll(0.5):
+        if records := consumer.poll(timeout=0.5):
             return records
     pytest.fail("no records")
 
@@ -261,5 +261,5 @@ def test_a_long_poll_is_not_overdue(
     """A fetch at the end of a log waits for records: its response is not late."""
     with ottla.Consumer(cluster.bootstrap, fetch_max_wait_ms=7000) as consumer:
         consumer.assign([("orders", 0)])
-        assert consumer.poll(8) == []
+        assert consumer.poll(timeout=8) == []
     assert warnings() == []

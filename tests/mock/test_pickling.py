@@ -42,7 +42,7 @@ def test_values_from_a_cluster_survive_pickle_and_copy(
     mock_cluster: MockCluster, topic: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
-        written: Any = producer.send(topic, "v", key="k", partition=1).result(30)
+        written: Any = producer.send(topic, "v", key="k", partition=1).result(timeout=30)
         assert written == ottla.RecordMetadata(topic, 1, 0, written.timestamp)
     keywords: dict[str, Any] = {"group_id": "billing", "auto_offset_reset": "earliest"}
     with ottla.Consumer(mock_cluster.bootstrap, topics=[topic], **keywords) as consumer:

@@ -13,7 +13,7 @@ cluster = MockCluster(brokers=3)
 cluster.create_topic("t")
 client = ottla.Client(cluster.bootstrap)
 producer = ottla.Producer(cluster.bootstrap, linger_ms=0)
-producer.send("t", "first").result(10)
+producer.send("t", "first").result(timeout=10)
 consumer = ottla.Consumer(cluster.bootstrap, auto_offset_reset="earliest")
 consumer.assign([("t", 0)])
 first = next(consumer)
@@ -30,7 +30,7 @@ EXITS = {
     "a member of a group": (
         (
             "member = ottla.Consumer(cluster.bootstrap, group_id='g', topics=['t'])\n"
-            "while not member.assignment(): member.poll(0.05)"
+            "while not member.assignment(): member.poll(timeout=0.05)"
         ),
         0,
     ),
@@ -43,7 +43,10 @@ EXITS = {
     "os._exit": ("os._exit(9)", 9),
     "a silent mock": (SILENT + "sent = producer.send('t', 'x')", 0),
     "an atexit handler that uses it": (
-        "import atexit\natexit.register(lambda: producer.send('t', 'x').result(5))\nsys.exit(4)",
+        (
+            "import atexit\n"
+            "atexit.register(lambda: producer.send('t', 'x').result(timeout=5))\nsys.exit(4)"
+        ),
         4,
     ),
 }
@@ -63,10 +66,10 @@ DAEMONS = {
     "result": "sent.result()",
     "flush": "producer.flush()",
     "next of a scan": "next(scan)",
-    "poll": "consumer.poll(60)",
-    "a busy poller": "while True: busy_consumer().poll(0.01)",
+    "poll": "consumer.poll(timeout=60)",
+    "a busy poller": "while True: busy_consumer().poll(timeout=0.01)",
     "result that comes at exit": "late.result()",
-    "a busy sender": "while True: busy.send('t', 'x').result(10)",
+    "a busy sender": "while True: busy.send('t', 'x').result(timeout=10)",
     "a busy reader": "while True: list(ottla.scan('t', client, end=1))",
     "a full buffer": "while True: producer.send('t', b'x' * 100_000)",
 }
@@ -79,7 +82,7 @@ def test_exit_with_daemon_threads_in_a_wait(wait: str) -> None:
 {SETUP}
 cluster.create_topic("late")
 other = busy = ottla.Producer(cluster.bootstrap, linger_ms=0)
-other.send("late", "x").result(10)
+other.send("late", "x").result(timeout=10)
 {SILENT if silent else ""}
 cluster.clear_faults() if {wait == "result that comes at exit"} else None
 cluster.inject(Fault.delay(0.6), api="Produce", topic="late")
@@ -127,15 +130,17 @@ def raises_fork_error(call):
 def in_the_child():
     for call in (
         lambda: client.cluster(), lambda: client.leader("t", 0), lambda: client.connections(),
-        lambda: client.list_topics(), lambda: client.list_offsets({("t", 0): "latest"}),
+        lambda: client.topic_names(), lambda: client.list_offsets({("t", 0): "latest"}),
         lambda: client.scan([("t", 0, 0, 1)]), lambda: client.close(),
         lambda: ottla.Producer(client), lambda: ottla.scan("t", client),
         lambda: producer.send("t", "x"), lambda: producer.send_batch("t", ["x"]),
         lambda: producer.flush(), lambda: producer.close(), lambda: producer.buffered_bytes,
-        lambda: producer.metrics(), lambda: producer.topic_metrics(), lambda: batch.offsets(5),
+        lambda: producer.metrics(), lambda: producer.topic_metrics(),
+        lambda: batch.offsets(timeout=5),
         lambda: producer.send("t", "x", on_delivery=print),
-        lambda: pending.result(5), lambda: pending.exception(5), lambda: batch.result(5),
-        lambda: batch.errors(5), lambda: next(scan), lambda: cluster.brokers,
+        lambda: pending.result(timeout=5), lambda: pending.exception(timeout=5),
+        lambda: batch.result(timeout=5),
+        lambda: batch.errors(timeout=5), lambda: next(scan), lambda: cluster.brokers,
         lambda: cluster.create_topic("x"),
         lambda: consumer.poll(), lambda: consumer.poll_arrow(), lambda: next(consumer),
         lambda: consumer.assignment(), lambda: consumer.commit(), lambda: consumer.close(),
@@ -147,7 +152,7 @@ def in_the_child():
     assert set(os.listdir("/proc/self/task")) == {str(os.getpid())}, "a thread was started"
     bootstrap = BOOTSTRAP
     with ottla.Client(bootstrap, timeout=60) as mine, ottla.Producer(mine) as writer:
-        writer.send("t", "from the child").result(10)
+        writer.send("t", "from the child").result(timeout=10)
         assert len(list(ottla.scan("t", mine))) > 0
         with ottla.Consumer(bootstrap, auto_offset_reset="earliest") as reader:
             reader.assign([("t", 0)])
@@ -177,10 +182,10 @@ def test_fork(leave: str) -> None:
         + f"""
 code = child({leave})
 say("child", code)
-assert pending.result(10).offset >= 1
-assert batch.result(10) == 2
-producer.send("t", "parent").result(10)
-assert client.list_topics() == ["t"]
+assert pending.result(timeout=10).offset >= 1
+assert batch.result(timeout=10) == 2
+producer.send("t", "parent").result(timeout=10)
+assert client.topic_names() == ["t"]
 assert sum(len(b) for b in scan) == 1
 producer.close(); client.close(); cluster.close()
 say("parent fine")
@@ -198,14 +203,14 @@ def test_fork_of_a_fork_and_many_children() -> None:
 bootstrap = cluster.bootstrap
 def descend(depth):
     with ottla.Client(bootstrap, timeout=60) as mine:
-        mine.list_topics()
+        mine.topic_names()
         if depth:
             pid = os.fork()
             if not pid:
                 descend(depth - 1)
                 os._exit(0)
             assert os.waitpid(pid, 0)[1] == 0
-        mine.list_topics()
+        mine.topic_names()
 descend(3)
 pids = []
 for _ in range(5):
@@ -215,7 +220,7 @@ for _ in range(5):
         sys.exit(0)
     pids.append(pid)
 assert all(os.waitpid(pid, 0)[1] == 0 for pid in pids)
-producer.send("t", "x").result(10)
+producer.send("t", "x").result(timeout=10)
 say("fine")
 """
     )
@@ -230,7 +235,7 @@ def test_multiprocessing_by_fork() -> None:
 import multiprocessing
 def work(bootstrap):
     with ottla.Producer(bootstrap) as mine:
-        return mine.send("t", "x").result(10).partition
+        return mine.send("t", "x").result(timeout=10).partition
 with multiprocessing.get_context("fork").Pool(3) as pool:
     assert pool.map(work, [cluster.bootstrap] * 6) == [0] * 6
 assert cluster.end_offset("t", 0) == 7
@@ -306,12 +311,12 @@ cluster.create_topic("t", partitions=3)
 def cycle():
     client = ottla.Client(cluster.bootstrap)
     producer = ottla.Producer(client)
-    producer.send_batch("t", ["x" * 1000] * 30, partitions=[0, 1, 2] * 10).result(10)
+    producer.send_batch("t", ["x" * 1000] * 30, partitions=[0, 1, 2] * 10).result(timeout=10)
     scan = ottla.scan("t", client, start="latest")
     list(scan)
     unread = ottla.scan("t", client, start={0: 0, 1: 0, 2: 0}, end=1)
     with ottla.Producer(cluster.bootstrap) as other:
-        other.send("t", "y").result(10)
+        other.send("t", "y").result(timeout=10)
     producer.close()
     client.close()
 def dropped():
@@ -353,7 +358,7 @@ with MockCluster(brokers=9) as cluster:
     before = len(os.listdir("/proc/self/task"))
     many = [ottla.Producer(cluster.bootstrap, linger_ms=0) for _ in range(20)]
     for producer in many:
-        producer.send_batch("t", ["x"] * 9, partitions=list(range(9))).result(10)
+        producer.send_batch("t", ["x"] * 9, partitions=list(range(9))).result(timeout=10)
     after = len(os.listdir("/proc/self/task"))
     say(before, after)
     # Blocking threads resolve names; there are at most eight.
@@ -366,14 +371,14 @@ with MockCluster(brokers=9) as cluster:
 def test_import_starts_nothing() -> None:
     ended = run_child(
         """
-import ottla.errors, ottla.testing, ottla.scanning
+import ottla.errors, ottla.testing, ottla._internal.scanning
 assert os.listdir("/proc/self/task") == [str(os.getpid())]
 ottla.partition_for_key("k", 3)
 assert os.listdir("/proc/self/task") == [str(os.getpid())]
 assert not {"pyarrow", "asyncio", "ottla.doctor"} & set(sys.modules)
 assert set(ottla.__all__) <= set(dir(ottla))
 assert all(hasattr(ottla, name) for name in ottla.__all__)
-assert ottla.AsyncConsumer is ottla.async_consumer.AsyncConsumer
+assert ottla.AsyncConsumer is ottla._internal.async_consumer.AsyncConsumer
 try:
     ottla.Consumers
 except AttributeError as error:

@@ -41,8 +41,8 @@ def fill(producer: ottla.Producer, topic: str) -> None:
 def test_values_and_keys(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, argument: Any, written: Any
 ) -> None:
-    producer.send(single, argument, argument).result(30)
-    producer.send(single, value=argument).result(30)
+    producer.send(single, argument, argument).result(timeout=30)
+    producer.send(single, value=argument).result(timeout=30)
     first, second = rows(mock_cluster, single)
     assert (first["key"], first["value"]) == (written, written)
     assert (second["key"], second["value"]) == (None, written)
@@ -54,7 +54,7 @@ def test_buffers_are_copied_by_send(
     value = bytearray(b"before")
     sent = producer.send(single, value)
     value[:] = b"after!"
-    sent.result(30)
+    sent.result(timeout=30)
     assert rows(mock_cluster, single)[0]["value"] == b"before"
 
 
@@ -73,7 +73,7 @@ def test_buffers_are_copied_by_send(
 def test_headers(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, argument: Any, written: Any
 ) -> None:
-    producer.send(single, "v", headers=argument).result(30)
+    producer.send(single, "v", headers=argument).result(timeout=30)
     found = rows(mock_cluster, single)[0]["headers"]
     assert (found and [(h["key"], h["value"]) for h in found]) == written
 
@@ -83,7 +83,7 @@ def test_timestamps(mock_cluster: MockCluster, producer: ottla.Producer, single:
     elsewhere = aware.astimezone(timezone(timedelta(hours=5)))
     before = int(time.time() * 1000)
     timestamps = [
-        producer.send(single, "v", timestamp=argument).result(30).timestamp
+        producer.send(single, "v", timestamp=argument).result(timeout=30).timestamp
         for argument in (1_234, 0, aware, elsewhere, None)
     ]
     millis = int(aware.timestamp() * 1000)
@@ -128,7 +128,7 @@ def test_explicit_partition_and_metadata(producer: ottla.Producer, topic: str) -
     for offset in range(3):
         sent = producer.send(topic, "v", b"k", partition=2, timestamp=5)
         assert (sent.topic, sent.partition) == (topic, 2)
-        metadata = sent.result(30)
+        metadata = sent.result(timeout=30)
         assert (metadata.topic, metadata.partition, metadata.offset, metadata.timestamp) == (
             topic,
             2,
@@ -141,12 +141,12 @@ def test_keys_choose_the_partition(producer: ottla.Producer, topic: str) -> None
     for key in ("a", b"b", "ß", bytearray(b"\x00\xff"), b""):
         sent = producer.send(topic, "v", key)
         assert sent.partition == ottla.partition_for_key(key, 3)
-        sent.result(30)
+        sent.result(timeout=30)
 
 
 def test_records_without_keys_are_spread(producer: ottla.Producer, topic: str) -> None:
     used = {producer.send(topic, b"x" * 5000).partition for _ in range(200)}
-    producer.flush(60)
+    producer.flush(timeout=60)
     assert used == {0, 1, 2}
 
 
@@ -157,15 +157,15 @@ def test_delivery_before_and_after_completion(mock_cluster: MockCluster, single:
         assert "pending" in repr(sent)
         started = time.monotonic()
         with pytest.raises(errors.TimeoutError, match="still pending"):
-            sent.result(0.1)
+            sent.result(timeout=0.1)
         with pytest.raises(TimeoutError):
             sent.exception(timeout=0.0)
         assert time.monotonic() - started < 20
-        producer.flush(60)
+        producer.flush(timeout=60)
         assert sent.done()
         assert sent.exception() is None
         assert sent.result().offset == 0
-        assert sent.result(0).offset == 0
+        assert sent.result(timeout=0).offset == 0
 
 
 def test_failures_are_raised_by_result_and_returned_by_exception(
@@ -173,8 +173,8 @@ def test_failures_are_raised_by_result_and_returned_by_exception(
 ) -> None:
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce")
     sent = producer.send(single, "v")
-    producer.flush(60)  # flush does not raise failures; deliveries do
-    error = sent.exception(30)
+    producer.flush(timeout=60)  # flush does not raise failures; deliveries do
+    error = sent.exception(timeout=30)
     assert isinstance(error, errors.BrokerError)
     assert (error.name, error.retriable, error.maybe_done) == ("INVALID_RECORD", False, False)
     assert error.context == {
@@ -183,14 +183,14 @@ def test_failures_are_raised_by_result_and_returned_by_exception(
         "broker": mock_cluster.leader(single, 0),
     }
     with pytest.raises(errors.BrokerError, match="INVALID_RECORD"):
-        sent.result(30)
+        sent.result(timeout=30)
     assert "INVALID_RECORD" in repr(sent)
     assert sent.done()
 
 
 def test_acks_0_has_no_offset(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, linger_ms=0) as producer:
-        assert producer.send(single, "v").result(30).offset is None
+        assert producer.send(single, "v").result(timeout=30).offset is None
         # There is no response to wait for.
         wait_until(lambda: mock_cluster.end_offset(single, 0) == 1, lambda: "not written", 60)
     assert [row["value"] for row in rows(mock_cluster, single)] == [b"v"]
@@ -200,7 +200,7 @@ def test_flush_close_and_with_block(mock_cluster: MockCluster, topic: str) -> No
     with ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000) as producer:
         deliveries = [producer.send(topic, str(i)) for i in range(100)]
         assert producer.buffered_bytes > 0
-        producer.flush(60)
+        producer.flush(timeout=60)
         assert producer.buffered_bytes == 0
         assert all(delivery.done() for delivery in deliveries)
         last = producer.send(topic, "last")
@@ -214,7 +214,7 @@ def test_flush_close_and_with_block(mock_cluster: MockCluster, topic: str) -> No
 
 def test_close_timeout_fails_unsent_records(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
-    producer.send(single, "first").result(30)
+    producer.send(single, "first").result(timeout=30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     under_way = producer.send(single, "second")
     waiting = producer.send(single, "third")
@@ -223,21 +223,21 @@ def test_close_timeout_fails_unsent_records(mock_cluster: MockCluster, single: s
         producer.close(timeout=0.3)
     assert time.monotonic() - started < 20
     for delivery in (under_way, waiting):
-        assert isinstance(delivery.exception(30), errors.ClosedError)
-    assert under_way.exception(30).maybe_done  # type: ignore[union-attr]
+        assert isinstance(delivery.exception(timeout=30), errors.ClosedError)
+    assert under_way.exception(timeout=30).maybe_done  # type: ignore[union-attr]
 
 
 def test_flush_times_out(mock_cluster: MockCluster, single: str) -> None:
     producer = ottla.Producer(mock_cluster.bootstrap, linger_ms=0)
-    producer.send(single, "first").result(30)
+    producer.send(single, "first").result(timeout=30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     producer.send(single, "second")
     started = time.monotonic()
     with pytest.raises(errors.TimeoutError, match="flush"):
-        producer.flush(0.2)
+        producer.flush(timeout=0.2)
     assert 0.2 <= time.monotonic() - started < 20
     with pytest.raises(errors.TimeoutError):
-        producer.close(0)
+        producer.close(timeout=0)
 
 
 def test_full_buffer_blocks_until_space_is_free(mock_cluster: MockCluster, single: str) -> None:
@@ -246,7 +246,7 @@ def test_full_buffer_blocks_until_space_is_free(mock_cluster: MockCluster, singl
         mock_cluster.inject(Fault.delay(0.05), api="Produce")
         deliveries = [producer.send(single, b"x" * 1000) for _ in range(200)]
         assert producer.buffered_bytes <= 20_000
-        assert [p.result(30).offset for p in deliveries] == list(range(200))
+        assert [p.result(timeout=30).offset for p in deliveries] == list(range(200))
 
 
 def test_full_buffer_times_out(mock_cluster: MockCluster, single: str) -> None:
@@ -255,7 +255,7 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str) -> None:
     # Look up the topic first, or the lookup would use up the timeout.
     client.cluster([single])
     producer = ottla.Producer(client)
-    producer.send(single, "first").result(30)
+    producer.send(single, "first").result(timeout=30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     started = time.monotonic()
     with pytest.raises(
@@ -265,7 +265,7 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str) -> None:
     assert 0.3 <= time.monotonic() - started < 20
     assert raised.value.retriable
     with pytest.raises(errors.TimeoutError):
-        producer.close(0)
+        producer.close(timeout=0)
     client.close()
 
 
@@ -292,11 +292,11 @@ def test_topic_that_appears_while_waiting() -> None:
         )
         cluster.create_topic("t")
         with ottla.Producer(cluster.bootstrap) as producer:
-            assert producer.send("t", "v").result(30).offset == 0
+            assert producer.send("t", "v").result(timeout=30).offset == 0
 
 
 def test_auto_created_topic(mock_cluster: MockCluster, producer: ottla.Producer) -> None:
-    assert producer.send("brand-new", "v").result(30).offset == 0
+    assert producer.send("brand-new", "v").result(timeout=30).offset == 0
 
 
 def test_record_too_large(mock_cluster: MockCluster, producer: ottla.Producer, single: str) -> None:
@@ -305,10 +305,10 @@ def test_record_too_large(mock_cluster: MockCluster, producer: ottla.Producer, s
     ) as raised:
         producer.send(single, b"x" * 1_048_576)
     assert raised.value.context["topic"] == single
-    assert producer.send(single, b"x" * 1_000_000).result(30).offset == 0
+    assert producer.send(single, b"x" * 1_000_000).result(timeout=30).offset == 0
     config = {"max.request.size": 4_000_000}
     with ottla.Producer(mock_cluster.bootstrap, config) as large:
-        error = large.send(single, b"x" * 2_000_000).exception(30)
+        error = large.send(single, b"x" * 2_000_000).exception(timeout=30)
     assert isinstance(error, errors.RecordTooLargeError)
     assert error.name == "MESSAGE_TOO_LARGE"
 
@@ -316,10 +316,10 @@ def test_record_too_large(mock_cluster: MockCluster, producer: ottla.Producer, s
 def test_delivery_timeout_bounds_everything(mock_cluster: MockCluster, single: str) -> None:
     config = {"delivery.timeout.ms": 3000, "request.timeout.ms": 2500, "linger.ms": 0}
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
-        producer.send(single, "first").result(30)
+        producer.send(single, "first").result(timeout=30)
         mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce")
         started = time.monotonic()
-        error = producer.send(single, "second").exception(30)
+        error = producer.send(single, "second").exception(timeout=30)
         assert time.monotonic() - started < 20
     assert isinstance(error, errors.TimeoutError)
     assert "delivery.timeout.ms (3000 ms)" in str(error)
@@ -330,7 +330,7 @@ def test_delivery_timeout_bounds_everything(mock_cluster: MockCluster, single: s
 def test_codecs(mock_cluster: MockCluster, single: str, codec: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, {"compression.type": codec}) as producer:
         deliveries = [producer.send(single, f"value {i}" * 20, f"k{i}") for i in range(500)]
-    assert [p.result(30).offset for p in deliveries] == list(range(500))
+    assert [p.result(timeout=30).offset for p in deliveries] == list(range(500))
     assert [r["value"].decode() for r in rows(mock_cluster, single)] == [
         f"value {i}" * 20 for i in range(500)
     ]
@@ -338,9 +338,9 @@ def test_codecs(mock_cluster: MockCluster, single: str, codec: str) -> None:
 
 def test_shared_client(mock_cluster: MockCluster, client: ottla.Client, single: str) -> None:
     with ottla.Producer(client) as producer:
-        producer.send(single, "v").result(30)
+        producer.send(single, "v").result(timeout=30)
     # The caller owns the client: it stays open.
-    assert client.list_topics() == [single]
+    assert client.topic_names() == [single]
     with pytest.raises(errors.ConfigError, match="takes its configuration from it"):
         ottla.Producer(client, linger_ms=5)
 
@@ -352,7 +352,7 @@ def test_many_threads_share_a_producer(
 
     def work(thread: int) -> set[tuple[int, int | None]]:
         sent = [producer.send(topic, f"{thread}-{i}") for i in range(300)]
-        return {(s.result(30).partition, s.result(30).offset) for s in sent}
+        return {(s.result(timeout=30).partition, s.result(timeout=30).offset) for s in sent}
 
     with ThreadPoolExecutor(8) as pool:
         offsets = set().union(*pool.map(work, range(8)))

@@ -14,7 +14,7 @@ from ottla.testing import Fault, MockCluster
 
 
 def test_metric_names_match_the_types(producer: ottla.Producer, topic: str) -> None:
-    producer.send(topic, b"v").result(30)
+    producer.send(topic, b"v").result(timeout=30)
     names = set(producer.metrics())
     assert names == set(get_type_hints(ottla.ProducerMetrics))
     assert names > set(get_type_hints(ottla.Metrics))
@@ -65,11 +65,11 @@ def test_records_batches_and_requests_are_counted(mock_cluster: MockCluster) -> 
 def test_retries_and_failures_are_counted_once_a_record(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send(single, b"v").result(30)
+    producer.send(single, b"v").result(timeout=30)
     mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce", times=2)
-    producer.send(single, b"v").result(20)
+    producer.send(single, b"v").result(timeout=20)
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", times=1)
-    assert producer.send(single, b"v").exception(20)
+    assert producer.send(single, b"v").exception(timeout=20)
     with pytest.raises(errors.UnknownTopicError):
         producer.send(single, b"v", partition=7)
     metrics = producer.metrics()
@@ -84,10 +84,10 @@ def test_an_expired_record_counts_as_one_failure(mock_cluster: MockCluster, sing
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=3000, request_timeout_ms=2500
     ) as producer:
-        producer.send(single, b"v").result(30)
+        producer.send(single, b"v").result(timeout=30)
         mock_cluster.inject(Fault.silence(), api="Produce")
         sent = producer.send_batch(single, ["a", "b", "c"])
-        assert [count for _, count, _ in sent.errors(20)] == [3]
+        assert [count for _, count, _ in sent.errors(timeout=20)] == [3]
         mock_cluster.clear_faults()
         producer.flush()
         assert producer.metrics()["record-error-total"] == 3
@@ -100,7 +100,7 @@ def test_waits_for_buffer_space_are_measured(mock_cluster: MockCluster, single: 
         # Look up the topic first, or the lookup would use up the timeout.
         client.cluster([single])
         producer = ottla.Producer(client)
-        producer.send(single, b"v").result(30)
+        producer.send(single, b"v").result(timeout=30)
         mock_cluster.inject(Fault.silence(), api="Produce")
         producer.send(single, b"x" * 1500)
         with pytest.raises(errors.TimeoutError):
@@ -112,15 +112,15 @@ def test_waits_for_buffer_space_are_measured(mock_cluster: MockCluster, single: 
         assert metrics["buffer-available-bytes"] < 1000
         mock_cluster.clear_faults()
         with pytest.raises(errors.TimeoutError):
-            producer.close(0)
+            producer.close(timeout=0)
 
 
 def test_a_batch_that_is_split_is_counted(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send(single, b"v").result(30)
+    producer.send(single, b"v").result(timeout=30)
     mock_cluster.inject(Fault.error("MESSAGE_TOO_LARGE"), api="Produce", times=1)
-    producer.send_batch(single, ["x"] * 4).result(20)
+    producer.send_batch(single, ["x"] * 4).result(timeout=20)
     metrics = producer.metrics()
     assert metrics["batch-split-total"] >= 1
     assert metrics["record-error-total"] == 0

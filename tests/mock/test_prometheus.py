@@ -34,9 +34,9 @@ def test_several_clients(mock_cluster: MockCluster, single: str) -> None:
         ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as reader,
         ottla.Client(mock_cluster.bootstrap) as client,
     ):
-        orders.send(single, b"a").result(30)
+        orders.send(single, b"a").result(timeout=30)
         reader.assign([(single, 0)])
-        while not reader.poll(1):
+        while not reader.poll(timeout=1):
             pass
         name = 'a "quoted" \\ name\nof two lines'
         text = prometheus.render({"orders": orders, name: audit, "reader": reader, "c": client})
@@ -60,7 +60,7 @@ def test_several_clients(mock_cluster: MockCluster, single: str) -> None:
 
 def test_every_metric_is_described(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
-        producer.send(single, b"a").result(30)
+        producer.send(single, b"a").result(timeout=30)
         text = prometheus.render({"p": producer})
         measured = [
             name for name, value in producer.metrics().items() if not math.isnan(float(str(value)))

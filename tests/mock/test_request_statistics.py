@@ -48,9 +48,9 @@ def test_a_retried_batch_is_counted_by_its_cause(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     mock_cluster.inject(Fault.error("NOT_LEADER_OR_FOLLOWER"), api="Produce", times=2)
-    producer.send(topic, b"x", partition=0).result(TIMEOUT)
+    producer.send(topic, b"x", partition=0).result(timeout=TIMEOUT)
     mock_cluster.inject(Fault.disconnect(), api="Produce", times=1)
-    producer.send(topic, b"y", partition=0).result(TIMEOUT)
+    producer.send(topic, b"y", partition=0).result(timeout=TIMEOUT)
     statistics = producer.request_statistics()
     assert statistics.retries["NOT_LEADER_OR_FOLLOWER"] == 2
     assert statistics.retries["connection lost"] == 1
@@ -94,7 +94,7 @@ def test_the_cadences_of_a_consumer(
         fetch_max_wait_ms=400,
     ) as consumer:
         with ottla.Producer(mock_cluster.bootstrap) as producer:
-            producer.send(topic, b"x").result(TIMEOUT)
+            producer.send(topic, b"x").result(timeout=TIMEOUT)
         heartbeat = "Heartbeat" if protocol == "classic" else "ConsumerGroupHeartbeat"
 
         def has_sent(api: str, count: int) -> bool:

@@ -39,7 +39,7 @@ def filled(producer: ottla.Producer, topic: str) -> str:
         [f"k{i}" for p in range(3) for i in range(10)],
         timestamps=[START + timedelta(seconds=i) for p in range(3) for i in range(10)],
         partitions=[p for p in range(3) for i in range(10)],
-    ).result(30)
+    ).result(timeout=30)
     return topic
 
 
@@ -117,7 +117,7 @@ def test_columns_subset_and_order(client: ottla.Client, filled: str, columns: li
 
 def test_headers(mock_cluster: MockCluster, producer: ottla.Producer, single: str) -> None:
     producer.send(single, "v", headers=[("a", b"1"), ("a", None), ("b", b"")])
-    producer.send(single, "v").result(30)
+    producer.send(single, "v").result(timeout=30)
     rows = read_rows(ottla.scan(single, mock_cluster.bootstrap, include_headers=True))
     headers = [{"key": "a", "value": b"1"}, {"key": "a", "value": None}, {"key": "b", "value": b""}]
     assert [row["headers"] for row in rows] == [headers, None]
@@ -161,7 +161,7 @@ def test_start_end_and_partitions(client: ottla.Client, filled: str, case: str) 
 def test_several_topics(
     client: ottla.Client, producer: ottla.Producer, filled: str, single: str
 ) -> None:
-    producer.send(single, "other").result(30)
+    producer.send(single, "other").result(timeout=30)
     table = read_table(ottla.scan([filled, single], client, partitions=[0]))
     assert table.num_rows == 11
     assert set(table["topic"].to_pylist()) == {filled, single}
@@ -172,7 +172,7 @@ def test_records_written_after_the_start_are_not_read(
     client: ottla.Client, producer: ottla.Producer, filled: str
 ) -> None:
     scan = ottla.scan(filled, client)
-    producer.send(filled, "later", partition=0).result(30)
+    producer.send(filled, "later", partition=0).result(timeout=30)
     assert values(scan) == expected(ALL)
 
 
@@ -183,7 +183,7 @@ def test_empty_topic(client: ottla.Client, topic: str) -> None:
 
 
 def test_batches_are_bounded(client: ottla.Client, producer: ottla.Producer, single: str) -> None:
-    producer.send_batch(single, ["x" * 100] * 5_000).result(30)
+    producer.send_batch(single, ["x" * 100] * 5_000).result(timeout=30)
     rows = [len(batch) for batch in ottla.scan(single, client, max_rows=100)]
     assert sum(rows) == 5_000
     assert max(rows) <= 100
@@ -274,7 +274,7 @@ def test_a_batch_above_the_limit_names_the_setting(
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, compression_type="lz4") as producer:
         for size in (90_000, 110_000):
-            producer.send(single, bytes(size)).result(30)
+            producer.send(single, bytes(size)).result(timeout=30)
     config = {"decompressed.batch.max.bytes": 100_000, "auto.offset.reset": "earliest"}
     if reads == "scan":
         with ottla.Client(mock_cluster.bootstrap, config=config) as client:

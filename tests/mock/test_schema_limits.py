@@ -52,15 +52,17 @@ def test_a_raised_limit_reads_what_the_default_refuses(
     with ottla.Consumer(**servers) as consumer:
         consumer.assign([(nulls, 0)])
         with pytest.raises(SchemaError, match=KEY):
-            consumer.poll_arrow(timeout=20.0, value=large())
-        batch = pa.record_batch(consumer.poll_arrow(timeout=20.0, value=large(limits=RAISED)))
+            consumer.poll_arrow(timeout=20.0, value_format=large())
+        batch = pa.record_batch(
+            consumer.poll_arrow(timeout=20.0, value_format=large(limits=RAISED))
+        )
         assert batch["value"].to_pylist() == expected
     with ottla.Consumer(**servers, value_deserializer=large(limits=RAISED)) as consumer:
         consumer.assign([(nulls, 0)])
         assert [record.value for record in consumer.poll(timeout=20.0)] == expected
     with pytest.raises(SchemaError, match=KEY):
-        ottla.scan(nulls, mock_cluster.bootstrap, value=large())
-    scan = ottla.scan(nulls, mock_cluster.bootstrap, value=large(limits=RAISED))
+        ottla.scan(nulls, mock_cluster.bootstrap, value_format=large())
+    scan = ottla.scan(nulls, mock_cluster.bootstrap, value_format=large(limits=RAISED))
     assert pa.RecordBatchReader.from_stream(scan).read_all()["value"].to_pylist() == expected
 
 
@@ -94,7 +96,7 @@ def test_a_lowered_budget_ends_batches(mock_cluster: MockCluster, single: str) -
     value = Avro(schema='"long"', wire_format="none", limits={"schema.batch.max.bytes": 80})
     with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(single, 0)])
-        batch = pa.record_batch(consumer.poll_arrow(timeout=20.0, value=value))
+        batch = pa.record_batch(consumer.poll_arrow(timeout=20.0, value_format=value))
         assert 0 < batch.num_rows < 20
 
 

@@ -45,7 +45,7 @@ def test_each_call_returns_the_schema_with_its_place(
         assert (first.id, first.version, first.subject) == (1, 1, "orders-value")
         assert (second.id, second.version) == (2, 2)
         assert registry.register("orders-value", Schema(ORDER)) == first
-        assert registry.schema(1) == first == registry.version("orders-value", 1)
+        assert registry.schema(1) == first == registry.schema_by_version("orders-value", 1)
         assert registry.latest("orders-value") == second == registry.schema(2)
         found = registry.lookup("orders-value", Schema(ORDER))
         assert (found.id, found.version, found.text, found.type) == (1, 1, ORDER, "AVRO")
@@ -99,7 +99,7 @@ def test_mistakes_are_errors_before_a_request(mock_registry: MockRegistry) -> No
             with pytest.raises(errors.ConfigError, match="is not the id of a schema"):
                 registry.schema(wrong)  # type: ignore[arg-type]
         with pytest.raises(errors.ConfigError, match="versions begin with 1"):
-            registry.version("s", 0)
+            registry.schema_by_version("s", 0)
     with pytest.raises(errors.ClosedError):
         registry.subjects()
     with pytest.raises(errors.ClosedError):
@@ -128,7 +128,7 @@ def test_each_failure_has_one_clear_error(mock_registry: MockRegistry, client_cl
         with pytest.raises(errors.SchemaError, match="incompatible with earlier versions"):
             registry.register("s", Schema('"int"'))
         mock_registry.inject(RegistryFault.status(503, code=50001, message="later"), times=2)
-        assert registry.version("s", 1).id == 1
+        assert registry.schema_by_version("s", 1).id == 1
         mock_registry.inject(RegistryFault.silence())
         with pytest.raises(errors.TimeoutError, match="listing the subjects") as silent:
             registry.subjects(timeout=0.3)
@@ -232,7 +232,7 @@ def test_values_of_confluents_serializer_become_columns(
         kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer,
     ):
         consumer.assign([(single, 0)])
-        batch = pa.record_batch(consumer.poll_arrow(TIMEOUT, value=Avro(registry)))
+        batch = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT, value_format=Avro(registry)))
         assert batch.column("value").to_pylist() == [
             {"id": 0, "item": "pen", "price": 0.5},
             {"id": 1, "item": None, "price": 0.5},
@@ -245,7 +245,7 @@ def test_values_of_confluents_serializer_become_columns(
         value_deserializer=Avro(Registry(mock_registry.url), version=1),
     ) as consumer:
         consumer.assign([(single, 0)])
-        records = consumer.poll(TIMEOUT, max_records=4)
+        records = consumer.poll(timeout=TIMEOUT, max_records=4)
         assert records[3].value == {"id": 3, "item": "cup"}
 
 
@@ -264,10 +264,10 @@ def test_a_registry_that_is_down_passes_no_record(
         for mode in ("failfast", "permissive"):
             value = Avro(registry, mode=mode)
             with pytest.raises(errors.TimeoutError, match="single-value"):
-                consumer.poll_arrow(TIMEOUT, value=value)
+                consumer.poll_arrow(timeout=TIMEOUT, value_format=value)
             assert consumer.position(single, 0) == 0
         mock_registry.restart()
-        batch = pa.record_batch(consumer.poll_arrow(TIMEOUT, value=Avro(registry)))
+        batch = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT, value_format=Avro(registry)))
         assert [row["id"] for row in batch.column("value").to_pylist()] == [0, 1, 2]
 
 
@@ -278,13 +278,15 @@ def test_a_scan_with_unknown_ids(
     serialize = serializer(mock_registry.url, single, ORDER)
     mock_cluster.append(single, 0, [serialize({"id": 7, "item": None}), b"\0\0\0\0\x63\2"])
     with Registry(mock_registry.url) as registry:
-        scan = ottla.scan(single, mock_cluster.bootstrap, value=Avro(registry, mode="permissive"))
+        scan = ottla.scan(
+            single, mock_cluster.bootstrap, value_format=Avro(registry, mode="permissive")
+        )
         table = pa.table(scan)
         assert table.column("value").to_pylist() == [{"id": 7, "item": None}, None]
         reason = table.column("_error").to_pylist()[1]
         assert "schema 99: it does not exist in" in reason
         with pytest.raises(errors.SerializationError, match="schema 99") as failed:
-            list(ottla.scan(single, mock_cluster.bootstrap, value=Avro(registry)))
+            list(ottla.scan(single, mock_cluster.bootstrap, value_format=Avro(registry)))
         assert failed.value.context["offset"] == 1
 
 

@@ -64,7 +64,7 @@ def test_clients_producers_and_scans_authenticate(secured: MockCluster, mechanis
     secured.create_topic("orders")
     config = login(mechanism)
     with ottla.Producer(secured.bootstrap, **config) as producer:
-        producer.send("orders", b"one").result(30)
+        producer.send("orders", b"one").result(timeout=30)
     with ottla.Client(secured.bootstrap, **config) as client:
         assert len(client.cluster().brokers) == 3
         assert PASSWORD not in repr(client)
@@ -129,7 +129,7 @@ def test_a_session_that_ends_is_renewed() -> None:
             deadline = time.monotonic() + 60
             while cluster.request_count("SaslHandshake") < 3:
                 assert time.monotonic() < deadline
-                producer.send("orders", b"x").result(30)
+                producer.send("orders", b"x").result(timeout=30)
                 time.sleep(0.01)
 
 
@@ -137,12 +137,12 @@ def test_a_revoked_user_gets_an_error() -> None:
     with MockCluster(brokers=1, users={USER: PASSWORD}, session_lifetime=1.0) as cluster:
         cluster.create_topic("orders")
         with ottla.Producer(cluster.bootstrap, **login(), linger_ms=0) as producer:
-            producer.send("orders", b"x").result(30)
+            producer.send("orders", b"x").result(timeout=30)
             cluster.set_user(USER, None)
 
             def keep_sending() -> None:
                 for _ in range(500):
-                    producer.send("orders", b"x").result(60)
+                    producer.send("orders", b"x").result(timeout=60)
                     time.sleep(0.02)
 
             with pytest.raises(errors.AuthenticationError, match=r"credentials .* were refused"):

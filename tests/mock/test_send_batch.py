@@ -55,7 +55,7 @@ def test_values(
     values = PLAIN[form]() if callable(PLAIN[form]) else PLAIN[form]
     sent = producer.send_batch(single, values)
     assert len(sent) == 4
-    assert sent.result(30) == 4
+    assert sent.result(timeout=30) == 4
     assert sent.done()
     assert sent.errors() == []
     assert pairs(mock_cluster, single) == [(None, value) for value in VALUES]
@@ -83,7 +83,7 @@ def test_values_with_keys(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, form: str
 ) -> None:
     values, keys = KEYED[form]
-    assert producer.send_batch(single, values, keys).result(30) == 4
+    assert producer.send_batch(single, values, keys).result(timeout=30) == 4
     assert pairs(mock_cluster, single) == list(zip(KEYS, VALUES, strict=True))
 
 
@@ -91,8 +91,8 @@ def test_keys_choose_partitions(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
     keys = [f"key-{i}" for i in range(100)]
-    producer.send_batch(topic, keys, keys).result(30)
-    producer.send_batch(topic, pa.array(keys), pa.array(keys)).result(30)
+    producer.send_batch(topic, keys, keys).result(timeout=30)
+    producer.send_batch(topic, pa.array(keys), pa.array(keys)).result(timeout=30)
     rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
     assert len(rows) == 200
     assert all(row["partition"] == ottla.partition_for_key(row["key"], 3) for row in rows)
@@ -112,7 +112,7 @@ def test_all_columns_of_a_table(
             "value": pa.array([b"1", b"2", None], pa.binary()),
         }
     )
-    assert producer.send_batch(topic, table).result(30) == 3
+    assert producer.send_batch(topic, table).result(timeout=30) == 3
     rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap, include_headers=True))
     by_value = sorted(rows, key=lambda row: (row["value"] is None, row["value"]))
     assert [r["value"] for r in by_value] == [b"1", b"2", None]
@@ -128,19 +128,21 @@ def test_timestamps_of_every_unit(
 ) -> None:
     when = datetime(2024, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
     table = pa.table({"value": ["x"], "timestamp": pa.array([when], pa.timestamp(unit, "UTC"))})
-    producer.send_batch(single, table).result(30)
+    producer.send_batch(single, table).result(timeout=30)
     assert read_rows(ottla.scan(single, mock_cluster.bootstrap))[0]["timestamp"] == when
 
 
 def test_a_scan_can_be_passed_to_send_batch(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
-    producer.send_batch(topic, ["a", "b"], ["k", "l"], headers=[[("h", b"1")], None]).result(30)
+    producer.send_batch(topic, ["a", "b"], ["k", "l"], headers=[[("h", b"1")], None]).result(
+        timeout=30
+    )
     mock_cluster.create_topic("copy", partitions=3)
     scan = ottla.scan(topic, mock_cluster.bootstrap, include_headers=True)
-    assert producer.send_batch("copy", scan).result(30) == 2
+    assert producer.send_batch("copy", scan).result(timeout=30) == 2
     for batch in ottla.scan(topic, mock_cluster.bootstrap):
-        producer.send_batch("copy", batch).result(30)
+        producer.send_batch("copy", batch).result(timeout=30)
     columns = ["key", "value", "timestamp", "headers", "partition"]
     read = [
         read_table(ottla.scan(name, mock_cluster.bootstrap, columns=columns)).to_pylist()
@@ -161,7 +163,7 @@ def test_lists_with_everything(
         timestamps=[5, None, datetime(2024, 1, 1, tzinfo=timezone.utc)],
         partitions=[2, None, 1],
     )
-    assert sent.result(30) == 3
+    assert sent.result(timeout=30) == 3
     rows = {
         r["value"]: r
         for r in read_rows(ottla.scan(topic, mock_cluster.bootstrap, include_headers=True))
@@ -176,13 +178,18 @@ def test_empty_batches(producer: ottla.Producer, single: str) -> None:
     nothing: Any
     for nothing in ([], pa.array([], pa.binary()), pa.table({"value": pa.array([], pa.string())})):
         sent = producer.send_batch(single, nothing)
-        assert (len(sent), sent.done(), sent.result(1), sent.errors(1)) == (0, True, 0, [])
+        assert (len(sent), sent.done(), sent.result(timeout=1), sent.errors(timeout=1)) == (
+            0,
+            True,
+            0,
+            [],
+        )
 
 
 def test_numpy_values_are_buffers(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send_batch(single, [np.array([1, 2], np.uint8), memoryview(b"x")]).result(30)
+    producer.send_batch(single, [np.array([1, 2], np.uint8), memoryview(b"x")]).result(timeout=30)
     assert pairs(mock_cluster, single) == [(None, b"\x01\x02"), (None, b"x")]
 
 
@@ -193,7 +200,7 @@ def test_a_hundred_thousand_rows(
     table = pa.table(
         {"value": [f"value-{i}" for i in range(count)], "key": [f"k{i % 97}" for i in range(count)]}
     )
-    assert producer.send_batch(topic, table).result(30) == count
+    assert producer.send_batch(topic, table).result(timeout=30) == count
     read = read_table(ottla.scan(topic, mock_cluster.bootstrap, columns=["value"]))
     assert sorted(read["value"].cast(pa.string()).to_pylist()) == sorted(table["value"].to_pylist())
 
@@ -201,7 +208,7 @@ def test_a_hundred_thousand_rows(
 def test_batches_that_were_read_can_be_sent_unchanged(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str
 ) -> None:
-    producer.send_batch(single, VALUES, KEYS).result(30)
+    producer.send_batch(single, VALUES, KEYS).result(timeout=30)
     columns = [
         "key",
         "value",
@@ -213,5 +220,5 @@ def test_batches_that_were_read_can_be_sent_unchanged(
         "headers",
     ]
     table = read_table(ottla.scan(single, mock_cluster.bootstrap, columns=columns))
-    assert producer.send_batch(single, table).result(30) == 4
+    assert producer.send_batch(single, table).result(timeout=30) == 4
     assert pairs(mock_cluster, single) == 2 * list(zip(KEYS, VALUES, strict=True))

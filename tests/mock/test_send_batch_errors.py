@@ -107,7 +107,7 @@ def test_invalid_batches_raise_before_anything_is_sent(
     arguments, kind, message = WRONG[case]
     with pytest.raises(kind, match=message):
         producer.send_batch(single, **arguments)
-    producer.flush(60)
+    producer.flush(timeout=60)
     assert mock_cluster.end_offset(single, 0) == 0
 
 
@@ -120,7 +120,7 @@ def test_an_unknown_column_is_named(producer: ottla.Producer, single: str) -> No
 
 def test_closed_producer_raises(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap) as producer:
-        producer.send(single, "v").result(30)
+        producer.send(single, "v").result(timeout=30)
     for values in (["a"], pa.array(["a"])):
         with pytest.raises(errors.ClosedError, match="closed"):
             producer.send_batch(single, values)

@@ -49,12 +49,12 @@ def test_packed_columns_are_what_they_stand_for(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, values: Any
 ) -> None:
     """As an array, and as the columns of a table."""
-    producer.send_batch(single, values).result(TIMEOUT)
+    producer.send_batch(single, values).result(timeout=TIMEOUT)
     assert written(mock_cluster, single) == [(None, value) for value in VALUES]
-    producer.send_batch(single, pa.table({"value": values, "key": values})).result(TIMEOUT)
+    producer.send_batch(single, pa.table({"value": values, "key": values})).result(timeout=TIMEOUT)
     both = [(value, value) for value in VALUES]
     assert written(mock_cluster, single)[len(VALUES) :] == both
-    producer.send_batch(single, values, keys=values).result(TIMEOUT)
+    producer.send_batch(single, values, keys=values).result(timeout=TIMEOUT)
     assert written(mock_cluster, single)[2 * len(VALUES) :] == both
 
 
@@ -70,7 +70,7 @@ def test_categories_and_enums_of_frames_are_texts(
     )
     of_pandas = pd.DataFrame({"value": pd.Categorical(["x", "y", "x"])})
     for frame in (of_polars, of_pandas):
-        producer.send_batch(single, frame).result(TIMEOUT)
+        producer.send_batch(single, frame).result(timeout=TIMEOUT)
     assert written(mock_cluster, single) == [
         (b"k", b"x"),
         (None, b"y"),
@@ -85,9 +85,9 @@ def test_the_index_that_pandas_adds_is_left_out(
 ) -> None:
     """A column that the user has named is still an error."""
     frame = pd.DataFrame({"value": ["a", "b"]}, index=[5, 7])
-    producer.send_batch(single, frame).result(TIMEOUT)
+    producer.send_batch(single, frame).result(timeout=TIMEOUT)
     levels = frame.set_index(pd.MultiIndex.from_tuples([(1, 2), (3, 4)]))
-    producer.send_batch(single, levels).result(TIMEOUT)
+    producer.send_batch(single, levels).result(timeout=TIMEOUT)
     assert [value for _, value in written(mock_cluster, single)] == [b"a", b"b"] * 2
     for name in ("id", "__index_level__", "__index_level_x__"):
         with pytest.raises(errors.ConfigError, match=f'column "{name}" is not part of a record'):
@@ -102,7 +102,7 @@ def test_partitions_are_integers_of_any_width(
 ) -> None:
     """Data frames have 64 bits by default."""
     rows = pa.table({"value": ["a", "b", "c"], "partition": pa.array([2, 0, 2], kind)})
-    producer.send_batch(topic, rows).result(TIMEOUT)
+    producer.send_batch(topic, rows).result(timeout=TIMEOUT)
     columns = pa.RecordBatchReader.from_stream(ottla.scan(topic, mock_cluster.bootstrap)).read_all()
     found = sorted((row["value"], row["partition"]) for row in columns.to_pylist())
     assert found == [(b"a", 2), (b"b", 0), (b"c", 2)]
@@ -132,7 +132,7 @@ def test_columns_beside_a_typed_value_are_unpacked_too(
     values = pa.StructArray.from_arrays([pa.array(["x", "y"]).dictionary_encode()], ["t"])
     keys = pa.array(["k", "k"]).dictionary_encode()
     rows = pa.table({"value": values, "key": keys, "partition": [0, 0]})
-    producer.send_batch(single, rows, value=value).result(TIMEOUT)
+    producer.send_batch(single, rows, value_format=value).result(timeout=TIMEOUT)
     assert written(mock_cluster, single) == [(b"k", b"\x02x"), (b"k", b"\x02y")]
 
 

@@ -40,8 +40,8 @@ def test_a_bad_record_fails_alone(
         errors.RecordTooLargeError,
         match=r"2 of 4 records failed, the first at index 1.*max.request",
     ):
-        sent.result(30)
-    (first, second) = sent.errors(60)
+        sent.result(timeout=30)
+    (first, second) = sent.errors(timeout=60)
     assert first[:2] == (1, 1)
     assert second[:2] == (2, 1)
     assert isinstance(first[2], errors.RecordTooLargeError)
@@ -59,7 +59,7 @@ def test_a_time_before_1970_fails_alone(
     """
     times = pa.array([-(10**12), 10**12, -1], pa.timestamp("ms", "UTC"))
     sent = producer.send_batch(single, pa.table({"value": ["a", "b", "c"], "timestamp": times}))
-    failures = [(index, count, str(error)) for index, count, error in sent.errors(60)]
+    failures = [(index, count, str(error)) for index, count, error in sent.errors(timeout=60)]
     assert [(index, count) for index, count, _ in failures] == [(0, 1), (2, 1)]
     assert "timestamp is -1000000000000: expected milliseconds since 1970" in failures[0][2]
     assert mock_cluster.end_offset(single, 0) == 1
@@ -75,24 +75,24 @@ FORMS: dict[str, Any] = {
 def test_a_partition_that_was_just_added_is_written_to(
     mock_cluster: MockCluster, producer: ottla.Producer, single: str, form: str
 ) -> None:
-    producer.send_batch(single, ["first"]).result(30)
+    producer.send_batch(single, ["first"]).result(timeout=30)
     admin = AdminClient({"bootstrap.servers": mock_cluster.bootstrap})
     admin.create_partitions([NewPartitions(single, 3)])[single].result(30)
-    assert producer.send_batch(single, **FORMS[form]).errors(30) == []
+    assert producer.send_batch(single, **FORMS[form]).errors(timeout=30) == []
     assert mock_cluster.end_offset(single, 2) == 1
 
 
 def test_written_reports_partition_ranges(
     mock_cluster: MockCluster, producer: ottla.Producer, topic: str
 ) -> None:
-    producer.send_batch(topic, ["x"] * 7, partitions=[0, 0, 0, 1, 1, 2, 2]).result(30)
+    producer.send_batch(topic, ["x"] * 7, partitions=[0, 0, 0, 1, 1, 2, 2]).result(timeout=30)
     # Rows that alternate between partitions still give one entry per partition.
     partitions = [0, 1, 2, 0, 1, 0]
     sent = producer.send_batch(topic, ["y"] * 6, partitions=partitions)
-    assert sorted(sent.written(10)) == [(0, 3, 3), (1, 2, 2), (2, 2, 1)]
-    assert producer.send_batch(topic, []).written(10) == []
+    assert sorted(sent.written(timeout=10)) == [(0, 3, 3), (1, 2, 2), (2, 2, 1)]
+    assert producer.send_batch(topic, []).written(timeout=10) == []
     with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as unsure:
-        written = unsure.send_batch(topic, ["z"] * 3, partitions=[1, 0, 1]).written(10)
+        written = unsure.send_batch(topic, ["z"] * 3, partitions=[1, 0, 1]).written(timeout=10)
     assert sorted(written) == [(0, None, 1), (1, None, 2)]
 
 
@@ -101,7 +101,7 @@ def test_written_raises_if_some_rows_failed(producer: ottla.Producer, single: st
     with pytest.raises(
         errors.RecordTooLargeError, match="1 of 3 records failed, the first at index 1"
     ):
-        sent.written(10)
+        sent.written(timeout=10)
 
 
 def test_partial_failure_reports_indices(
@@ -110,24 +110,24 @@ def test_partial_failure_reports_indices(
     mock_cluster.inject(Fault.error("INVALID_RECORD"), api="Produce", topic=topic, partition=1)
     partitions = [0] * 5 + [1] * 3 + [2] * 2 + [1] * 4
     sent = producer.send_batch(topic, ["x"] * 14, partitions=partitions)
-    failures = sent.errors(60)
+    failures = sent.errors(timeout=60)
     failed = [index for first, count, _ in failures for index in range(first, first + count)]
     assert failed == [5, 6, 7, 10, 11, 12, 13]
     for _, _, error in failures:
         assert isinstance(error, errors.BrokerError)
         assert error.context["partition"] == 1
     with pytest.raises(errors.BrokerError, match="7 of 14 records failed, the first at index 5"):
-        sent.result(30)
+        sent.result(timeout=30)
     assert mock_cluster.end_offset(topic, 0) == 5
     assert mock_cluster.end_offset(topic, 2) == 2
 
 
 def test_partitions_and_offsets_of_rows(producer: ottla.Producer, topic: str) -> None:
-    producer.send_batch(topic, ["before"] * 5, partitions=[0, 0, 1, 2, 2]).result(30)
+    producer.send_batch(topic, ["before"] * 5, partitions=[0, 0, 1, 2, 2]).result(timeout=30)
     # The fourth is rejected at once, the others are in three batches.
     sent = producer.send_batch(topic, ["x"] * 6, partitions=[0, 1, 0, 7, 2, 0])
     assert pa.array(sent.partitions()).to_pylist() == [0, 1, 0, None, 2, 0]
-    offsets = pa.array(sent.offsets(10))
+    offsets = pa.array(sent.offsets(timeout=10))
     assert offsets.type == pa.int64()
     assert offsets.to_pylist() == [2, 1, 3, None, 2, 4]
     [(first, count, error)] = sent.errors()
@@ -148,7 +148,7 @@ def test_rows_alternating_between_partitions_keep_offsets_and_failures(
         values = [b"%d" % i for i in range(3000)]
         columns = {"value": pa.array(values), "partition": pa.array(turns, pa.int32())}
         sent = producer.send_batch(topic, pa.record_batch(columns))
-        rejected = [(first, many) for first, many, _ in sent.errors(60)]
+        rejected = [(first, many) for first, many, _ in sent.errors(timeout=60)]
         assert rejected == [(i, 1) for i in range(0, 3000, 50)]
         chosen = pa.array(sent.partitions()).to_pylist()
         assert chosen == [None if i % 50 == 0 else turns[i] for i in range(3000)]
@@ -163,7 +163,7 @@ def test_rows_alternating_between_partitions_keep_offsets_and_failures(
 def test_unknown_offsets_are_null(mock_cluster: MockCluster, single: str) -> None:
     with ottla.Producer(mock_cluster.bootstrap, acks=0, enable_idempotence=False) as producer:
         sent = producer.send_batch(single, ["x"] * 3)
-        assert pa.array(sent.offsets(10)).to_pylist() == [None] * 3
+        assert pa.array(sent.offsets(timeout=10)).to_pylist() == [None] * 3
         assert pa.array(sent.partitions()).to_pylist() == [0] * 3
 
 
@@ -176,10 +176,10 @@ def test_errors_carry_the_last_broker_error_and_maybe_done(
     with ottla.Producer(
         mock_cluster.bootstrap, linger_ms=0, delivery_timeout_ms=3000, request_timeout_ms=2500
     ) as producer:
-        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(30)
+        producer.send_batch(topic, ["x"] * 3, partitions=[0, 1, 2]).result(timeout=30)
         mock_cluster.inject(Fault.error(code), api="Produce", topic=topic, partition=1)
         sent = producer.send_batch(topic, ["a", "b", "c", "d"], partitions=[0, 1, 2, 1])
-        failed = sent.errors(60)
+        failed = sent.errors(timeout=60)
         assert [(first, count) for first, count, _ in failed] == [(1, 1), (3, 1)]
         for first, _, error in failed:
             assert isinstance(error, errors.TimeoutError)
@@ -204,7 +204,7 @@ def test_full_buffer_blocks_until_space_is_free(
     with ottla.Producer(mock_cluster.bootstrap, config) as producer:
         sent = producer.send_batch(single, pa.array(values) if arrow else values)
         assert producer.buffered_bytes <= 50_000
-        assert sent.result(60) == 5_000
+        assert sent.result(timeout=60) == 5_000
     rows = read_rows(ottla.scan(single, mock_cluster.bootstrap))
     assert [row["value"].decode() for row in rows] == values
 
@@ -215,7 +215,7 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
     # Look up the topic first, or the lookup would use up the timeout.
     client.cluster([single])
     producer = ottla.Producer(client)
-    producer.send(single, "first").result(30)
+    producer.send(single, "first").result(timeout=30)
     mock_cluster.inject(Fault.silence(), api="Produce")
     values = ["x" * 1000] * 100
     with pytest.raises(
@@ -223,7 +223,7 @@ def test_full_buffer_times_out(mock_cluster: MockCluster, single: str, arrow: bo
     ):
         producer.send_batch(single, pa.array(values) if arrow else values)
     with pytest.raises(errors.TimeoutError):
-        producer.close(0)
+        producer.close(timeout=0)
     client.close()
 
 
@@ -272,7 +272,7 @@ def test_a_batch_that_times_out_half_way_can_be_resumed(
                 index = check(raised)
                 first = raised.value.delivery
                 assert isinstance(first, ottla.AsyncBatchDelivery)
-                assert await first.result(60) == index
+                assert await first.result(timeout=60) == index
                 for value in values[index:]:
                     await producer.send(single, value)
 
@@ -285,9 +285,9 @@ def test_a_batch_that_times_out_half_way_can_be_resumed(
             index = check(raised)
             first = raised.value.delivery
             assert isinstance(first, ottla.BatchDelivery)
-            assert first.result(60) == index
+            assert first.result(timeout=60) == index
             for value in values[index:]:
-                producer.send(single, value).result(60)
+                producer.send(single, value).result(timeout=60)
     assert mock_cluster.fault_hits(slow) == 1
     client.close()
     with ottla.Client(mock_cluster.bootstrap) as reader:
@@ -304,8 +304,8 @@ def test_batch_result_times_out(mock_cluster: MockCluster, single: str) -> None:
         sent = producer.send_batch(single, ["a", "b"])
         assert not sent.done()
         with pytest.raises(errors.TimeoutError, match="still pending"):
-            sent.result(0.1)
+            sent.result(timeout=0.1)
         with pytest.raises(errors.TimeoutError):
             sent.errors(timeout=0)
-        producer.flush(60)
+        producer.flush(timeout=60)
         assert sent.result() == 2

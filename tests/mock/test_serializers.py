@@ -89,7 +89,10 @@ def test_lists_are_serialized_before_anything_is_sent(
     mock_cluster: MockCluster, single: str
 ) -> None:
     with ottla.Producer(mock_cluster.bootstrap, value_serializer=serializers.json) as producer:
-        assert producer.send_batch(single, [1, [2], None], keys=["a", "b", "c"]).result(30) == 3
+        assert (
+            producer.send_batch(single, [1, [2], None], keys=["a", "b", "c"]).result(timeout=30)
+            == 3
+        )
         with pytest.raises(errors.SerializationError, match="the value at index 1") as raised:
             producer.send_batch(single, [1, object()])
         assert raised.value.context == {"topic": single, "field": "value", "index": 1}
@@ -105,7 +108,7 @@ def test_custom_partitioners_receive_serialized_bytes(
 
     with ottla.Producer(mock_cluster.bootstrap, key_serializer=str, partitioner=choose) as producer:
         assert producer.send(topic, b"v", 7).partition == 1
-        producer.send_batch(topic, [b"v"] * 3, keys=[3, 4, 5]).result(30)
+        producer.send_batch(topic, [b"v"] * 3, keys=[3, 4, 5]).result(timeout=30)
     rows = read_rows(ottla.scan(topic, mock_cluster.bootstrap))
     assert sorted((row["partition"], row["key"]) for row in rows) == [
         (0, b"3"),

@@ -22,7 +22,7 @@ def terminate(seconds=0.3):
 def report():
     say("committed", cluster.committed("g"), "members", len(cluster.members("g")))
 def handler(number, frame):
-    this.close(20)
+    this.close(timeout=20)
     say("closed")
     sys.exit(3)
 signal.signal(signal.SIGTERM, handler)
@@ -37,20 +37,22 @@ def member(**config):
 def read(count):
     seen = []
     while len(seen) < count:
-        seen += this.poll(0.1, max_records=count - len(seen))
+        seen += this.poll(timeout=0.1, max_records=count - len(seen))
 """
 
 READS = {
-    "poll": "this = member()\nread(4)\nterminate()\nwhile True: this.poll(60)",
+    "poll": "this = member()\nread(4)\nterminate()\nwhile True: this.poll(timeout=60)",
     "poll that retries": (
         "this = member()\nread(4)\nterminate()\n"
-        "while True:\n    try: this.poll(60)\n    except Exception as error: say(repr(error))"
+        "while True:\n    try: this.poll(timeout=60)\n"
+        "    except Exception as error: say(repr(error))"
     ),
     "iterate": ("this = member()\nfor record in this:\n    if record.offset == 3: terminate()"),
     "poll_arrow": (
         "this = member()\nrows = 0\nwhile rows < 4:\n"
-        "    batch = this.poll_arrow(0.1)\n    rows += 0 if batch is None else batch.num_rows\n"
-        "terminate()\nwhile True: this.poll_arrow(60)"
+        "    batch = this.poll_arrow(timeout=0.1)\n"
+        "    rows += 0 if batch is None else batch.num_rows\n"
+        "terminate()\nwhile True: this.poll_arrow(timeout=60)"
     ),
 }
 
@@ -71,12 +73,12 @@ def test_a_handler_closes_the_consumer_that_its_thread_polls(read: str, protocol
 def test_a_poll_ends_after_a_handler_that_returns() -> None:
     child = run(
         """
-        signal.signal(signal.SIGTERM, lambda *_: this.close(20))
+        signal.signal(signal.SIGTERM, lambda *_: this.close(timeout=20))
         this = member()
         read(4)
         terminate()
         try:
-            while True: this.poll(60)
+            while True: this.poll(timeout=60)
         except ottla.errors.ClosedError as error:
             say(error)
         """
@@ -89,19 +91,20 @@ def test_a_poll_ends_after_a_handler_that_returns() -> None:
 
 HOOKS = {
     "deserializer of poll": (
-        "this = member(value_deserializer=hook)\nread(2)\nwhile True: this.poll(60)"
+        "this = member(value_deserializer=hook)\nread(2)\nwhile True: this.poll(timeout=60)"
     ),
     "deserializer of an iteration": (
         "this = member(value_deserializer=hook)\nfor record in this: pass"
     ),
     "interceptor of poll": (
-        "this = member(interceptors=[Hooked()])\nread(2)\nwhile True: this.poll(60)"
+        "this = member(interceptors=[Hooked()])\nread(2)\nwhile True: this.poll(timeout=60)"
     ),
     "interceptor of an iteration": (
         "this = member(interceptors=[Hooked()])\nfor record in this: pass"
     ),
     "interceptor of poll_arrow": (
-        "this = member(interceptors=[Hooked()])\nwhile True: this.poll_arrow(60, max_rows=2)"
+        "this = member(interceptors=[Hooked()])\n"
+        "while True: this.poll_arrow(timeout=60, max_rows=2)"
     ),
 }
 
@@ -121,7 +124,7 @@ def test_what_an_interrupted_call_did_not_return_is_not_committed(hook: str, rai
         def on_consume_arrow(self, batch):
             for row in batch.rows(): hook(row[1])
     """
-    quiet = "signal.signal(signal.SIGTERM, lambda *_: (this.close(20), say('closed')))\n"
+    quiet = "signal.signal(signal.SIGTERM, lambda *_: (this.close(timeout=20), say('closed')))\n"
     child = run(
         "import ottla.interceptors\n"
         + textwrap.dedent(program)
@@ -153,15 +156,15 @@ def test_a_handler_may_make_other_calls() -> None:
     child = run(
         """
         def handler(number, frame):
-            say(client.list_topics(), this.end_offsets(("t", 0)))
+            say(client.topic_names(), this.end_offsets(("t", 0)))
             this.commit()
-            producer.send("t", b"last").result(10)
+            producer.send("t", b"last").result(timeout=10)
         signal.signal(signal.SIGTERM, handler)
         client, producer = ottla.Client(cluster.bootstrap), ottla.Producer(cluster.bootstrap)
         this = member()
         read(4)
         terminate()
-        say([record.value for record in this.poll(60)])
+        say([record.value for record in this.poll(timeout=60)])
         """
     )
     assert child.output == ("['t'] {('t', 0): 4}\n[b'last']\ncommitted {('t', 0): 4} members 1\n")
@@ -175,13 +178,13 @@ def test_a_second_signal_ends_closing() -> None:
         def handler(number, frame):
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(4))
             terminate()
-            this.close(20)
+            this.close(timeout=20)
             say("closed")
         signal.signal(signal.SIGTERM, handler)
         this = member()
         read(4)
         terminate()
-        this.poll(60)
+        this.poll(timeout=60)
         """
     )
     assert "closed" not in child.output
@@ -193,7 +196,7 @@ def test_a_callback_cannot_close_its_consumer() -> None:
         """
         this = ottla.Consumer(cluster.bootstrap, group_id="g")
         this.subscribe(["t"], on_assigned=lambda *_: this.close())
-        try: this.poll(60)
+        try: this.poll(timeout=60)
         except ottla.errors.StateError as error: say(error)
         this.close()
         """
@@ -207,9 +210,9 @@ this.subscribe(["t"])
 cluster.append("t", 0, [b"4"])
 """
 SHARE_READS = {
-    "poll": "while True: this.poll(60)",
+    "poll": "while True: this.poll(timeout=60)",
     "iterate": "for record in this: pass",
-    "poll_arrow": "while True: this.poll_arrow(60)",
+    "poll_arrow": "while True: this.poll_arrow(timeout=60)",
 }
 
 
@@ -223,7 +226,7 @@ def test_a_handler_closes_the_share_consumer_that_its_thread_polls(read: str) ->
 
 PRODUCER = """
 this = ottla.Producer(cluster.bootstrap, linger_ms=0, buffer_memory=20_000)
-this.send("t", b"first").result(10)
+this.send("t", b"first").result(timeout=10)
 cluster.inject(Fault.delay(1), api="Produce")
 """
 WRITES = {

@@ -29,7 +29,7 @@ def filled(mock_cluster: MockCluster, producer: ottla.Producer) -> str:
     """A topic whose first two records were deleted, and whose latest time is not its last."""
     mock_cluster.create_topic("old", partitions=1)
     for n, millis in enumerate((5, 6, 7, 9000, 8)):
-        producer.send("old", str(n), timestamp=millis).result(TIMEOUT)
+        producer.send("old", str(n), timestamp=millis).result(timeout=TIMEOUT)
     with ottla.Admin(mock_cluster.bootstrap) as admin:
         admin.delete_records({("old", 0): 2})
     return "old"

@@ -169,7 +169,7 @@ def test_the_environment_lists_what_is_allowed(
 def test_the_application_registers_a_provider(
     secured: MockCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ottla.token_providers._registered", {})
+    monkeypatch.setattr("ottla._internal.token_providers._registered", {})
 
     @ottla.register_token_provider
     def token() -> str:

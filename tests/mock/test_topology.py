@@ -98,7 +98,7 @@ def test_metrics_match_their_type_and_count() -> None:
             assert set(before) == set(get_type_hints(ottla.Metrics))
             with ottla.Producer(client) as producer:
                 for partition in range(3):
-                    producer.send("t", "x", partition=partition).result(TIMEOUT)
+                    producer.send("t", "x", partition=partition).result(timeout=TIMEOUT)
             after = client.metrics()
             assert after["request-total"] >= before["request-total"] + 3
             assert after["outgoing-byte-total"] > before["outgoing-byte-total"]

@@ -87,7 +87,7 @@ def test_a_commit_that_times_out_can_be_repeated(mock_cluster: MockCluster, topi
 def test_a_fenced_producer_is_fatal(mock_cluster: MockCluster, topic: str) -> None:
     producer = initialized(mock_cluster)
     producer.begin_transaction()
-    producer.send(topic, b"a").result(10)
+    producer.send(topic, b"a").result(timeout=10)
     mock_cluster.fence_producer("billing")
     with pytest.raises(errors.FencedError, match=r"transactional\.id") as fenced:
         producer.commit_transaction()

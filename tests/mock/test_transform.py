@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import ottla
-from ottla import deserializers, errors, serializers, transformation
+from ottla import deserializers, errors, serializers
+from ottla._internal import transform_steps as transformation
 from ottla.testing import Fault, MockCluster
 from tests.support.arrow import read_rows
 

@@ -83,7 +83,7 @@ def test_ids_in_headers_of_a_batch(
     with Registry(apicurio.url, apicurio_use_id="contentId") as registry:
         key = Avro(registry, schema=LONG, wire_format="apicurio")
         value = Avro(registry, schema=TEXT, wire_format="apicurio")
-        scan = ottla.scan(single, mock_cluster.bootstrap, key=key, value=value)
+        scan = ottla.scan(single, mock_cluster.bootstrap, key_format=key, value_format=value)
         assert [row[:2] for batch in scan for row in batch.rows()] == [(7, "x")]
         with ottla.Consumer(
             mock_cluster.bootstrap,
@@ -92,7 +92,9 @@ def test_ids_in_headers_of_a_batch(
             value_deserializer=value,
         ) as consumer:
             consumer.assign([(single, 0)])
-            assert [(record.key, record.value) for record in consumer.poll(10)] == [(7, "x")]
+            assert [(record.key, record.value) for record in consumer.poll(timeout=10)] == [
+                (7, "x")
+            ]
 
 
 @pytest.mark.parametrize("size", [4, 8])

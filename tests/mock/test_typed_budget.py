@@ -67,7 +67,7 @@ def test_batches_end_early(mock_cluster: MockCluster, numbers: str, kind: str) -
         read: list[int | None] = []
         errors: list[str] = []
         while len(read) < ROWS:
-            batch = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT, value=values))
+            batch = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT, value_format=values))
             assert batch.nbytes < MOST
             read += numbers_of(batch)
             errors += [error for error in batch["_error"].to_pylist() if error is not None]
@@ -82,7 +82,7 @@ def test_a_scan_ends_batches_early(mock_cluster: MockCluster, numbers: str) -> N
     read: list[int] = []
 
     def read_all() -> None:
-        for each in ottla.scan(numbers, mock_cluster.bootstrap, value=values):
+        for each in ottla.scan(numbers, mock_cluster.bootstrap, value_format=values):
             batch = pa.record_batch(each)
             assert batch.nbytes < MOST
             read.extend(numbers_of(batch))
@@ -188,7 +188,7 @@ def test_a_schema_that_is_nested_too_deep_is_an_error_of_its_records(
     values = Protobuf(Registry(registry.url), mode="permissive")
     with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(single, 0)])
-        batch = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT, value=values))
+        batch = pa.record_batch(consumer.poll_arrow(timeout=TIMEOUT, value_format=values))
     assert batch["value"].to_pylist() == [{"a": 5}, None, {"a": 5}]
     assert "nested more than 40 levels deep" in batch["_error"].to_pylist()[1]
 

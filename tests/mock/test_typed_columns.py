@@ -88,7 +88,9 @@ def test_columns_are_what_fastavro_reads(mock_cluster: MockCluster, orders: str,
     """The values of a poll are a struct column, equal to fastavro's objects."""
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(orders, 0)])
-        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["offset", "value"], value=given())
+        batch = consumer.poll_arrow(
+            timeout=TIMEOUT, columns=["offset", "value"], value_format=given()
+        )
     assert batch.column_names == ["offset", "value"]
     assert rows(batch) == [order(n) for n in range(10)]
     # Without an Arrow library, too.
@@ -117,16 +119,16 @@ def test_a_malformed_value_is_an_error_with_its_place(
     value = given()
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(orders, 0)])
-        assert len(rows(consumer.poll_arrow(timeout=TIMEOUT, value=value))) == 10
+        assert len(rows(consumer.poll_arrow(timeout=TIMEOUT, value_format=value))) == 10
         for _ in range(2):
             with pytest.raises(
                 errors.SerializationError, match="value cannot be decoded"
             ) as caught:
-                consumer.poll_arrow(timeout=TIMEOUT, value=value)
+                consumer.poll_arrow(timeout=TIMEOUT, value_format=value)
             assert caught.value.context == {"topic": orders, "partition": 0, "offset": 10}
         assert consumer.position(orders, 0) == 10
         consumer.seek(orders, 0, 11)
-        assert rows(consumer.poll_arrow(timeout=TIMEOUT, value=value)) == [order(11)]
+        assert rows(consumer.poll_arrow(timeout=TIMEOUT, value_format=value)) == [order(11)]
     with kind(
         mock_cluster.bootstrap, auto_offset_reset="earliest", value_deserializer=value
     ) as consumer:
@@ -145,7 +147,7 @@ def test_permissive_columns_say_what_is_wrong(mock_cluster: MockCluster, orders:
     with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(orders, 0)])
         value = given(mode="permissive")
-        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value=value)
+        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value_format=value)
     table = pa.record_batch(batch)
     assert table.column_names == ["value", "_error"]
     assert rows(batch) == [*(order(n) for n in range(10)), None]
@@ -156,11 +158,11 @@ def test_permissive_columns_say_what_is_wrong(mock_cluster: MockCluster, orders:
 
 def test_a_scan_is_a_typed_stream(mock_cluster: MockCluster, orders: str) -> None:
     """Its schema is known before its first batch, also to polars."""
-    scan = ottla.scan(orders, mock_cluster.bootstrap, columns=["value"], value=given())
+    scan = ottla.scan(orders, mock_cluster.bootstrap, columns=["value"], value_format=given())
     reader = pa.RecordBatchReader.from_stream(scan)
     assert reader.schema.field("value").type.field("price").type == pa.decimal128(9, 2)
     assert rows(reader.read_all().combine_chunks().to_batches()[0]) == [order(n) for n in range(10)]
-    scan = ottla.scan(orders, mock_cluster.bootstrap, columns=["value"], value=given())
+    scan = ottla.scan(orders, mock_cluster.bootstrap, columns=["value"], value_format=given())
     frame = pl.DataFrame(scan).unnest("value")
     assert frame["id"].to_list() == list(range(10))
     assert frame["price"].to_list() == [order(n)["price"] for n in range(10)]
@@ -180,7 +182,7 @@ def test_keys_have_a_format_of_their_own(mock_cluster: MockCluster, single: str)
         producer.send(single, key=b"\x02k", value=b"\x02v")
         producer.send(single, key=None, value=None)
     scan = ottla.scan(
-        single, mock_cluster.bootstrap, columns=["key", "value"], key=text, value=text
+        single, mock_cluster.bootstrap, columns=["key", "value"], key_format=text, value_format=text
     )
     assert pa.RecordBatchReader.from_stream(scan).read_all().to_pylist() == [
         {"key": "k", "value": "v"},
@@ -194,7 +196,7 @@ def test_fields_are_selected(mock_cluster: MockCluster, orders: str, kind: Any) 
     expected = [{key: order(n)[key] for key in ("id", "price", "state")} for n in range(10)]
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(orders, 0)])
-        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value=value)
+        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value_format=value)
     assert pa.record_batch(batch).column("value").to_pylist() == expected
     config = {"auto.offset.reset": "earliest"}
     with kind(mock_cluster.bootstrap, config, value_deserializer=value) as consumer:
@@ -228,13 +230,15 @@ def test_wrong_uses_are_refused(mock_cluster: MockCluster, orders: str) -> None:
     """A format needs its column, a usable schema and a consumer that supports it."""
     with ottla.Consumer(mock_cluster.bootstrap) as consumer:
         with pytest.raises(errors.ConfigError, match='columns does not list "value"'):
-            consumer.poll_arrow(columns=["offset"], value=given())
+            consumer.poll_arrow(columns=["offset"], value_format=given())
         with pytest.raises(TypeError):
-            consumer.poll_arrow(value="avro")  # type: ignore[arg-type]
+            consumer.poll_arrow(value_format="avro")  # type: ignore[arg-type]
     with pytest.raises(errors.ConfigError, match="use poll_arrow"):
         ottla.Consumer(mock_cluster.bootstrap, value_deserializer=given(mode="permissive"))
     recursive = (
         '{"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}'
     )
     with pytest.raises(errors.SchemaError, match="recursive"):
-        ottla.scan(orders, mock_cluster.bootstrap, value=Avro(schema=recursive, wire_format="none"))
+        ottla.scan(
+            orders, mock_cluster.bootstrap, value_format=Avro(schema=recursive, wire_format="none")
+        )

@@ -177,7 +177,7 @@ def test_serializers_send_and_consumers_read(
         consumer.assign([(single, 0)])
         records: list[Any] = []
         while len(records) < 5:
-            records += consumer.poll(30.0)
+            records += consumer.poll(timeout=30.0)
     assert [record.key for record in records] == [0, 1, 2, 3, 4]
     assert [record.value for record in records] == [read(0), None, read(2), None, read(4)]
     assert registry.subjects() == [f"{single}-key", f"{single}-value"]
@@ -190,7 +190,9 @@ ROW = """{"type": "record", "name": "Row", "fields": [
 
 def read_rows(bootstrap: str, topic: str, value: Any) -> list[Any]:
     """Return all values of a topic."""
-    rows: list[Any] = pa.table(ottla.scan(topic, bootstrap, value=value))["value"].to_pylist()
+    rows: list[Any] = pa.table(ottla.scan(topic, bootstrap, value_format=value))[
+        "value"
+    ].to_pylist()
     return rows
 
 
@@ -211,7 +213,7 @@ def test_typed_columns_are_encoded(
 
         async def send() -> None:
             async with ottla.AsyncProducer(mock_cluster.bootstrap) as producer:
-                await (await producer.send_batch(single, values, value=value)).result()
+                await (await producer.send_batch(single, values, value_format=value)).result()
 
         asyncio.run(send())
     else:
@@ -230,10 +232,12 @@ def test_decoded_columns_are_encoded_again(
     """What one format decodes, another one encodes: Avro becomes Protobuf and JSON."""
     value = Avro(registry, schema=ROW, register=True)
     with ottla.Producer(mock_cluster.bootstrap) as producer:
-        producer.send_batch(single, FRAME, value=value).result()
+        producer.send_batch(single, FRAME, value_format=value).result()
         with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
             consumer.assign([(single, 0)])
-            batch = pa.record_batch(consumer.poll_arrow(30.0, columns=["value"], value=value))
+            batch = pa.record_batch(
+                consumer.poll_arrow(timeout=30.0, columns=["value"], value_format=value)
+            )
         message = 'syntax = "proto3"; message Row { optional string name = 1; int64 id = 2; }'
         schema = '{"properties": {"name": {"type": "string"}, "id": {"type": "integer"}}}'
         for name, other in (
@@ -241,7 +245,7 @@ def test_decoded_columns_are_encoded_again(
             ("json", Json(registry, schema=schema, register=True)),
         ):
             mock_cluster.create_topic(name, partitions=1)
-            producer.send_batch(name, batch, value=other).result()
+            producer.send_batch(name, batch, value_format=other).result()
             assert read_rows(mock_cluster.bootstrap, name, other) == [
                 {"name": "a", "id": 1},
                 {"name": None, "id": 2},
@@ -322,16 +326,16 @@ def test_rows_and_columns_that_do_not_fit(
     with ottla.Producer(mock_cluster.bootstrap) as producer:
         null = pl.DataFrame({"id": [1, None], "name": ["a", "b"]})
         with pytest.raises(errors.SerializationError, match="value in row 1 cannot be encoded"):
-            producer.send_batch(single, null, value=value)
+            producer.send_batch(single, null, value_format=value)
         for frame, match in (
             (FRAME.with_columns(extra=1), "extra"),
             (FRAME.drop("id"), "field id"),
             (FRAME.with_columns(id=pl.lit("x")), "field id"),
         ):
             with pytest.raises(errors.SchemaError, match=match):
-                producer.send_batch(single, frame, value=value)
-        with pytest.raises(errors.ConfigError, match="formats of Arrow columns"):
-            producer.send_batch(single, [{"id": 1}], value=value)
+                producer.send_batch(single, frame, value_format=value)
+        with pytest.raises(errors.ConfigError, match="encode Arrow columns"):
+            producer.send_batch(single, [{"id": 1}], value_format=value)
     assert mock_cluster.end_offset(single, 0) == 0
 
 

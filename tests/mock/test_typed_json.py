@@ -123,7 +123,7 @@ def test_columns_and_records_are_what_json_reads(
     decoded = [expected(value) for value in values]
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(single, 0)])
-        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value=given())
+        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value_format=given())
     texts = [
         {**row[0], "any": row[0]["any"] and json.dumps(json.loads(row[0]["any"]))}
         for row in batch.rows()
@@ -136,7 +136,7 @@ def test_columns_and_records_are_what_json_reads(
         consumer.assign([(single, 0)])
         records = [record.value for record in consumer.poll(timeout=TIMEOUT)]
     assert records == [selected(value) for value in decoded]
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=given())
+    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value_format=given())
     frame = pl.DataFrame(scan).unnest("value")
     assert frame["id"].to_list() == [value["id"] for value in values]
     assert frame["name"].to_list() == [value["name"] for value in decoded]
@@ -179,14 +179,18 @@ def test_values_have_the_given_arrow_type(source: str) -> None:
 def test_a_scan_has_the_given_arrow_type(mock_cluster: MockCluster, single: str) -> None:
     """The column has the type itself, and polars' types are types, too."""
     mock_cluster.append(single, 0, [TEXT.encode()])
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=given(schema=TYPE))
+    scan = ottla.scan(
+        single, mock_cluster.bootstrap, columns=["value"], value_format=given(schema=TYPE)
+    )
     table = pa.RecordBatchReader.from_stream(scan).read_all()
     plain = [field.with_type(pa.string()) if field.name == "any" else field for field in TYPE]
     assert table.schema.field("value").type == pa.struct(plain)
     assert table.column("value").to_pylist()[0]["price"] == VALUE["price"]
     types: Any = {"id": pl.Int64, "tags": pl.List(pl.String), "day": pl.Date}
     frame = pl.Schema(types)
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=given(schema=frame))
+    scan = ottla.scan(
+        single, mock_cluster.bootstrap, columns=["value"], value_format=given(schema=frame)
+    )
     assert pl.DataFrame(scan).unnest("value").rows() == [(7, ["a", None], VALUE["day"])]
 
 
@@ -223,7 +227,7 @@ def test_types_are_inferred_from_values(mock_cluster: MockCluster, single: str) 
     assert pa.field(inferred).type == pa.struct(list(pa.schema(inferred)))
     assert "id" in repr(inferred)
     scan = ottla.scan(
-        single, mock_cluster.bootstrap, columns=["value"], value=given(schema=inferred)
+        single, mock_cluster.bootstrap, columns=["value"], value_format=given(schema=inferred)
     )
     frame = pl.DataFrame(scan).unnest("value")
     assert frame["id"].to_list() == [value["id"] for value in values]
@@ -267,7 +271,7 @@ def test_a_malformed_value_is_an_error_with_its_place(
             consumer.poll(timeout=TIMEOUT)
         assert caught.value.context == {"topic": single, "partition": 0, "offset": 1}
     value = given(mode="permissive", fields=["id"])
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=value)
+    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value_format=value)
     table = pa.RecordBatchReader.from_stream(scan).read_all()
     assert table.column("value").to_pylist() == [{"id": 1}, None, {"id": 3}]
     reasons = table.column("_error").to_pylist()

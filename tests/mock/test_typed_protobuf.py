@@ -61,14 +61,14 @@ def test_columns_and_records_are_those_of_google_protobuf(
     mock_cluster.append(single, 0, [message.SerializeToString() for message in messages])
     with kind(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(single, 0)])
-        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value=given())
+        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["value"], value_format=given())
     assert [shop.read(row[0]) for row in batch.rows()] == expected
     config = {"auto.offset.reset": "earliest"}
     with kind(mock_cluster.bootstrap, config, value_deserializer=given()) as consumer:
         consumer.assign([(single, 0)])
         values = [shop.read(record.value) for record in consumer.poll(timeout=TIMEOUT)]
     assert values == expected
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=given())
+    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value_format=given())
     table = pa.RecordBatchReader.from_stream(scan).read_all()
     assert table.schema.field("value").type.field("plain_uint64").type == pa.decimal128(20, 0)
     states = table.column("value").combine_chunks().field("state").to_pylist()
@@ -80,7 +80,9 @@ def test_fields_are_selected(mock_cluster: MockCluster, single: str) -> None:
     messages = orders(50, seed=3)
     mock_cluster.append(single, 0, [message.SerializeToString() for message in messages])
     fields = ["card", "items.price", "customer.address.city", "by_number.name", "plain_string"]
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=given(fields=fields))
+    scan = ottla.scan(
+        single, mock_cluster.bootstrap, columns=["value"], value_format=given(fields=fields)
+    )
     table = pa.RecordBatchReader.from_stream(scan).read_all()
     assert table.schema.field("value").type == pa.struct(
         [
@@ -206,12 +208,12 @@ def test_a_malformed_value_names_its_field(mock_cluster: MockCluster, single: st
             consumer.poll(timeout=TIMEOUT)
         assert caught.value.context == {"topic": single, "partition": 0, "offset": 1}
     value = given(mode="permissive", fields=["plain_int32", "customer.address"])
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=value)
+    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value_format=value)
     table = pa.RecordBatchReader.from_stream(scan).read_all()
     # The name is not selected, and so not checked.
     assert table.column("_error").to_pylist() == [None] * 3
     value = given(mode="permissive", fields=["customer.name"])
-    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value=value)
+    scan = ottla.scan(single, mock_cluster.bootstrap, columns=["value"], value_format=value)
     table = pa.RecordBatchReader.from_stream(scan).read_all()
     assert table.column("value").is_null().to_pylist() == [False, True, False]
     assert "a text is not UTF-8" in table.column("_error").to_pylist()[1]

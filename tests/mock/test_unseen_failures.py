@@ -52,13 +52,13 @@ def test_flush_logs_failures_once_per_partition_and_cause(
     for _ in range(1000):
         producer.send("single", "v")
     producer.send_batch("other", ["v"] * 500)
-    producer.flush(60)
+    producer.flush(timeout=60)
     messages = warnings(caplog, 2)
     assert len(messages) == 2, messages
     assert all("INVALID_RECORD" in message for message in messages)
     assert any("count=1000" in message and "single-0" in message for message in messages)
     assert any("count=500" in message and "other-0" in message for message in messages)
-    producer.flush(60)
+    producer.flush(timeout=60)
     producer.close()
     assert len(warnings(caplog)) == 2, "a reported failure was reported again"
 
@@ -87,14 +87,14 @@ def test_retrieved_failures_are_not_reported_again(
             producer.send("single", "v", on_delivery=lambda error, _: seen.append(error))
         elif how == "batch":
             with pytest.raises(errors.KafkaError):
-                producer.send_batch("single", ["v", "w"]).result(60)
+                producer.send_batch("single", ["v", "w"]).result(timeout=60)
         elif how == "errors":
-            assert len(producer.send_batch("single", ["v", "w"]).errors(60)) == 1
+            assert len(producer.send_batch("single", ["v", "w"]).errors(timeout=60)) == 1
         elif how == "result":
             with pytest.raises(errors.KafkaError):
-                producer.send("single", "v").result(60)
+                producer.send("single", "v").result(timeout=60)
         else:
-            assert producer.send("single", "v").exception(60) is not None
+            assert producer.send("single", "v").exception(timeout=60) is not None
     assert bool(seen) == (how == "on_delivery")
     assert warnings(caplog) == []
 
@@ -104,7 +104,7 @@ def test_done_and_repr_do_not_retrieve_failures(
 ) -> None:
     producer = ottla.Producer(rejecting.bootstrap)
     sent = producer.send("single", "v")
-    producer.flush(60)
+    producer.flush(timeout=60)
     assert sent.done()
     assert "failed" in repr(sent)
     producer.close()
@@ -141,16 +141,16 @@ def test_records_abandoned_by_close_count_as_unseen(mock_cluster: MockCluster, s
     producer = ottla.Producer(mock_cluster.bootstrap)
     sent = producer.send(single, "v")
     with pytest.raises(errors.TimeoutError):
-        producer.close(0.1)
+        producer.close(timeout=0.1)
     with pytest.raises(errors.ClosedError):
-        sent.result(0)
+        sent.result(timeout=0)
 
 
 def test_a_dropped_producer_writes_sent_records(mock_cluster: MockCluster, single: str) -> None:
     """Regression: a producer that went out of scope failed records with live deliveries."""
     sent = ottla.Producer(mock_cluster.bootstrap, linger_ms=60_000).send(single, "v")
     gc.collect()
-    assert sent.result(60).offset == 0
+    assert sent.result(timeout=60).offset == 0
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:

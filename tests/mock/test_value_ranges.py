@@ -70,18 +70,18 @@ def test_a_record_beyond_datetime_is_an_error_of_its_own(
     consumer = kind(mock_cluster.bootstrap, **options)
     try:
         consumer.assign([(poisoned, 0)])
-        [first] = consumer.poll(TIMEOUT)
+        [first] = consumer.poll(timeout=TIMEOUT)
         assert first.value == {"x": EPOCH, "n": 0}
         for _ in range(2):
             with pytest.raises(errors.SerializationError, match=r"value .* field x: .* years 1 to"):
-                consumer.poll(TIMEOUT)
+                consumer.poll(timeout=TIMEOUT)
         with pytest.raises(errors.SerializationError) as raised:
-            consumer.poll(TIMEOUT)
+            consumer.poll(timeout=TIMEOUT)
         context = raised.value.context
         assert (context["topic"], context["partition"], context["offset"]) == (poisoned, 0, 1)
         assert consumer.position(poisoned, 0) == 1
         consumer.seek(poisoned, 0, 2)
-        assert [found.value["n"] for found in consumer.poll(TIMEOUT)] == [2]
+        assert [found.value["n"] for found in consumer.poll(timeout=TIMEOUT)] == [2]
     finally:
         consumer.close()
 
@@ -93,7 +93,9 @@ def test_columns_keep_a_time_that_rows_cannot_have(
 
     def batch(mode: str) -> ottla.RecordBatch:
         scan = ottla.scan(
-            poisoned, mock_cluster.bootstrap, value=record("timestamp-millis", "long", mode=mode)
+            poisoned,
+            mock_cluster.bootstrap,
+            value_format=record("timestamp-millis", "long", mode=mode),
         )
         [found] = list(scan)
         return found
@@ -151,7 +153,9 @@ def test_a_time_that_is_not_within_a_day_is_an_error_of_its_row(
     mock_cluster.append(single, 0, [zigzag(time, n) for n, time in enumerate(times)])
     with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(single, 0)])
-        found = consumer.poll_arrow(TIMEOUT, value=record(logical, base, mode="permissive"))
+        found = consumer.poll_arrow(
+            timeout=TIMEOUT, value_format=record(logical, base, mode="permissive")
+        )
     columns = pa.record_batch(found)
     columns.validate(full=True)
     assert [value and value["n"] for value in columns.column("value").to_pylist()] == [0, None, 2]
@@ -165,7 +169,7 @@ def test_a_time_of_an_array_that_is_not_within_a_day_is_not_written(
     times = pa.array([1, -26], pa.int32()).view(pa.time32("ms"))
     rows = pa.table({"value": pa.StructArray.from_arrays([times, pa.array([1, 2])], ["x", "n"])})
     with pytest.raises(errors.SerializationError, match=r"row 1.* not a time of day"):
-        producer.send_batch(single, rows, value=record("time-millis", "int"))
+        producer.send_batch(single, rows, value_format=record("time-millis", "int"))
 
 
 def test_the_command_line_prints_the_rest(
@@ -235,7 +239,7 @@ def test_a_text_of_a_year_that_datetime_lacks_is_refused_by_produce(
 def far(mock_cluster: MockCluster, producer: ottla.Producer, single: str) -> str:
     """A topic whose second record is from after the year 294246, which no column of times has."""
     for millis in (_LAST, _LAST + 1, 5):
-        producer.send(single, str(millis), timestamp=millis).result(TIMEOUT)
+        producer.send(single, str(millis), timestamp=millis).result(timeout=TIMEOUT)
     return single
 
 
@@ -245,9 +249,13 @@ def test_a_timestamp_that_a_column_cannot_have_is_null(mock_cluster: MockCluster
     assert columns["timestamp"].cast(pa.int64()).to_pylist() == [_LAST * 1000, None, 5000]
     with ottla.Consumer(mock_cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(far, 0)])
-        assert [found.timestamp for found in consumer.poll(TIMEOUT)] == [_LAST, _LAST + 1, 5]
+        assert [found.timestamp for found in consumer.poll(timeout=TIMEOUT)] == [
+            _LAST,
+            _LAST + 1,
+            5,
+        ]
         consumer.seek(far, 0, 0)
-        batch = consumer.poll_arrow(TIMEOUT, columns=["timestamp"])
+        batch = consumer.poll_arrow(timeout=TIMEOUT, columns=["timestamp"])
         assert batch is not None
         assert batch.rows() == [(_LAST,), (None,), (5,)]
 
@@ -290,10 +298,15 @@ def test_a_part_of_a_millisecond_is_dropped_in_every_way_to_send(
 ) -> None:
     """As Arrow's columns are rounded, so that a time is one time."""
     micros = (when - EPOCH) // (datetime.resolution)
-    assert producer.send(single, "a", timestamp=when).result(TIMEOUT).timestamp == micros // 1000
-    producer.send_batch(single, ["b"], timestamps=[when]).result(TIMEOUT)
+    assert (
+        producer.send(single, "a", timestamp=when).result(timeout=TIMEOUT).timestamp
+        == micros // 1000
+    )
+    producer.send_batch(single, ["b"], timestamps=[when]).result(timeout=TIMEOUT)
     column = pa.array([micros], pa.timestamp("us", "UTC"))
-    producer.send_batch(single, pa.table({"value": ["c"], "timestamp": column})).result(TIMEOUT)
+    producer.send_batch(single, pa.table({"value": ["c"], "timestamp": column})).result(
+        timeout=TIMEOUT
+    )
     found = pa.RecordBatchReader.from_stream(ottla.scan(single, mock_cluster.bootstrap)).read_all()
     assert found["timestamp"].cast(pa.int64()).to_pylist() == [micros // 1000 * 1000] * 3
 

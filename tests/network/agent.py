@@ -36,7 +36,7 @@ class Agent:
             with ottla.Producer(client) as producer:
                 values = [f"{bootstrap} {i}" for i in range(count)]
                 spread = [i % partitions for i in range(count)]
-                written = producer.send_batch(topic, values, partitions=spread).result(120)
+                written = producer.send_batch(topic, values, partitions=spread).result(timeout=120)
             found = read_table(ottla.scan(topic, client, timeout=60))["value"].to_pylist()
             return {
                 "written": written,
@@ -60,7 +60,7 @@ class Agent:
     def send(self, topic: str, partition: int) -> dict[str, Any]:
         """Write one record and wait for its delivery."""
         assert self.producer is not None
-        result = self.producer.send(topic, "sent", partition=partition).result(120)
+        result = self.producer.send(topic, "sent", partition=partition).result(timeout=120)
         return {"offset": result.offset}
 
     def send_until_disconnect(self, topic: str, partition: int, broker: int) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Agent:
     def wait_for_delivery(self) -> dict[str, Any]:
         """Wait for the delivery of the record that `send_until_disconnect` sent."""
         assert self.delivery is not None
-        return {"offset": self.delivery.result(120).offset}
+        return {"offset": self.delivery.result(timeout=120).offset}
 
     def wait_for_warning(self, how: str, topic: str, partition: int) -> dict[str, Any]:
         """Read or write a partition until a warning is logged."""
@@ -98,16 +98,16 @@ class Agent:
             with ottla.Consumer(self.client) as consumer:
                 consumer.assign([(topic, partition)])
                 while not messages and time.monotonic() < deadline:
-                    consumer.poll(0.05)
+                    consumer.poll(timeout=0.05)
         logging.getLogger("ottla").removeHandler(handler)
         return {"warnings": messages}
 
     def close(self) -> dict[str, Any]:
         """Close the producer and the client."""
         if self.producer is not None:
-            self.producer.close(1)
+            self.producer.close(timeout=1)
         if self.client is not None:
-            self.client.close(1)
+            self.client.close(timeout=1)
         return {}
 
     def _states(self) -> dict[int, tuple[str, str | None]]:

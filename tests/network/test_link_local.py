@@ -41,7 +41,7 @@ with MockCluster(brokers=1) as cluster:
     cluster.advertise(1, address)
     for lookup in ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"):
         with ottla.Producer(address, client_dns_lookup=lookup, request_timeout_ms=5000) as producer:
-            print(producer.send("orders", b"x").result(30).offset)
+            print(producer.send("orders", b"x").result(timeout=30).offset)
             print([each.address for each in producer.connections() if each.role == "data"])
     print(ottla.diagnose(address).ok)
 """

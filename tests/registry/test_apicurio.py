@@ -51,7 +51,7 @@ def test_each_call_returns_the_schema_with_its_place(
     # Another client has nothing in its cache.
     with client_class(apicurio.url) as registry:
         assert registry.schema(first.id).text == one.text
-        assert registry.version(subject, 1) == first
+        assert registry.schema_by_version(subject, 1) == first
         assert registry.latest(subject) == second
         assert registry.lookup(subject, two).version == 2
         assert {subject, f"{subject}-other"} <= set(registry.subjects())
@@ -121,7 +121,7 @@ def test_each_failure_has_one_clear_error(
             registry.register(subject, Schema('"R"', references=missing))
         registry.register(subject, Schema('"long"'))
         with pytest.raises(errors.SchemaError, match="does not have this version"):
-            registry.version(subject, 9)
+            registry.schema_by_version(subject, 9)
         with pytest.raises(errors.SchemaError, match="does not have this schema"):
             registry.lookup(subject, Schema('"string"'))
 

@@ -71,11 +71,11 @@ def test_what_confluents_serializers_write_is_read(
             consumer.assign([(topic, 0)])
             found: list[Any] = []
             while len(found) < len(expected):
-                batch = consumer.poll_arrow(TIMEOUT, value=value)
+                batch = consumer.poll_arrow(timeout=TIMEOUT, value_format=value)
                 assert batch is not None, f"only {len(found)} of {len(expected)} records arrived"
                 found += rows(batch)
             assert found == expected
-        assert rows(ottla.scan(topic, kafka.bootstrap, value=value)) == expected
+        assert rows(ottla.scan(topic, kafka.bootstrap, value_format=value)) == expected
         config: dict[str, Any] = {"auto_offset_reset": "earliest", "value_deserializer": value}
         with kind(kafka.bootstrap, **config) as consumer:
             consumer.assign([(topic, 0)])
@@ -103,7 +103,7 @@ def test_what_ottla_writes_confluents_deserializers_read(
             producer.send(topic, first, partition=0)
             producer.flush()
         with ottla.Producer(kafka.bootstrap) as producer:
-            producer.send_batch(topic, pa.table({"value": column}), value=value).result()
+            producer.send_batch(topic, pa.table({"value": column}), value_format=value).result()
     written = confluent.read_all(kafka.bootstrap, topic, [0])
     values = [written[0, offset].value() for offset in range(len(theirs.values))]
     assert [theirs.deserialize(value) for value in values if value is not None] == theirs.values
@@ -170,7 +170,7 @@ def test_a_schema_changes(
         peer.set_compatibility(f"{topic}-value", "BACKWARD")
     write(kafka.bootstrap, topic, values)
     with Registry(apicurio.url) as registry:
-        assert rows(ottla.scan(topic, kafka.bootstrap, value=Avro(registry))) == [
+        assert rows(ottla.scan(topic, kafka.bootstrap, value_format=Avro(registry))) == [
             {"id": 1.0, "article": "pen", "price": 0.5},
             {"id": 2.0, "article": "ink", "price": 1.0},
             {"id": 3.0, "article": "cap", "price": 0.5},
@@ -180,7 +180,7 @@ def test_a_schema_changes(
             {"id": n, "item": item, "gone": n} for n, item in enumerate(("pen", "ink", "cap"), 1)
         ]
         first = Avro(registry, version=1, mode="permissive")
-        table = pa.table(ottla.scan(topic, kafka.bootstrap, value=first))
+        table = pa.table(ottla.scan(topic, kafka.bootstrap, value_format=first))
         assert rows(table) == [*old, None]
         *none, reason = table.column("_error").to_pylist()
         assert none == [None] * 3
@@ -219,18 +219,20 @@ def test_while_the_registry_is_frozen_or_down_no_record_is_passed_over(
         apicurio.node.pause()
         for mode in ("failfast", "permissive"):
             with pytest.raises(errors.TimeoutError, match=f"{topic}-value.*no response"):
-                consumer.poll_arrow(TIMEOUT, value=Avro(registry, mode=mode))
+                consumer.poll_arrow(timeout=TIMEOUT, value_format=Avro(registry, mode=mode))
             assert consumer.position(topic, 0) == 0
         apicurio.node.resume()
         # A machine that pauses may let a look-up of one second fail.
         with Registry(apicurio.url) as patient:
-            batch = consumer.poll_arrow(TIMEOUT, value=Avro(patient))
+            batch = consumer.poll_arrow(timeout=TIMEOUT, value_format=Avro(patient))
             assert rows(batch) == expected
             apicurio.node.kill()
             # What the registry is not asked again is read without it.
             consumer.seek(topic, 0, 0)
-            assert rows(consumer.poll_arrow(TIMEOUT, value=Avro(patient))) == expected
+            assert (
+                rows(consumer.poll_arrow(timeout=TIMEOUT, value_format=Avro(patient))) == expected
+            )
         consumer.seek(topic, 0, 0)
         with pytest.raises(errors.TimeoutError, match="Connection refused"):
-            consumer.poll_arrow(TIMEOUT, value=Avro(registry))
+            consumer.poll_arrow(timeout=TIMEOUT, value_format=Avro(registry))
         assert consumer.position(topic, 0) == 0

@@ -154,7 +154,7 @@ def test_clients_log_in_until_the_token_expires(
         wait_until(lambda: described(admin, token) == [token], lambda: "the token is described")
         config = token_login(token, mechanism)
         with ottla.Producer(address, config) as producer:
-            producer.send(topic, b"by token", partition=0).result(60)
+            producer.send(topic, b"by token", partition=0).result(timeout=60)
         table = pa.table(ottla.scan(topic, address, config=config))
         assert table["value"].to_pylist() == [b"by token"]
 

@@ -83,7 +83,7 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Realm]:
 WRITE_AND_READ = """
 with ottla.Client(bootstrap, config, timeout=60) as client:
     with ottla.Producer(client) as producer:
-        assert producer.send_batch(topic, ["a", "b"]).result(60) == 2
+        assert producer.send_batch(topic, ["a", "b"]).result(timeout=60) == 2
     from tests.support.arrow import values
 
     say(*[value.decode() for value in values(ottla.scan(topic, client))])
@@ -124,7 +124,7 @@ with ottla.Client(bootstrap, config, linger_ms=0, timeout=60) as client:
     with ottla.Producer(client) as producer:
         until, sent = time.monotonic() + {2.2 * REAUTHENTICATE_MS / 1000}, 0
         while time.monotonic() < until:
-            assert producer.send(topic, str(sent)).result(60).offset == sent
+            assert producer.send(topic, str(sent)).result(timeout=60).offset == sent
             sent += 1
             time.sleep(0.02)
     renewed = client.metrics()["successful-reauthentication-total"]

@@ -25,7 +25,7 @@ def use(secured: SecuredKafka, bootstrap: str, config: dict[str, Any]) -> None:
         with ottla.Producer(client) as producer:
             sent = [f"{i}".encode() for i in range(20)]
             spread = [i % 2 for i in range(20)]
-            assert producer.send_batch(topic, sent, partitions=spread).result(60) == 20
+            assert producer.send_batch(topic, sent, partitions=spread).result(timeout=60) == 20
         assert sorted(values(ottla.scan(topic, client))) == sorted(sent)  # type: ignore[type-var]
         # The broker advertises the same listener.
         assert {c.address.split()[0] for c in client.connections()} == {bootstrap}

@@ -41,7 +41,9 @@ def test_traffic_goes_on_through_reauthentication(secured: SecuredKafka) -> None
         sent, connections = 0, []
         while time.monotonic() < deadline:
             for mechanism, producer in producers.items():
-                metadata = producer.send(topics[mechanism], str(sent), partition=0).result(60)
+                metadata = producer.send(topics[mechanism], str(sent), partition=0).result(
+                    timeout=60
+                )
                 assert metadata.offset == sent, "a lost or duplicate record"
             sent += 1
             connections.append(sorted(established({port})))

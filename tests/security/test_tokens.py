@@ -46,7 +46,7 @@ def endpoint(tokens: TokenServer, **more: Any) -> dict[str, Any]:
 
 def write(bootstrap: str, topic: str, config: dict[str, Any], **kwargs: Any) -> None:
     with ottla.Producer(bootstrap, config, timeout=60, **kwargs) as producer:
-        producer.send(topic, b"x").result(60)
+        producer.send(topic, b"x").result(timeout=60)
 
 
 def test_unsecured_tokens_by_callback_are_renewed_with_the_session(secured: SecuredKafka) -> None:
@@ -66,7 +66,7 @@ def test_unsecured_tokens_by_callback_are_renewed_with_the_session(secured: Secu
     with ottla.Producer(secured.at("oauth"), **config, timeout=60) as producer:
         deadline = time.monotonic() + 120
         while len(issued_tokens) < 3 and time.monotonic() < deadline:
-            producer.send(topic, b"x").result(60)
+            producer.send(topic, b"x").result(timeout=60)
             time.sleep(0.02)
     assert len(issued_tokens) >= 3
     assert time.monotonic() - started > LIFETIME, "each token is used for most of its lifetime"

@@ -86,7 +86,7 @@ class FakeClient:
     slow_cluster: bool = False
     # Functions to call before each response of list_offsets, in turn.
     before_responses: list[Callable[[], object]] = field(default_factory=list)
-    # Topics that list_topics returns once although they were deleted.
+    # Topics that topic_names returns once although they were deleted.
     listed_once: set[str] = field(default_factory=set)
 
     def cluster(
@@ -113,7 +113,7 @@ class FakeClient:
         )
         return cluster
 
-    def list_topics(self) -> list[str]:
+    def topic_names(self) -> list[str]:
         listed = sorted({topic for topic, _ in self.logs} | self.listed_once)
         self.listed_once.clear()
         return listed
@@ -151,11 +151,11 @@ class FakeClient:
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> protocols.Scan:
         assert columns is not None
-        assert key is value is None, "typed columns are tested with real clients"
+        assert key_format is value_format is None, "typed columns are tested with real clients"
         self.scan_requests.append(
             {"ranges": list(ranges), "headers": include_headers, "fail": fail_on_data_loss}
         )

@@ -231,13 +231,14 @@ def test_a_task_loads_no_planner_and_no_writer() -> None:
                 "ottla",
                 "ottla._core",
                 "ottla.errors",
-                "ottla.extras",
-                "ottla.loading",
+                "ottla._internal",
+                "ottla._internal.extras",
+                "ottla._internal.loading",
                 "ottla.spark",
                 "ottla.spark.reading",
             ),
             *("ottla.spark.clients", "ottla.spark.offset_range", "ottla.spark.reading.schema"),
-            *("ottla.spark.reading.partition_reader", "ottla.stderr_log"),
+            *("ottla.spark.reading.partition_reader", "ottla._internal.stderr_log"),
         }
 
 

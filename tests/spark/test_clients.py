@@ -99,7 +99,7 @@ def test_connecting_blocks_no_other_configuration(monkeypatch: pytest.MonkeyPatc
         finally:
             responded.set()
         # Callers that want the same client wait, and get the same one.
-        first, second = (future.result(60) for future in slow)
+        first, second = (future.result(timeout=60) for future in slow)
     assert first is second
     assert made == ["unreachable:1", "there:1"]
 

@@ -53,21 +53,21 @@ def test_a_task_may_fork_after_use(
 
         for batch in batches:
             client, producer = ottla.spark.client(config), ottla.spark.producer(config)
-            producer.send(topic, "before").result(60)
+            producer.send(topic, "before").result(timeout=60)
             child = os.fork()
             if child == 0:
                 verdict = 1
                 try:
                     own = ottla.spark.producer(config)
-                    own.send(topic, "child").result(60)
+                    own.send(topic, "child").result(timeout=60)
                     try:
-                        client.list_topics()
+                        client.topic_names()
                     except errors.ClosedError:
                         verdict = 0 if own is not producer else 2
                 finally:
                     os._exit(verdict)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            producer.send(topic, "after").result(60)
+            producer.send(topic, "after").result(timeout=60)
             same = ottla.spark.client(config) is client
             yield pa.RecordBatch.from_pylist([{"code": code, "same": same}] * batch.num_rows)
 

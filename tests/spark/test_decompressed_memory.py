@@ -50,7 +50,7 @@ def test_a_worker_takes_a_few_large_records(
     config["max.request.size"] = RECORD + MEGABYTE
     with ottla.Producer(kafka.bootstrap, config) as producer:
         for _ in range(RECORDS):
-            producer.send(topic, bytes(RECORD)).result(60)
+            producer.send(topic, bytes(RECORD)).result(timeout=60)
     options = {"kafka.bootstrap.servers": kafka.bootstrap, "subscribe": topic}
 
     def peaks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

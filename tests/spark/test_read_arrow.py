@@ -146,7 +146,7 @@ def test_small_partitions_share_tasks(
     with ottla.Producer(kafka.bootstrap) as producer:
         producer.send_batch(
             topic, ["x" * 100] * 6000, partitions=[i % 60 for i in range(6000)]
-        ).result(120)
+        ).result(timeout=120)
     # As many as with Spark's connector, since there are not very many.
     assert read(spark, kafka, topic).rdd.getNumPartitions() == 60
     by_bytes = read(spark, kafka, topic, targetBytesPerPartition="24000")
@@ -159,7 +159,7 @@ def test_small_partitions_share_tasks(
     many = kafka_topic(partitions=200, replication=1)
     with ottla.Producer(kafka.bootstrap) as producer:
         numbers = [i % 200 for i in range(1000)]
-        producer.send_batch(many, ["x"] * 1000, partitions=numbers).result(120)
+        producer.send_batch(many, ["x"] * 1000, partitions=numbers).result(timeout=120)
     frame = read(spark, kafka, many)
     # Three partitions of each broker per task.
     assert 64 <= frame.rdd.getNumPartitions() <= 70

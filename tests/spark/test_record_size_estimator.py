@@ -46,10 +46,10 @@ class SizedClient(FakeClient):
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> protocols.Scan:
-        assert key is value is None
+        assert key_format is value_format is None
         assert timeout == record_size_estimator._NO_PROGRESS_SECONDS
         assert not fail_on_data_loss
         super().scan(ranges, columns=columns, include_headers=True)

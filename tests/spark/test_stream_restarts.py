@@ -69,7 +69,9 @@ class Load(threading.Thread):
         try:
             while not self._ended.wait(0.05):
                 each = [partition for partition in range(self.partitions) for _ in range(20)]
-                self._producer.send_batch(TOPIC, ["x"] * len(each), partitions=each).result(150)
+                self._producer.send_batch(TOPIC, ["x"] * len(each), partitions=each).result(
+                    timeout=150
+                )
                 self.sent += len(each)
         except ottla.errors.KafkaError as error:
             self.error = error

@@ -198,7 +198,7 @@ def test_dead_letters(orders: Orders) -> None:
     assert sorted(row.id for row in frame.select("value.id").collect()) == list(range(10))
     with ottla.Consumer(orders.cluster.bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([("dead", 0)])
-        (letter,) = consumer.poll(30.0)
+        (letter,) = consumer.poll(timeout=30.0)
     assert letter.value == b"no id"
     assert dict(letter.headers)["__ottla.errors.offset"] == b"10"
     with pytest.raises(PySparkException, match=r"needs value\.mode=dead_letter"):

@@ -20,7 +20,7 @@ DELETED = "partitions [u-0] have been deleted; records may be lost"
 def test_warnings_are_printed_once_without_other_log_handlers() -> None:
     ended = run_child("""
         import logging
-        from ottla.stderr_log import show_warnings
+        from ottla._internal.stderr_log import show_warnings
         log = logging.getLogger("ottla.fetch")
         log.warning("before")
         for _ in range(2): show_warnings()
@@ -40,7 +40,7 @@ def test_warnings_are_printed_once_without_other_log_handlers() -> None:
 def test_nothing_is_printed_with_other_log_handlers(taker: str) -> None:
     ended = run_child(f"""
         import logging
-        from ottla.stderr_log import show_warnings
+        from ottla._internal.stderr_log import show_warnings
         mine = logging.StreamHandler()
         {taker}
         before = logging.getLogger("ottla").handlers[:]

@@ -214,7 +214,7 @@ def test_written_from_foreach_batch(
         write(rows, "ottla", kafka, topic=target)
         reported.append(ottla.spark.write(rows, {**servers, "topic": target}).records)
         with_client = ottla.spark.producer({"bootstrap.servers": kafka.bootstrap})
-        with_client.send(target, f"{number}").result(120)
+        with_client.send(target, f"{number}").result(timeout=120)
 
     query = (
         spark.readStream.format("ottla")

@@ -56,7 +56,7 @@ class BlockingAsyncConsumer:
         """Close the consumer and its loop."""
         if not self.loop.is_closed():
             try:
-                self.run(self.consumer.close(timeout))
+                self.run(self.consumer.close(timeout=timeout))
             finally:
                 self.loop.close()
 

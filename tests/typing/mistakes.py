@@ -37,7 +37,7 @@ def producing(producer: ottla.Producer) -> None:
     producer.send("t", b"v", on_delivery=len)  # mistake: a callback takes two arguments
     producer.send("t", b"v", on_delivery=delivered)  # mistake: the error may be None
     producer.send("t", b"v").result().offset + 1  # mistake: None with acks=0
-    producer.send("t", b"v").result("5")  # mistake: seconds are a number
+    producer.send("t", b"v").result(timeout="5")  # mistake: seconds are a number
     ottla.Producer("a:9092", value_serializer="json")  # mistake: a string is not a serializer
     ottla.Producer("a:9092", value_serializer=len)  # mistake: it does not return bytes
 

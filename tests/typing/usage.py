@@ -42,7 +42,7 @@ def producing(bootstrap: str) -> None:
         delivery.add_done_callback(lambda done: print(done.exception()))
         leaders: list[int | None] = [p.leader for p in producer.partitions_for("t").values()]
         print(leaders)
-        producer.flush(1)
+        producer.flush(timeout=1)
         print(offset, error, count)
 
 
@@ -142,7 +142,7 @@ async def consuming_asynchronously(bootstrap: str) -> None:
         async for record in consumer:
             offset: int = record.offset
             print(offset)
-        records: list[ottla.Record] = await consumer.poll(1)
+        records: list[ottla.Record] = await consumer.poll(timeout=1)
         json = ottla.AsyncConsumer(bootstrap, key_deserializer=deserializers.str)
         keys: list[str | None] = [record.key for record in await json.poll()]
         print(keys)
@@ -170,7 +170,7 @@ async def asynchronous(bootstrap: str) -> None:
         print(metadata.offset)
     async with ottla.AsyncClient(bootstrap, {"client.id": "a"}) as client:
         leader: int | None = (await client.cluster(["a"])).topics["a"].partitions[0].leader
-        names: list[str] = await client.list_topics(timeout=1)
+        names: list[str] = await client.topic_names(timeout=1)
         listed: dict[tuple[str, int], ottla.OffsetAndTimestamp] = await client.list_offsets(
             {("a", 0): "latest"}
         )

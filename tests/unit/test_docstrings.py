@@ -20,7 +20,7 @@ MODULES = [
     "ottla.doctor",
     "ottla.errors",
     "ottla.interceptors",
-    "ottla.metrics",
+    "ottla._internal.metrics",
     "ottla.otel",
     "ottla.partitioners",
     "ottla.prometheus",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ottla
+from ottla._internal.markup import element, escaped
 from ottla.doctor.facts import (
     Address,
     Endpoint,
@@ -28,7 +29,6 @@ from ottla.doctor.html.style import COLORS
 from ottla.doctor.html.tables import MAX_ROWS
 from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
-from ottla.markup import element, escaped
 from tests.support.html_document import Document, parse
 from tests.unit.test_doctor_flowchart import BROKEN, healthy
 from tests.unit.test_doctor_verdict import endpoint, facts, step

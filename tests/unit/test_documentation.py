@@ -43,6 +43,8 @@ def test_every_error_class_is_explained() -> None:
 def test_the_types_of_keywords_are_current() -> None:
     module = REPOSITORY / "python" / "ottla" / "config_types.py"
     assert module.read_text() == tool("config_types").module(), "run make docs"
+    module = REPOSITORY / "python" / "ottla" / "error_code.py"
+    assert module.read_text() == tool("error_codes").generated(), "run make docs"
 
 
 def test_a_client_takes_every_key_as_a_keyword_and_no_other() -> None:

@@ -66,7 +66,7 @@ def test_core_errors_carry_their_fields(mock_cluster: MockCluster) -> None:
     mock_cluster.create_topic("t")
     mock_cluster.inject(Fault.error("TOPIC_AUTHORIZATION_FAILED"), api="Produce")
     with ottla.Producer(mock_cluster.bootstrap) as producer:
-        error = producer.send("t", "v").exception(5)
+        error = producer.send("t", "v").exception(timeout=5)
     assert isinstance(error, errors.AuthorizationError)
     assert (error.code, error.name) == (29, "TOPIC_AUTHORIZATION_FAILED")
     assert error.context == {"topic": "t", "partition": 0, "broker": mock_cluster.leader("t", 0)}

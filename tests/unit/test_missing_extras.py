@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ottla.extras import PACKAGES, MissingExtraError, explain, require
+from ottla._internal.extras import PACKAGES, MissingExtraError, explain, require
 from tests.support.subprocesses import run_python
 
 ROOT = Path(__file__).resolve().parents[2]

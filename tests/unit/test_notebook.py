@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import ottla
+from ottla._internal.notebook import MAX_ROWS, MAX_TEXT, connections_html, record_batch_html
 from ottla.doctor.facts import Facts
 from ottla.doctor.report import Report
 from ottla.doctor.verdict import judge
-from ottla.notebook import MAX_ROWS, MAX_TEXT, connections_html, record_batch_html
 from ottla.testing import MockCluster
 from tests.support.html_document import Document, parse
 from tests.unit.test_doctor_flowchart import healthy
@@ -44,7 +44,7 @@ def client(cluster: MockCluster) -> Iterator[ottla.Client]:
 
 
 def test_a_cluster(client: ottla.Client) -> None:
-    snapshot = client.cluster(client.list_topics())
+    snapshot = client.cluster(client.topic_names())
     found = shown(snapshot)
     assert f"Cluster {snapshot.cluster_id}: 3 brokers, {MAX_ROWS + 6} topics" in found.text
     assert f"{snapshot.brokers[2].host}:{snapshot.brokers[2].port}" in found.text
@@ -181,7 +181,7 @@ def test_a_hostile_record_is_shown_and_not_interpreted() -> None:
 def test_a_batch(cluster: MockCluster, client: ottla.Client) -> None:
     with ottla.Producer(client) as producer:
         for i in range(MAX_ROWS + 4):
-            producer.send("orders-01", f"<b>{i}</b>", key=b"\xff", partition=0).result(30)
+            producer.send("orders-01", f"<b>{i}</b>", key=b"\xff", partition=0).result(timeout=30)
     [batch] = ottla.scan("orders-01", client, partitions=[0])
     found = shown(batch)
     assert f"RecordBatch: {MAX_ROWS + 4} rows" in found.text
@@ -226,7 +226,7 @@ def test_styles_fit_light_and_dark_themes() -> None:
 
 
 def test_no_request_is_made(cluster: MockCluster, client: ottla.Client) -> None:
-    snapshot = client.cluster(client.list_topics())
+    snapshot = client.cluster(client.topic_names())
     connections = client.connections()
     apis = ("ApiVersions", "Metadata", "ListOffsets", "Fetch")
     before = [cluster.request_count(api) for api in apis]

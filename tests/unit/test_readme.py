@@ -73,13 +73,16 @@ def test_the_versions_of_spark() -> None:
     assert supported.endswith(f" to {newest[1]}")
 
 
-def test_what_is_not_implemented_is_not_there() -> None:
-    assert "Not implemented yet: asyncio for scans" in README
-    assert not hasattr(ottla, "async_scan")
-
-
 def test_what_it_does_is_there() -> None:
-    names = ("Producer", "AsyncProducer", "Consumer", "AsyncConsumer", "scan", "diagnose")
+    names = (
+        "Producer",
+        "AsyncProducer",
+        "Consumer",
+        "AsyncConsumer",
+        "scan",
+        "scan_async",
+        "diagnose",
+    )
     for name in (*names, "ShareConsumer", "AsyncShareConsumer"):
         assert hasattr(ottla, name)
     calls = ("describe_topics", "alter_configs", "group_lag", "create_acls", "elect_leaders")

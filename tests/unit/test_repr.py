@@ -14,7 +14,7 @@ def test_everything_can_be_printed(mock_cluster: MockCluster) -> None:
     producer = ottla.Producer(client)
     pending = producer.send("t", "x", partition=0)
     batch = producer.send_batch("t", ["y"], partitions=[1])
-    producer.flush(10)
+    producer.flush(timeout=10)
     metadata = pending.result()
     snapshot = client.cluster(["t"])
     scan = ottla.scan("t", client)

@@ -35,7 +35,7 @@ def poll_arrow(task: Task, columns: list[str] | None = None, crcs: bool = True) 
         consumer.assign(_partitions(task))
         more = True
         while more:
-            batch = consumer.poll_arrow(1.0, columns=columns)
+            batch = consumer.poll_arrow(timeout=1.0, columns=columns)
             if batch is not None:
                 more = _take_batch(task, batch)
 
@@ -45,7 +45,7 @@ def poll(task: Task, at_once: int, crcs: bool = True) -> None:
         consumer.assign(_partitions(task))
         more = True
         while more:
-            size, records = 0, consumer.poll(1.0, at_once)
+            size, records = 0, consumer.poll(timeout=1.0, max_records=at_once)
             for record in records:
                 # An application reads each value.
                 size += len(record.value or b"")

@@ -18,7 +18,7 @@ def _consume(task: TypedTask, made: Callable[[Registry], ColumnFormat]) -> None:
         consumer.assign([(task.topic, number) for number in range(task.partitions)])
         more = True
         while more:
-            batch = consumer.poll_arrow(1.0, columns=["value"], value=value)
+            batch = consumer.poll_arrow(timeout=1.0, columns=["value"], value_format=value)
             if batch is not None:
                 more = task.take_array(pa.record_batch(batch).column("value"))
 

@@ -41,6 +41,7 @@ from ottla._core.delivery import (
     RecordMetadata,
 )
 from ottla._core.doctor import examine
+from ottla._core.error_codes import error_codes, proves_no_change, repetition_of
 from ottla._core.events import AsyncEvents, Event, Events
 from ottla._core.group import GroupMetadata, MemberSubscription
 from ottla._core.log_events import LogEvents
@@ -50,7 +51,7 @@ from ottla._core.partitioner import Array, partition_for_key, partitions_for_key
 from ottla._core.producer import Producer
 from ottla._core.records import Record, RecordBatch
 from ottla._core.request_statistics import ApiStatistics, RequestStatistics, SlowRequest
-from ottla._core.scan import Scan
+from ottla._core.scan import AsyncScanBase, Scan
 from ottla._core.schema_registry import (
     AsyncRegistry,
     Compatibility,
@@ -82,6 +83,7 @@ __all__ = [
     "AsyncEvents",
     "AsyncProducer",
     "AsyncRegistry",
+    "AsyncScanBase",
     "AsyncShareConsumerBase",
     "Avro",
     "BatchDelivery",
@@ -135,13 +137,16 @@ __all__ = [
     "config_row_of",
     "config_rows",
     "encode_printed",
+    "error_codes",
     "error_of_code",
     "examine",
     "infer_json",
     "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",
+    "proves_no_change",
     "registry_config_rows",
+    "repetition_of",
     "schema_limit_rows",
 ]
 

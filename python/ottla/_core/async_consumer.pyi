@@ -65,8 +65,8 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
         """
 
-    def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
-        """Return the names of all topics, as ``AsyncClient.list_topics`` does."""
+    def topic_names(self, *, timeout: float | None = None) -> Future[list[str]]:
+        """Return the names of all topics, as ``AsyncClient.topic_names`` does."""
 
     def partitions_for(
         self, topic: str, *, timeout: float | None = None
@@ -129,7 +129,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
             StateError: 10,000 commits are in flight.
         """
 
-    def client_instance_id(self, timeout: float | None = None) -> Future[str]:
+    def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this consumer (KIP-714).
 
         Brokers that support client telemetry assign it to each producer and consumer.
@@ -224,8 +224,8 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         max_rows: int,
         columns: list[str] | None,
         include_headers: bool,
-        key: ColumnFormat | None,
-        value: ColumnFormat | None,
+        key_format: ColumnFormat | None,
+        value_format: ColumnFormat | None,
     ) -> ConsumerCall: ...
     def _pop_batch(self) -> RecordBatch | None: ...
     def _unsubscribe(self) -> ConsumerCall: ...

@@ -18,11 +18,11 @@ from ottla._core.events import AsyncEvents
 from ottla._core.group import GroupMetadata
 from ottla._core.request_statistics import RequestStatistics
 from ottla._core.transactions import PreparedTransaction
+from ottla._internal.connections import Connections
+from ottla._internal.metrics import ProducerMetrics, TopicMetrics
+from ottla._internal.transactions import AsyncTransaction
 from ottla.config_types import ProducerConfig
-from ottla.connections import Connections
 from ottla.interceptors import ProducerInterceptor
-from ottla.metrics import ProducerMetrics, TopicMetrics
-from ottla.transactions import AsyncTransaction
 
 @final
 class AsyncProducer:
@@ -130,8 +130,8 @@ class AsyncProducer:
         headers: Sequence[Headers | None] | None = None,
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> Future[AsyncBatchDelivery]:
         """Add many records to their batches; the future completes when all are there.
 
@@ -146,9 +146,10 @@ class AsyncProducer:
             headers: the headers of each record of a list.
             timestamps: the timestamp of each record of a list.
             partitions: the partition of each record of a list.
-            key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
-                Default: the producer's serializer, if it is such a format.
-            value: the same for values. A table without a column ``value`` is then itself the
+            key_format: how a typed column of keys is encoded, such as
+                ``ottla.schema.Avro(registry)``. Default: the producer's serializer, if it is such a
+                format.
+            value_format: the same for values. A table without a column ``value`` is then itself the
                 values.
 
         Returns:
@@ -159,7 +160,7 @@ class AsyncProducer:
                 ``Producer.send_batch``.
         """
 
-    def flush(self, timeout: float | None = None) -> Future[None]:
+    def flush(self, *, timeout: float | None = None) -> Future[None]:
         """Send all buffered records; the future completes when all are acknowledged or failed.
 
         Failures are raised by each record's future and not here.
@@ -172,7 +173,7 @@ class AsyncProducer:
             TimeoutError: records are still pending after ``timeout`` seconds.
         """
 
-    def init_transactions(self, timeout: float | None = None) -> Future[None]:
+    def init_transactions(self, *, timeout: float | None = None) -> Future[None]:
         """Get a producer id for ``transactional.id``; see ``Producer.init_transactions``.
 
         Cancelling the future ends the wait; call it again to wait for the same attempt.
@@ -196,7 +197,7 @@ class AsyncProducer:
             consumer: a ``Consumer`` or ``AsyncConsumer``, or its ``GroupMetadata``.
         """
 
-    def commit_transaction(self, timeout: float | None = None) -> Future[None]:
+    def commit_transaction(self, *, timeout: float | None = None) -> Future[None]:
         """Commit the transaction; see ``Producer.commit_transaction``.
 
         It waits for all records that were sent, awaited or not. Cancelling the future ends the
@@ -206,7 +207,7 @@ class AsyncProducer:
             timeout: seconds to wait. Default: ``max.block.ms``.
         """
 
-    def abort_transaction(self, timeout: float | None = None) -> Future[None]:
+    def abort_transaction(self, *, timeout: float | None = None) -> Future[None]:
         """Abort the transaction; see ``Producer.abort_transaction``.
 
         Args:
@@ -214,7 +215,7 @@ class AsyncProducer:
         """
 
     def prepare_transaction(
-        self, timeout: float | None = None
+        self, *, timeout: float | None = None
     ) -> Future[PreparedTransaction | None]:
         """Leave the end of the transaction to others; see ``Producer.prepare_transaction``.
 
@@ -279,7 +280,7 @@ class AsyncProducer:
         On a shared client, they include its other users.
         """
 
-    def client_instance_id(self, timeout: float | None = None) -> Future[str]:
+    def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this producer (KIP-714).
 
         Brokers that support client telemetry assign it to each producer and consumer.
@@ -306,14 +307,14 @@ class AsyncProducer:
     def buffered_bytes(self) -> int:
         """The bytes of ``buffer.memory`` that hold unacknowledged records."""
 
-    def close(self, timeout: float | None = None) -> Future[None]:
+    def close(self, *, timeout: float | None = None) -> Future[None]:
         """Send all buffered records, wait until they are acknowledged, and close the producer.
 
         Records that are not acknowledged within ``timeout`` seconds fail. Cancelling the
         future ends the wait, but the producer still closes.
 
         Args:
-            timeout: seconds to wait. Default: 60.
+            timeout: seconds to wait. Default: 30.
 
         Raises:
             TimeoutError: records were not acknowledged within ``timeout`` seconds.

@@ -1,7 +1,7 @@
 """The blocking client and the asyncio client."""
 
 from asyncio import Future
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal, final, overload
@@ -13,11 +13,11 @@ from ottla._core.column_format import ColumnFormat
 from ottla._core.events import AsyncEvents, Events
 from ottla._core.offsets import OffsetAndTimestamp
 from ottla._core.request_statistics import RequestStatistics
-from ottla._core.scan import Scan
+from ottla._core.scan import AsyncScanBase, Scan
+from ottla._internal.connections import Connections
+from ottla._internal.metrics import Metrics
 from ottla.config_types import ClientConfig
-from ottla.connections import Connections
 from ottla.errors import KafkaError
-from ottla.metrics import Metrics
 
 @final
 class Client:
@@ -75,7 +75,7 @@ class Client:
             TimeoutError: the cluster did not respond in time.
         """
 
-    def list_topics(self, *, timeout: float | None = None) -> list[str]:
+    def topic_names(self, *, timeout: float | None = None) -> list[str]:
         """Return the names of all topics, internal ones included, in alphabetical order.
 
         Args:
@@ -138,7 +138,7 @@ class Client:
     def request_statistics(self) -> RequestStatistics:
         """Return statistics of the client's requests: by API, the slowest, and retries."""
 
-    def client_instance_id(self, timeout: float | None = None) -> str:
+    def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).
 
         Brokers that support client telemetry assign it to each client. A client
@@ -233,8 +233,8 @@ class Client:
         target_bytes: int = 4194304,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> Scan:
         """Read ranges of offsets as Arrow batches; ``ottla.scan`` takes topics and times.
 
@@ -249,9 +249,9 @@ class Client:
                 they are skipped with a warning.
             timeout: seconds without progress after which the scan fails. Default:
                 ``default.api.timeout.ms``.
-            key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+            key_format: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
                 Default: keys stay bytes.
-            value: the same for values.
+            value_format: the same for values.
 
         Returns:
             A scan, which starts reading in the background. Iterating over it raises read errors.
@@ -261,13 +261,14 @@ class Client:
             SchemaError: there is no schema to read with, or it cannot be used.
         """
 
-    def close(self, timeout: float | None = None) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Close all connections. Calls that wait for a response fail with ``ClosedError``.
 
-        After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+        After ``client_instance_id()``, it first pushes the last metrics, for a second at most;
+        nothing else waits.
 
         Args:
-            timeout: seconds for the last metrics; nothing else waits. Default: 1.
+            timeout: seconds for all of this. Default: 30.
         """
 
     def __enter__(self) -> Client: ...
@@ -337,7 +338,7 @@ class AsyncClient:
             TimeoutError: the cluster did not respond in time.
         """
 
-    def list_topics(self, *, timeout: float | None = None) -> Future[list[str]]:
+    def topic_names(self, *, timeout: float | None = None) -> Future[list[str]]:
         """Return the names of all topics, internal ones included, in alphabetical order.
 
         Args:
@@ -404,7 +405,7 @@ class AsyncClient:
     def request_statistics(self) -> RequestStatistics:
         """Return statistics of the client's requests: by API, the slowest, and retries."""
 
-    def client_instance_id(self, timeout: float | None = None) -> Future[str]:
+    def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).
 
         Brokers that support client telemetry assign it to each client. A client
@@ -489,13 +490,27 @@ class AsyncClient:
             TimeoutError: a leader did not respond in time.
         """
 
-    def close(self, timeout: float | None = None) -> Future[None]:
+    def _scan(
+        self,
+        ranges: Iterable[tuple[str, int, int, int | None]],
+        *,
+        columns: Sequence[str] | None,
+        include_headers: bool,
+        max_rows: int,
+        target_bytes: int,
+        fail_on_data_loss: bool,
+        timeout: float | None,
+        key_format: ColumnFormat | None,
+        value_format: ColumnFormat | None,
+    ) -> Future[AsyncScanBase]: ...
+    def close(self, *, timeout: float | None = None) -> Future[None]:
         """Close all connections. Calls that wait for a response fail with ``ClosedError``.
 
-        After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+        After ``client_instance_id()``, it first pushes the last metrics, for a second at most;
+        nothing else waits.
 
         Args:
-            timeout: seconds for the last metrics; nothing else waits. Default: 1.
+            timeout: seconds for all of this. Default: 30.
         """
 
     def __aenter__(self) -> Future[AsyncClient]: ...

@@ -70,7 +70,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """Give up all partitions, and leave the group; calls ``on_revoked`` first."""
 
     def poll(
-        self, timeout: float = 1.0, max_records: int | None = None
+        self, *, timeout: float = 1.0, max_records: int | None = None
     ) -> list[Record[_K | None, _V | None]]:
         """Return records as soon as there are any, or an empty list after the timeout.
 
@@ -92,13 +92,13 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
     def poll_arrow(
         self,
+        *,
         timeout: float = 1.0,
         max_rows: int = 50_000,
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
-        *,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> RecordBatch | None:
         """Return records as Arrow columns, or None after the timeout.
 
@@ -112,9 +112,9 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
                 ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
                 Default: all but ``headers``.
             include_headers: whether to add ``headers`` to the default columns.
-            key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Pass
-                the same object each time. Default: keys stay bytes.
-            value: the same for values.
+            key_format: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+                Pass the same object each time. Default: keys stay bytes.
+            value_format: the same for values.
 
         Raises:
             ConfigError: a column does not exist or is listed twice, or an interceptor has no
@@ -135,8 +135,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
         """
 
-    def list_topics(self, *, timeout: float | None = None) -> list[str]:
-        """Return the names of all topics, as ``Client.list_topics`` does."""
+    def topic_names(self, *, timeout: float | None = None) -> list[str]:
+        """Return the names of all topics, as ``Client.topic_names`` does."""
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
         """Return the partitions of a topic, by number, as ``Client.partitions_for`` does.
@@ -194,7 +194,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             StateError: 10,000 commits are in flight.
         """
 
-    def client_instance_id(self, timeout: float | None = None) -> str:
+    def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this consumer (KIP-714).
 
         Brokers that support client telemetry assign it to each producer and consumer.
@@ -276,7 +276,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             TimeoutError: a leader did not respond in time.
         """
 
-    def close(self, timeout: float = 30.0) -> None:
+    def close(self, *, timeout: float = 30.0) -> None:
         """Leave the group, and close the consumer.
 
         It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A

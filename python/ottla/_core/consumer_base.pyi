@@ -8,8 +8,8 @@ from typing_extensions import disjoint_base
 from ottla._core.aliases import RebalanceCallback, TopicPartition
 from ottla._core.group import GroupMetadata
 from ottla._core.request_statistics import RequestStatistics
-from ottla.connections import Connections
-from ottla.metrics import Metrics
+from ottla._internal.connections import Connections
+from ottla._internal.metrics import Metrics
 
 @disjoint_base
 class ConsumerBase:

@@ -51,7 +51,7 @@ class Delivery:
     def done(self) -> bool:
         """Return whether the record is acknowledged or failed, without waiting."""
 
-    def result(self, timeout: float | None = None) -> RecordMetadata:
+    def result(self, *, timeout: float | None = None) -> RecordMetadata:
         """Wait until the record is acknowledged, and return where it was written.
 
         Args:
@@ -65,7 +65,7 @@ class Delivery:
                 written.
         """
 
-    def exception(self, timeout: float | None = None) -> KafkaError | None:
+    def exception(self, *, timeout: float | None = None) -> KafkaError | None:
         """Wait until the record is acknowledged or failed, and return its error.
 
         Args:
@@ -107,7 +107,7 @@ class BatchDelivery:
     def done(self) -> bool:
         """Return whether every record is acknowledged or failed, without waiting."""
 
-    def result(self, timeout: float | None = None) -> int:
+    def result(self, *, timeout: float | None = None) -> int:
         """Wait until all records are acknowledged, and return their number.
 
         Args:
@@ -120,7 +120,7 @@ class BatchDelivery:
                 ``context["index"]`` is the index of the first.
         """
 
-    def errors(self, timeout: float | None = None) -> list[tuple[int, int, KafkaError]]:
+    def errors(self, *, timeout: float | None = None) -> list[tuple[int, int, KafkaError]]:
         """Wait until every record is acknowledged or failed, and return the failures.
 
         Args:
@@ -141,7 +141,7 @@ class BatchDelivery:
         It is null for a record that was never in a batch, because it is too large.
         """
 
-    def offsets(self, timeout: float | None = None) -> Array:
+    def offsets(self, *, timeout: float | None = None) -> Array:
         """Wait until every record is acknowledged or failed, and return the offset of each.
 
         Args:
@@ -156,7 +156,7 @@ class BatchDelivery:
                 are still pending.
         """
 
-    def written(self, timeout: float | None = None) -> list[tuple[int, int | None, int]]:
+    def written(self, *, timeout: float | None = None) -> list[tuple[int, int | None, int]]:
         """Wait until all records are acknowledged, and return where they were written.
 
         Args:
@@ -184,7 +184,7 @@ class AsyncBatchDelivery:
     def done(self) -> bool:
         """Return whether every record is acknowledged or failed, without waiting."""
 
-    def result(self, timeout: float | None = None) -> Future[int]:
+    def result(self, *, timeout: float | None = None) -> Future[int]:
         """Wait until all records are acknowledged, and return their number.
 
         Args:
@@ -196,7 +196,7 @@ class AsyncBatchDelivery:
             KafkaError: the first failure, as from ``BatchDelivery.result``.
         """
 
-    def errors(self, timeout: float | None = None) -> Future[list[tuple[int, int, KafkaError]]]:
+    def errors(self, *, timeout: float | None = None) -> Future[list[tuple[int, int, KafkaError]]]:
         """Wait until every record is acknowledged or failed, and return the failures.
 
         Args:
@@ -217,7 +217,7 @@ class AsyncBatchDelivery:
         It is null for a record that was never in a batch, because it is too large.
         """
 
-    def offsets(self, timeout: float | None = None) -> Future[Array]:
+    def offsets(self, *, timeout: float | None = None) -> Future[Array]:
         """Wait until every record is acknowledged or failed, and return the offset of each.
 
         Args:
@@ -232,7 +232,7 @@ class AsyncBatchDelivery:
                 are still pending.
         """
 
-    def written(self, timeout: float | None = None) -> Future[list[tuple[int, int | None, int]]]:
+    def written(self, *, timeout: float | None = None) -> Future[list[tuple[int, int | None, int]]]:
         """Wait until all records are acknowledged, and return where they were written.
 
         Args:

@@ -66,7 +66,7 @@ class Events:
     events are buffered; then the oldest are dropped, and an event of kind ``missed`` reports it.
     """
 
-    def next(self, timeout: float | None = None) -> Event | None:
+    def next(self, *, timeout: float | None = None) -> Event | None:
         """Return the next event.
 
         Args:
@@ -91,7 +91,7 @@ class AsyncEvents:
     Cancelling a wait loses no event. Several tasks may wait; each event goes to one of them.
     """
 
-    def next(self, timeout: float | None = None) -> Future[Event | None]:
+    def next(self, *, timeout: float | None = None) -> Future[Event | None]:
         """Return the next event.
 
         Args:

@@ -17,11 +17,11 @@ from ottla._core.events import Events
 from ottla._core.group import GroupMetadata
 from ottla._core.request_statistics import RequestStatistics
 from ottla._core.transactions import PreparedTransaction
+from ottla._internal.connections import Connections
+from ottla._internal.metrics import ProducerMetrics, TopicMetrics
+from ottla._internal.transactions import Transaction
 from ottla.config_types import ProducerConfig
-from ottla.connections import Connections
 from ottla.interceptors import ProducerInterceptor
-from ottla.metrics import ProducerMetrics, TopicMetrics
-from ottla.transactions import Transaction
 
 @final
 class Producer:
@@ -114,8 +114,8 @@ class Producer:
         headers: Sequence[Headers | None] | None = None,
         timestamps: Sequence[int | datetime | None] | None = None,
         partitions: Sequence[int | None] | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> BatchDelivery:
         """Add many records to their batches.
 
@@ -130,9 +130,10 @@ class Producer:
             headers: the headers of each record of a list.
             timestamps: the timestamp of each record of a list.
             partitions: the partition of each record of a list.
-            key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
-                Default: the producer's serializer, if it is such a format.
-            value: the same for values. A table without a column ``value`` is then itself the
+            key_format: how a typed column of keys is encoded, such as
+                ``ottla.schema.Avro(registry)``. Default: the producer's serializer, if it is such a
+                format.
+            value_format: the same for values. A table without a column ``value`` is then itself the
                 values.
 
         Returns:
@@ -148,7 +149,7 @@ class Producer:
                 send again.
         """
 
-    def flush(self, timeout: float | None = None) -> None:
+    def flush(self, *, timeout: float | None = None) -> None:
         """Send all buffered records, and wait until they are acknowledged or failed.
 
         It also waits for their ``on_delivery`` callbacks, and raises an exception of one of
@@ -161,7 +162,7 @@ class Producer:
             TimeoutError: records are still pending after ``timeout`` seconds.
         """
 
-    def init_transactions(self, timeout: float | None = None) -> None:
+    def init_transactions(self, *, timeout: float | None = None) -> None:
         """Get a producer id for ``transactional.id``; call it once, before the first transaction.
 
         It fences older producers with the same id, and ends the transactions that they left open.
@@ -209,7 +210,7 @@ class Producer:
             TransactionAbortableError: the offsets were not added; abort.
         """
 
-    def commit_transaction(self, timeout: float | None = None) -> None:
+    def commit_transaction(self, *, timeout: float | None = None) -> None:
         """Commit the transaction: its records and offsets become visible together.
 
         It waits until all records of the transaction are acknowledged.
@@ -226,7 +227,7 @@ class Producer:
             TransactionAbortableError: nothing was committed; abort.
         """
 
-    def abort_transaction(self, timeout: float | None = None) -> None:
+    def abort_transaction(self, *, timeout: float | None = None) -> None:
         """Abort the transaction: none of its records and offsets becomes visible.
 
         Records that were not sent yet fail with ``TransactionAbortedError``.
@@ -240,7 +241,7 @@ class Producer:
             TimeoutError: the abort continues; call it again to wait for it.
         """
 
-    def prepare_transaction(self, timeout: float | None = None) -> PreparedTransaction | None:
+    def prepare_transaction(self, *, timeout: float | None = None) -> PreparedTransaction | None:
         """Wait until every record of the transaction is acknowledged, and leave its end to others.
 
         Any process can end it with ``Admin.end_prepared_transactions``; closing this producer does
@@ -311,7 +312,7 @@ class Producer:
         On a shared client, they include its other users.
         """
 
-    def client_instance_id(self, timeout: float | None = None) -> str:
+    def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this producer (KIP-714).
 
         Brokers that support client telemetry assign it to each producer and consumer.
@@ -338,13 +339,13 @@ class Producer:
     def buffered_bytes(self) -> int:
         """The bytes of ``buffer.memory`` that hold unacknowledged records."""
 
-    def close(self, timeout: float | None = None) -> None:
+    def close(self, *, timeout: float | None = None) -> None:
         """Send all buffered records, wait until they are acknowledged, and close the producer.
 
         Records that are not acknowledged within ``timeout`` seconds fail.
 
         Args:
-            timeout: seconds to wait. Default: 60.
+            timeout: seconds to wait. Default: 30.
 
         Raises:
             TimeoutError: records were not acknowledged within ``timeout`` seconds.

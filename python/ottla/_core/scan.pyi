@@ -1,5 +1,6 @@
 """A read of ranges of offsets."""
 
+from asyncio import Future
 from collections.abc import Iterator
 from types import TracebackType
 from typing import final
@@ -31,3 +32,18 @@ class Scan:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+@final
+class AsyncScanBase:
+    """A read of ranges of offsets for asyncio, which ``ottla.AsyncScan`` wraps."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns, in order."""
+    def next(self) -> Future[RecordBatch | None]:
+        """Return the next batch, or None at the end."""
+    def close(self) -> None:
+        """Stop reading, and release the buffers, without waiting.
+
+        Closing a scan again has no effect.
+        """

@@ -141,8 +141,10 @@ class Registry:
             AuthenticationError: the registry rejected the credentials.
             TimeoutError: no address responded in time; the message says why.
         """
-    def version(self, subject: str, version: int, *, timeout: float | None = None) -> Schema:
-        """Return a version of a subject.
+    def schema_by_version(
+        self, subject: str, version: int, *, timeout: float | None = None
+    ) -> Schema:
+        """Return the schema of a version of a subject.
 
         Args:
             subject: the subject.
@@ -279,10 +281,10 @@ class AsyncRegistry:
             AuthenticationError: the registry rejected the credentials.
             TimeoutError: no address responded in time; the message says why.
         """
-    def version(
+    def schema_by_version(
         self, subject: str, version: int, *, timeout: float | None = None
     ) -> Future[Schema]:
-        """Return a version of a subject.
+        """Return the schema of a version of a subject.
 
         Args:
             subject: the subject.

@@ -64,7 +64,7 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
     ) -> ShareConsumer[_K, _V]: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     def poll(
-        self, timeout: float = 1.0, max_records: int | None = None
+        self, *, timeout: float = 1.0, max_records: int | None = None
     ) -> list[Record[_K | None, _V | None]]:
         """Acquire and return records as soon as there are any, or an empty list after the timeout.
 
@@ -87,6 +87,7 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
         """
     def poll_arrow(
         self,
+        *,
         timeout: float = 1.0,
         max_rows: int = 50_000,
         columns: Sequence[str] | None = None,
@@ -124,7 +125,7 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
             The result by ``(topic, partition)``: None, or the ``KafkaError`` for which records of
             the partition were not acknowledged, or may not have been; those are delivered again.
         """
-    def close(self, timeout: float = 30.0) -> None:
+    def close(self, *, timeout: float = 30.0) -> None:
         """Send pending acknowledgements, release all other records, and leave the group.
 
         With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and

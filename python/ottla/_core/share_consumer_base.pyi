@@ -8,9 +8,9 @@ from typing_extensions import disjoint_base
 from ottla._core.aliases import AcknowledgementCommitCallback, TopicPartition
 from ottla._core.records import Record
 from ottla._core.request_statistics import RequestStatistics
-from ottla.acknowledge_type import AcknowledgeType
-from ottla.connections import Connections
-from ottla.metrics import Metrics
+from ottla._internal.acknowledge_type import AcknowledgeType
+from ottla._internal.connections import Connections
+from ottla._internal.metrics import Metrics
 
 @disjoint_base
 class ShareConsumerBase:

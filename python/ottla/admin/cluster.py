@@ -14,9 +14,8 @@ from ottla.admin.items import error_of, known
 from ottla.admin.operation_call import Body, Call, Request
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
-
-_UNSUPPORTED_VERSION, _BROKER_ID_NOT_REGISTERED = 35, 102
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ async def describe_cluster(
     try:
         found = (await call.ask(request)).body
     except KafkaError as error:
-        if error.code != _UNSUPPORTED_VERSION:
+        if error.code != ErrorCode.UNSUPPORTED_VERSION:
             raise
         # Before Kafka 2.8.
         found = await metadata(call, [])
@@ -107,7 +106,7 @@ async def plan_unregistration(call: Call, broker_id: int) -> Plan:
     broker = brokers.get(broker_id)
     # Before Kafka 4.0, only those that are alive are listed.
     if broker is None and any(each.is_fenced is not None for each in cluster.brokers):
-        raise error_of_code(_BROKER_ID_NOT_REGISTERED, f"broker {broker_id}")
+        raise error_of_code(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {broker_id}")
     replicas = sum(
         broker_id in partition["replica_nodes"]
         for topic in (await metadata(call, None))["topics"]

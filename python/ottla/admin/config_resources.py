@@ -13,6 +13,7 @@ from ottla._core import error_of_code
 from ottla.admin.items import error_of
 from ottla.admin.operation_call import Body, Call, Request
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 ResourceType: TypeAlias = Literal["topic", "broker", "broker_logger", "client_metrics", "group"]
@@ -24,7 +25,6 @@ _TYPES: dict[ResourceType, int] = {
     "client_metrics": 16,
     "group": 32,
 }
-_UNSUPPORTED_VERSION = 35
 _BEFORE_4_1 = (
     "before Kafka 4.1, brokers list client_metrics only, and before 3.7 nothing: list_topics(), "
     "describe_cluster() and list_groups() have the names of the other resources"
@@ -84,10 +84,10 @@ async def list_config_resources(
     try:
         body = (await call.ask(request)).body
     except KafkaError as unsupported:
-        if unsupported.code != _UNSUPPORTED_VERSION:
+        if unsupported.code != ErrorCode.UNSUPPORTED_VERSION:
             raise
         message = f"{unsupported}; {_BEFORE_4_1}"
-        raise error_of_code(_UNSUPPORTED_VERSION, message) from unsupported
+        raise error_of_code(ErrorCode.UNSUPPORTED_VERSION, message) from unsupported
     if error := error_of(body):
         raise error
     found = {resource_of(each) for each in body["config_resources"]}

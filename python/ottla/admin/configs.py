@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin.config_resources import ConfigResource, body_of, resource_of
 from ottla.admin.destinations import by_destination
 from ottla.admin.items import Results, error_of, settle

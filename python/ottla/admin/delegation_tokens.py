@@ -17,11 +17,11 @@ from ottla.admin.items import Results, error_of
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 _DEFAULT = -1
 _AT_ONCE = -1
-_DELEGATION_TOKEN_NOT_FOUND, _DELEGATION_TOKEN_EXPIRED = 62, 66
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _new_expiry_plan(action: str, token: DelegationToken, after: str) -> Plan:
 async def _valid_token(call: Call, hmac: bytes) -> DelegationToken:
     token = await _token_of(call, hmac)
     if token.expiry_timestamp_ms < _now_ms():
-        raise error_of_code(_DELEGATION_TOKEN_EXPIRED, f"token {token.token_id}")
+        raise error_of_code(ErrorCode.DELEGATION_TOKEN_EXPIRED, f"token {token.token_id}")
     return token
 
 
@@ -207,7 +207,7 @@ async def _token_of(call: Call, hmac: bytes) -> DelegationToken:
     for token in await describe_delegation_token(call, None):
         if token.hmac == hmac:
             return token
-    raise error_of_code(_DELEGATION_TOKEN_NOT_FOUND)
+    raise error_of_code(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
 
 
 def _now_ms() -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from ottla._core import error_of_code
 from ottla.admin.items import Results, error_of, left_out, until_final
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ TopicPartition: TypeAlias = tuple[str, int]
 CONTROLLER_TIMEOUT_MS = 30_000
 """How long a controller may work on a request."""
 
-_UNSUPPORTED_VERSION = 35
-_LEADER_NOT_AVAILABLE = 5
-_UNKNOWN_TOPIC_OR_PARTITION = 3
 _GROUP, _TRANSACTION = 0, 1
 
 
@@ -84,12 +82,14 @@ async def leaders(
             topic_partition = name, partition["partition_index"]
             leader = partition["leader_id"]
             found[topic_partition] = (
-                leader if leader >= 0 else _error(_LEADER_NOT_AVAILABLE, topic_partition)
+                leader if leader >= 0 else _error(ErrorCode.LEADER_NOT_AVAILABLE, topic_partition)
             )
     return {
         topic_partition: found.get(
             topic_partition,
-            missing.get(topic_partition[0], _error(_UNKNOWN_TOPIC_OR_PARTITION, topic_partition)),
+            missing.get(
+                topic_partition[0], _error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, topic_partition)
+            ),
         )
         for topic_partition in wanted
     }
@@ -104,7 +104,7 @@ async def group_coordinators(call: Call, groups: Sequence[str]) -> dict[str, int
     body = {"key_type": _GROUP, "coordinator_keys": list(groups)}
     [response] = await call.send([Request("FindCoordinator", body)])
     if isinstance(response, KafkaError):
-        if response.code != _UNSUPPORTED_VERSION:
+        if response.code != ErrorCode.UNSUPPORTED_VERSION:
             return dict.fromkeys(groups, response)
         # Before Kafka 3.0, each request asks for one (KIP-699).
         responses = await call.send(

@@ -19,9 +19,9 @@ from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.topics import PartitionDescription, describe_topics
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
-_ELECTION_NOT_NEEDED = 84
 _UNCLEAN = 1
 
 
@@ -64,7 +64,7 @@ def _results(response: Response) -> Results[TopicPartition, bool]:
     for topic in response.body["replica_election_results"]:
         for each in topic["partition_result"]:
             topic_partition = topic["topic"], each["partition_id"]
-            if each["error_code"] == _ELECTION_NOT_NEEDED:
+            if each["error_code"] == ErrorCode.ELECTION_NOT_NEEDED:
                 results[topic_partition] = False
             else:
                 results[topic_partition] = (

@@ -14,12 +14,12 @@ from ottla.admin.destinations import CONTROLLER_TIMEOUT_MS, from_all_brokers, to
 from ottla.admin.items import Results, error_of, known, settle
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 Downgrade: TypeAlias = Literal["no", "safe", "unsafe"]
 
 _UPGRADE_TYPES = {"no": 1, "safe": 2, "unsafe": 3}
-_UNSUPPORTED_VERSION, _INVALID_UPDATE_VERSION = 35, 95
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ async def plan_features(call: Call, levels: Mapping[str, int], *, downgrade: Dow
     described = await describe_features(call)
     results = await update_features(call, levels, downgrade=downgrade, validate_only=True)
     for name, result in results.items():
-        if isinstance(result, KafkaError) and result.code == _UNSUPPORTED_VERSION:
+        if isinstance(result, KafkaError) and result.code == ErrorCode.UNSUPPORTED_VERSION:
             # Before Kafka 3.3, the controller does not check without a change.
             results[name] = _unsupported(described, name, levels[name])
     settle(results, "raise")
@@ -131,5 +131,5 @@ def _unsupported(described: FeaturesDescription, name: str, level: int) -> Kafka
         each = supported.get(name, SupportedVersionRange(0, 0))
         if level and not each.min_version <= level <= each.max_version:
             message = f"broker {broker} does not support level {level} of {name}"
-            return error_of_code(_INVALID_UPDATE_VERSION, message)
+            return error_of_code(ErrorCode.INVALID_UPDATE_VERSION, message)
     return None

@@ -16,9 +16,9 @@ from ottla.admin.items import Results, error_of
 from ottla.admin.member_assignment import decode_assignment, decode_subscription
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.streams_groups import StreamsMember, StreamsTopology, member_of, topology_of
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
-_GROUP_ID_NOT_FOUND, _UNSUPPORTED_VERSION = 69, 35
 # Describes groups of each type, the newest first.
 _DESCRIBING = {
     "Consumer": "ConsumerGroupDescribe",
@@ -181,14 +181,14 @@ async def describe_groups(
         pending = []
         for group, result in described.items():
             if isinstance(result, KafkaError) and result.code in {
-                _GROUP_ID_NOT_FOUND,
-                _UNSUPPORTED_VERSION,
+                ErrorCode.GROUP_ID_NOT_FOUND,
+                ErrorCode.UNSUPPORTED_VERSION,
             }:
                 pending.append(group)
             else:
                 results[group] = result
     return {
-        group: error_of_code(_GROUP_ID_NOT_FOUND, f"group {group}")
+        group: error_of_code(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group}")
         if isinstance(result, KafkaError) and group in pending
         else result
         for group, result in results.items()
@@ -204,13 +204,13 @@ async def find_group(call: Call, group: str) -> GroupDescription | None:
     found = (await describe_groups(call, [group], authorized_operations=False))[group]
     if not isinstance(found, KafkaError):
         return found
-    if found.code != _GROUP_ID_NOT_FOUND:
+    if found.code != ErrorCode.GROUP_ID_NOT_FOUND:
         raise found
     return None
 
 
 def _not_found() -> KafkaError:
-    return error_of_code(_GROUP_ID_NOT_FOUND)
+    return error_of_code(ErrorCode.GROUP_ID_NOT_FOUND)
 
 
 async def _describe(

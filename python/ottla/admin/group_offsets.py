@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import SupportsIndex, TypeVar
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.destinations import TopicPartition, to_coordinators
 from ottla.admin.group_descriptions import GroupDescription, find_group
 from ottla.admin.items import Results, error_of, is_repeated, known, left_out, settle
@@ -18,15 +18,13 @@ from ottla.admin.offsets import offset_bounds, place_text
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
+from ottla.error_code import ErrorCode
 from ottla.errors import FencedError, KafkaError
 
 K = TypeVar("K", bound=Hashable)
 
 # Later versions name topics by id alone.
 _LAST_BY_NAME = 9
-_UNKNOWN_MEMBER_ID = 25
-_UNSUPPORTED_VERSION = 35
-_NON_EMPTY_GROUP, _GROUP_ID_NOT_FOUND, _GROUP_SUBSCRIBED_TO_TOPIC = 68, 69, 86
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ async def list_group_offsets(
     older = [
         group
         for group, result in results.items()
-        if isinstance(result, KafkaError) and result.code == _UNSUPPORTED_VERSION
+        if isinstance(result, KafkaError) and result.code == ErrorCode.UNSUPPORTED_VERSION
     ]
     results.update(await to_coordinators(call, older, build_one, read_one, batch=1))
     return results
@@ -172,15 +170,15 @@ async def _change(
 
 
 def _fenced(group: str, partition: Body) -> FencedError | None:
-    return _has_members(group) if partition["error_code"] == _UNKNOWN_MEMBER_ID else None
+    return _has_members(group) if partition["error_code"] == ErrorCode.UNKNOWN_MEMBER_ID else None
 
 
 def _has_members(group: str) -> FencedError:
     error = FencedError(
-        f"UNKNOWN_MEMBER_ID ({_UNKNOWN_MEMBER_ID}): the group has active members, and only "
-        f"they may commit: stop the members of {group} first"
+        f"UNKNOWN_MEMBER_ID ({int(ErrorCode.UNKNOWN_MEMBER_ID)}): the group has active members, "
+        f"and only they may commit: stop the members of {group} first"
     )
-    error.code, error.name = _UNKNOWN_MEMBER_ID, "UNKNOWN_MEMBER_ID"
+    error.code, error.name = ErrorCode.UNKNOWN_MEMBER_ID, "UNKNOWN_MEMBER_ID"
     return error
 
 
@@ -222,7 +220,7 @@ async def check_no_members(call: Call, group: str) -> None:
     """
     found = await find_group(call, group)
     if found and found.type == "Share":
-        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group} is a share group")
+        raise error_of_code(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group} is a share group")
     if found and found.members:
         raise _has_members(group)
 
@@ -257,7 +255,10 @@ async def plan_deletion(call: Call, group: str, partitions: Iterable[TopicPartit
     for topic, partition in wanted:
         if topic in subscribed:
             raise error_of_code(
-                _GROUP_SUBSCRIBED_TO_TOPIC, f"group {group}", topic=topic, partition=partition
+                ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,
+                f"group {group}",
+                topic=topic,
+                partition=partition,
             )
     committed = settle(await list_group_offsets(call, [group]), "raise")[group]
     return Plan(
@@ -277,9 +278,9 @@ async def plan_deletion(call: Call, group: str, partitions: Iterable[TopicPartit
 def _subscribed_topics(found: GroupDescription | None, group: str) -> set[str]:
     """Return the topics whose offsets the coordinator does not delete."""
     if found is None or found.type == "Share":
-        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group}")
+        raise error_of_code(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group}")
     if found.members and found.type == "Classic" and found.protocol_type != "consumer":
-        raise error_of_code(_NON_EMPTY_GROUP, f"group {group}")
+        raise error_of_code(ErrorCode.NON_EMPTY_GROUP, f"group {group}")
     # A member that subscribes by a pattern names no topics.
     return {
         topic

@@ -19,9 +19,8 @@ from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import partitions_text
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError, StateError
-
-_UNKNOWN_MEMBER_ID = 25
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ async def plan_removal(
         message = (
             f"group {group} is of the type {description.type}: its members leave by themselves"
         )
-        raise error_of_code(_UNKNOWN_MEMBER_ID, message)
+        raise error_of_code(ErrorCode.UNKNOWN_MEMBER_ID, message)
     by_id = {each.member_id: each for each in description.members}
     by_instance = {each.instance_id: each for each in description.members if each.instance_id}
     if member_ids or instance_ids:
@@ -168,7 +167,7 @@ async def plan_removal(
     chosen: dict[str, MemberDescription] = {}
     for name, member in named:
         if member is None:
-            raise error_of_code(_UNKNOWN_MEMBER_ID, f"member {name} of group {group}")
+            raise error_of_code(ErrorCode.UNKNOWN_MEMBER_ID, f"member {name} of group {group}")
         chosen[member.member_id] = member
     return Plan(
         [

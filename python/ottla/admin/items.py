@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
-from ottla._core import error_of_code
+from ottla._core import error_of_code, proves_no_change, repetition_of
 from ottla.admin.operation_call import Body, Call
 from ottla.errors import ConfigError, KafkaError, ProtocolError, TimeoutError  # noqa: A004
 
@@ -19,27 +19,20 @@ V = TypeVar("V")
 ItemErrors: TypeAlias = Literal["raise", "return"]
 Results: TypeAlias = dict[K, V | KafkaError]
 
-# UNKNOWN_TOPIC_OR_PARTITION, DELEGATION_TOKEN_NOT_FOUND and UNKNOWN_TOPIC_ID: brokers learn of new
-# topics and tokens one after the other, so a request for an unknown one is repeated a few times, in
-# less than a second.
-_UNKNOWN = frozenset({3, 62, 100})
+# Brokers learn of new topics and tokens one after the other, so a request for an unknown one is
+# repeated a few times, in less than a second.
 _MAX_UNKNOWN = 3
-# Nothing was changed: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, COORDINATOR_LOAD_IN_PROGRESS,
-# COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR and THROTTLING_QUOTA_EXCEEDED. A controller that
-# resigns returns NOT_CONTROLLER although the change may be in its log.
-_REFUSED = frozenset({5, 6, 14, 15, 16, 89})
-# UNKNOWN_SERVER_ERROR: the broker met something that it did not expect, such as a topic that was
-# just deleted. A request that changes nothing is repeated for some seconds.
-_UNEXPECTED = -1
+# How long an error that brokers did not expect may last, for requests that change nothing.
 _PASSES_WITHIN = 10.0
-# PREFERRED_LEADER_NOT_AVAILABLE and ELIGIBLE_LEADERS_NOT_AVAILABLE: no call waits for a broker to
-# come back.
-_LASTING = frozenset({80, 83})
+
+
+def _repetition(error: KafkaError) -> str:
+    return "never" if error.code is None else repetition_of(error.code)
 
 
 def is_repeated(error: KafkaError) -> bool:
     """Return whether what failed with the error code of a broker should be tried again."""
-    return error.retriable and error.code is not None and error.code not in _UNKNOWN | _LASTING
+    return _repetition(error) == "always"
 
 
 def error_of(
@@ -98,25 +91,26 @@ async def until_final(
             if result.maybe_done:
                 # A repetition does not know that the response to this attempt was lost.
                 in_doubt.add(item)
-            if result.code in _UNKNOWN and not authoritative and unknown < _MAX_UNKNOWN:
+            repetition = _repetition(result)
+            if repetition == "propagation" and not authoritative and unknown < _MAX_UNKNOWN:
                 again[item] = result
-            elif is_repeated(result):
+            elif repetition == "always":
                 again[item] = result
-                if result.code not in _REFUSED:
+                if not (result.code is not None and proves_no_change(result.code)):
                     in_doubt.add(item)
-            elif result.code == _UNEXPECTED and not changes and time.monotonic() < lasts_from:
+            elif repetition == "passing" and not changes and time.monotonic() < lasts_from:
                 again[item] = result
             elif item in in_doubt:
                 result.maybe_done = changes
         pending = list(again)
         if not pending:
             break
-        unknown += any(error.code in _UNKNOWN for error in again.values())
+        unknown += any(_repetition(error) == "propagation" for error in again.values())
         try:
             await call.pause(again[pending[0]])
         except TimeoutError as error:
             error.maybe_done = changes and not in_doubt.isdisjoint(pending)
-            late = [item for item in pending if again[item].code not in _UNKNOWN]
+            late = [item for item in pending if _repetition(again[item]) != "propagation"]
             results.update(dict.fromkeys(late, error))
             break
     return results

@@ -20,12 +20,11 @@ from ottla.admin.items import Results, error_of, known, settle
 from ottla.admin.operation_call import Body, Call, Destination, Request, Response
 from ottla.admin.partitions import describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
 Replica: TypeAlias = tuple[str, int, int]
 """A replica: its topic, its partition and the id of its broker."""
-
-_REPLICA_NOT_AVAILABLE, _KAFKA_STORAGE_ERROR, _LOG_DIR_NOT_FOUND = 9, 56, 57
 
 
 @dataclass(frozen=True)
@@ -185,10 +184,10 @@ async def alter_replica_log_dirs(
 
 
 def _moved(topic: Body, partition: Body) -> bool | KafkaError:
-    if partition["error_code"] == _REPLICA_NOT_AVAILABLE:
+    if partition["error_code"] == ErrorCode.REPLICA_NOT_AVAILABLE:
         return False
     error = error_of(partition, topic=topic["topic_name"], partition=partition["partition_index"])
-    if error and error.code == _KAFKA_STORAGE_ERROR:
+    if error and error.code == ErrorCode.KAFKA_STORAGE_ERROR:
         # The directory stays offline until an operator repairs it.
         error.retriable = False
     return error or True
@@ -213,7 +212,10 @@ async def plan_replica_log_dirs(call: Call, paths: Mapping[Replica, str]) -> Pla
         topic, partition, broker = replica
         if path not in {each.path for each in log_dirs[broker]}:
             raise error_of_code(
-                _LOG_DIR_NOT_FOUND, f"{path} on broker {broker}", topic=topic, partition=partition
+                ErrorCode.LOG_DIR_NOT_FOUND,
+                f"{path} on broker {broker}",
+                topic=topic,
+                partition=partition,
             )
         name = f"replica {topic}-{partition} on broker {broker}"
         before, size = current.get(replica, (None, 0))

@@ -12,8 +12,7 @@ from ottla.admin.destinations import TopicPartition, partitions_by_topic
 from ottla.admin.items import settle
 from ottla.admin.operation_call import Call
 from ottla.admin.topics import PartitionDescription, describe_topics
-
-_UNKNOWN_TOPIC_OR_PARTITION = 3
+from ottla.error_code import ErrorCode
 
 
 async def describe_partitions(
@@ -32,7 +31,9 @@ async def describe_partitions(
     }
     for topic, partition in wanted:
         if (topic, partition) not in known:
-            raise error_of_code(_UNKNOWN_TOPIC_OR_PARTITION, topic=topic, partition=partition)
+            raise error_of_code(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, topic=topic, partition=partition
+            )
     return {topic_partition: known[topic_partition] for topic_partition in wanted}
 
 

@@ -14,12 +14,12 @@ from ottla.admin.items import Results, error_of, known, left_out
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
 _TOPIC = "__cluster_metadata"
 _NO_DIRECTORY = "AAAAAAAAAAAAAAAAAAAAAA"
 _ADD, _REMOVE = "AddRaftVoter", "RemoveRaftVoter"
-_DUPLICATE_VOTER, _VOTER_NOT_FOUND = 126, 127
 
 
 @dataclass(frozen=True)
@@ -192,11 +192,11 @@ async def plan_voter(call: Call, voter_id: int, directory_id: str, *, added: boo
     name = f"voter {voter_id} with directory {directory_id}"
     if added:
         if voter_id in before:
-            raise error_of_code(_DUPLICATE_VOTER, name)
+            raise error_of_code(ErrorCode.DUPLICATE_VOTER, name)
         after = sorted([*before, voter_id])
     else:
         if (voter_id, directory_id) not in voters:
-            raise error_of_code(_VOTER_NOT_FOUND, name)
+            raise error_of_code(ErrorCode.VOTER_NOT_FOUND, name)
         after = [each for each in before if each != voter_id]
     detail = f"{len(after) // 2 + 1} of {len(after)} must be alive"
     shown = [", ".join(map(str, each)) for each in (before, after)]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, settle
 from ottla.admin.operation_call import Body, Call, Request, Response

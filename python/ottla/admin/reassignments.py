@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.cluster import describe_cluster
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,
@@ -25,11 +25,10 @@ from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.partitions import brokers_text, describe_partitions
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 _ALTER = "AlterPartitionReassignments"
-_INVALID_REPLICATION_FACTOR, _INVALID_REPLICA_ASSIGNMENT = 38, 39
-_NO_REASSIGNMENT_IN_PROGRESS = 85
 
 
 @dataclass(frozen=True)
@@ -216,15 +215,15 @@ async def plan_reassignments(
             each for each in partitions[topic_partition].replicas if each not in adding
         ]
         if target is None and topic_partition not in ongoing:
-            raise _error(_NO_REASSIGNMENT_IN_PROGRESS, None, topic_partition)
+            raise _error(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None, topic_partition)
         if target is None:
             continue
         if unknown := [each for each in target if each not in brokers]:
             message = f"no such broker: {brokers_text(unknown)}"
-            raise _error(_INVALID_REPLICA_ASSIGNMENT, message, topic_partition)
+            raise _error(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message, topic_partition)
         if not allow_replication_factor_change and len(target) != len(original[topic_partition]):
             message = f"{len(original[topic_partition])} replicas would become {len(target)}"
-            raise _error(_INVALID_REPLICATION_FACTOR, message, topic_partition)
+            raise _error(ErrorCode.INVALID_REPLICATION_FACTOR, message, topic_partition)
         added[topic_partition] = [each for each in target if each not in original[topic_partition]]
     leader_sizes, copied = await _sizes(call, added)
     changes = []

@@ -21,10 +21,10 @@ from ottla.admin.offsets import offset_bounds
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.topics import describe_topics
+from ottla.error_code import ErrorCode
 from ottla.errors import AuthorizationError, KafkaError
 
 _HIGH_WATERMARK = -1
-_OFFSET_OUT_OF_RANGE, _INVALID_TOPIC, _POLICY_VIOLATION = 1, 17, 44
 
 
 async def delete_records(
@@ -68,7 +68,9 @@ async def plan_deletion(call: Call, offsets: Mapping[TopicPartition, int]) -> Pl
         new_start = end if offset == _HIGH_WATERMARK else offset
         if not 0 <= new_start <= end:
             message = f"offset {offset}: the partition has the offsets {start} to {end}"
-            raise error_of_code(_OFFSET_OUT_OF_RANGE, message, topic=topic, partition=partition)
+            raise error_of_code(
+                ErrorCode.OFFSET_OUT_OF_RANGE, message, topic=topic, partition=partition
+            )
         if new_start > start:
             # Some offsets of a compacted or transactional topic have no record.
             detail = f"at most {new_start - start}"
@@ -83,7 +85,9 @@ async def _check_topics(call: Call, topics: Iterable[str]) -> None:
     configs = await describe_configs(call, resources, keys=["cleanup.policy"])
     for resource, entries in configs.items():
         if described[resource.name].is_internal:
-            raise error_of_code(_INVALID_TOPIC, "it is internal", topic=resource.name)
+            raise error_of_code(
+                ErrorCode.INVALID_TOPIC_EXCEPTION, "it is internal", topic=resource.name
+            )
         if isinstance(entries, AuthorizationError):
             # To delete records, the principal need not be allowed to describe configurations.
             continue
@@ -91,4 +95,6 @@ async def _check_topics(call: Call, topics: Iterable[str]) -> None:
             raise entries
         policies = (entries["cleanup.policy"].value or "").split(",")
         if "compact" in policies and "delete" not in policies:
-            raise error_of_code(_POLICY_VIOLATION, "it is compacted only", topic=resource.name)
+            raise error_of_code(
+                ErrorCode.POLICY_VIOLATION, "it is compacted only", topic=resource.name
+            )

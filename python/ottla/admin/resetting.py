@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Literal, TypeAlias
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin.destinations import TopicPartition, metadata
 from ottla.admin.group_offsets import (
     CommittedOffset,

@@ -16,10 +16,10 @@ from ottla.admin.items import Results, error_of, known, settle
 from ottla.admin.offsets import offset_bounds, place_text
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
 
 _ALTER, _DELETE = "AlterShareGroupOffsets", "DeleteShareGroupOffsets"
-_UNKNOWN_TOPIC_OR_PARTITION, _NON_EMPTY_GROUP, _GROUP_ID_NOT_FOUND = 3, 68, 69
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ async def delete_share_group_offsets(
 async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
     """Return the offsets that would be deleted."""
     if await _check(call, group, _DELETE) is None:
-        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group}")
+        raise error_of_code(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group}")
     current = settle(await list_share_group_offsets(call, [group]), "raise")[group]
     changes = []
     for topic in topics:
@@ -140,7 +140,9 @@ async def plan_deletion(call: Call, group: str, topics: Iterable[str]) -> Plan:
         }
         if not found:
             raise error_of_code(
-                _UNKNOWN_TOPIC_OR_PARTITION, f"group {group} has no offsets of it", topic=topic
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"group {group} has no offsets of it",
+                topic=topic,
             )
         changes += [
             PlannedChange(
@@ -160,7 +162,7 @@ async def _check(call: Call, group: str, api: str) -> GroupDescription | None:
     await call.check(Request(api, {"group_id": group, "topics": []}))
     found = await find_group(call, group)
     if found and found.type != "Share":
-        raise error_of_code(_GROUP_ID_NOT_FOUND, f"group {group} is not a share group")
+        raise error_of_code(ErrorCode.GROUP_ID_NOT_FOUND, f"group {group} is not a share group")
     if found and found.members:
-        raise error_of_code(_NON_EMPTY_GROUP, f"group {group}: stop its members first")
+        raise error_of_code(ErrorCode.NON_EMPTY_GROUP, f"group {group}: stop its members first")
     return found

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.authorized_operations import operations_of
 from ottla.admin.destinations import (
     CONTROLLER_TIMEOUT_MS,
@@ -21,13 +21,11 @@ from ottla.admin.items import Results, error_of, known, settle, until_final
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
 from ottla.admin.tables import Table
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 _NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 _LOOKS_UP_IDS = 12
-_LEADER_NOT_AVAILABLE = 5
-_TOPIC_AUTHORIZATION_FAILED = 29
-_UNKNOWN_TOPIC_ID = 100
 
 
 @dataclass(frozen=True)
@@ -234,12 +232,12 @@ async def create_topics(call: Call, topics: Iterable[NewTopic]) -> Results[str, 
 
 async def _wait_for_leaders(call: Call, names: list[str]) -> Results[str, None]:
     def state(topic: Body | None, name: str) -> KafkaError | None:
-        if topic is not None and topic["error_code"] == _TOPIC_AUTHORIZATION_FAILED:
+        if topic is not None and topic["error_code"] == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return None  # The principal may create it, but not look at it.
         partitions = topic["partitions"] if topic else []
         if partitions and all(each["leader_id"] >= 0 for each in partitions):
             return None
-        return error_of_code(_LEADER_NOT_AVAILABLE, topic=name)
+        return error_of_code(ErrorCode.LEADER_NOT_AVAILABLE, topic=name)
 
     async def attempt(pending: list[str]) -> Results[str, None]:
         topics = {topic["name"]: topic for topic in (await metadata(call, pending))["topics"]}
@@ -345,7 +343,7 @@ async def plan_deletion(call: Call, names: Iterable[str], ids: Iterable[str]) ->
             ids = {topic["topic_id"] for topic in topics}
             everything = (await metadata(call, None))["topics"]
             found = [topic for topic in everything if topic["topic_id"] in ids]
-            results |= dict.fromkeys(ids, error_of_code(_UNKNOWN_TOPIC_ID))
+            results |= dict.fromkeys(ids, error_of_code(ErrorCode.UNKNOWN_TOPIC_ID))
         for topic in found:
             key, name = topic[field], topic["name"]
             detail = f"{len(topic['partitions'])} partitions"

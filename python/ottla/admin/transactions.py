@@ -15,10 +15,8 @@ from ottla._core import (
 )
 from ottla.admin.partitions import partitions_text
 from ottla.admin.plan import Plan, PlannedChange
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError, StateError
-
-_TRANSACTIONAL_ID_NOT_FOUND = 105
-_INVALID_TXN_STATE, _INVALID_PRODUCER_ID_MAPPING, _PRODUCER_FENCED = 48, 49, 90
 
 
 def plan_fencing(
@@ -38,7 +36,7 @@ def plan_fencing(
             change = PlannedChange(
                 "fence", resource, detail, f"epoch {found.producer_epoch}", "a newer epoch"
             )
-        elif found.code == _TRANSACTIONAL_ID_NOT_FOUND:
+        elif found.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
             change = PlannedChange("create", resource, "its coordinator does not know it")
         else:
             raise found
@@ -61,11 +59,11 @@ def plan_ends(
     changes = []
     for each in transactions:
         found = described[each.transactional_id]
-        if isinstance(found, KafkaError) and found.code != _TRANSACTIONAL_ID_NOT_FOUND:
+        if isinstance(found, KafkaError) and found.code != ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
             raise found
         name = f"transactional id {each.transactional_id}"
         if isinstance(found, KafkaError) or found.producer_id != each.producer_id:
-            raise error_of_code(_INVALID_PRODUCER_ID_MAPPING, name)
+            raise error_of_code(ErrorCode.INVALID_PRODUCER_ID_MAPPING, name)
         if found.state == "Ongoing" and found.producer_epoch == each.producer_epoch:
             changes.append(
                 PlannedChange(
@@ -80,9 +78,9 @@ def plan_ends(
         # With version 2 of the protocol, the end of a transaction raises the epoch (KIP-890).
         ended = each.producer_epoch + (each.protocol > 1)
         if found.producer_epoch not in {each.producer_epoch, ended} or found.state == "Ongoing":
-            raise error_of_code(_PRODUCER_FENCED, name)
+            raise error_of_code(ErrorCode.PRODUCER_FENCED, name)
         if found.state not in {f"Prepare{end}", f"Complete{end}"}:
-            raise error_of_code(_INVALID_TXN_STATE, f"{name}: its state is {found.state}")
+            raise error_of_code(ErrorCode.INVALID_TXN_STATE, f"{name}: its state is {found.state}")
     return Plan(changes)
 
 

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ottla import arguments
 from ottla._core import error_of_code
+from ottla._internal import arguments
 from ottla.admin.destinations import to_controller
 from ottla.admin.items import Results, error_of, left_out
 from ottla.admin.operation_call import Body, Call, Request, Response
 from ottla.admin.plan import Plan, PlannedChange
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError
 
 ScramMechanism: TypeAlias = Literal["SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -25,7 +26,6 @@ _MECHANISMS: dict[ScramMechanism, int] = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2
 _HASHES = {1: "sha256", 2: "sha512"}
 _MIN_ITERATIONS, _MAX_ITERATIONS = 4_096, 16_384
 _SALT_BYTES = 24
-_RESOURCE_NOT_FOUND = 91
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ async def plan_alterations(call: Call, alterations: Mapping[str, Iterable[UserAl
     described = await describe_users(call, alterations) if wanted else {}
     for user, found in described.items():
         if isinstance(found, KafkaError):
-            if found.code != _RESOURCE_NOT_FOUND:
+            if found.code != ErrorCode.RESOURCE_NOT_FOUND:
                 raise found
         else:
             before |= {(user, each.mechanism): each.iterations for each in found}
@@ -202,7 +202,7 @@ async def plan_alterations(call: Call, alterations: Mapping[str, Iterable[UserAl
             before[key] = change.iterations
         elif present is None:
             message = f"user {user} has no password for {change.mechanism}"
-            raise error_of_code(_RESOURCE_NOT_FOUND, message)
+            raise error_of_code(ErrorCode.RESOURCE_NOT_FOUND, message)
         else:
             action, after = "delete", None
         changes.append(

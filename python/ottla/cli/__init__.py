@@ -22,13 +22,13 @@ import sys
 from collections.abc import Sequence
 
 import ottla
-from ottla.arguments import names
+from ottla._internal.arguments import names
+from ottla._internal.stderr_log import show_warnings
 from ottla.cli.options import add_profile
 from ottla.cli.signals import ended_by_signals, signal_of
 from ottla.cli.streams import Replacements, standard_streams
 from ottla.cli.texts import as_utf8, check_arguments
 from ottla.errors import ConfigError, KafkaError
-from ottla.stderr_log import show_warnings
 
 _COMMANDS = {
     "topology": "topology",
@@ -36,7 +36,7 @@ _COMMANDS = {
     "produce": "produce",
     "consume": "consume",
     "watch": "watch",
-    "console": "console",
+    "console": "ottla.console.command",
     "topics": "topics",
     "groups": "groups",
     "offsets": "offsets",
@@ -55,7 +55,7 @@ _COMMANDS = {
     "verifiable-consumer": "system_tests.verifiable_consumer",
     "transactional-copier": "system_tests.transactional_copier",
 }
-"""The module of each command."""
+"""The module of each command, in this package unless it is absolute."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -72,7 +72,9 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     add_profile(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in [only] if only in _COMMANDS else _COMMANDS:
-        importlib.import_module(f"ottla.cli.{_COMMANDS[name]}").add(commands)
+        module = _COMMANDS[name]
+        full = module if module.startswith("ottla.") else f"ottla.cli.{module}"
+        importlib.import_module(full).add(commands)
     return parser
 
 

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ottla import Admin
+from ottla._internal.text import counted, join
 from ottla.admin import BrokerDescription, LogDirDescription
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
 from ottla.cli.units import size
-from ottla.doctor.facts import join
-from ottla.doctor.text import counted
 from ottla.errors import KafkaError
 
 # Kafka's recommendation for the replicas of one broker.

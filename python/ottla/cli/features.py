@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from ottla._internal.text import counted
 from ottla.admin import FeaturesDescription
 from ottla.cli.parsing import parse_pairs
 from ottla.cli.resources import (
@@ -18,7 +19,6 @@ from ottla.cli.resources import (
     show,
 )
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted
 from ottla.errors import ConfigError
 
 

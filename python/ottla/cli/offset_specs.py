@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from ottla import Admin
+from ottla._internal.text import counted
 from ottla.admin.offsets import OffsetSpec
 from ottla.cli.parsing import parse_ago, parse_partition, parse_time
-from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError
 
 SPEC_HELP = "earliest, latest, an offset, a time (2026-11-24T10:00:00Z), or how long ago (12h)"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from ottla._internal.text import counted
 from ottla.cli.offset_specs import SPEC_HELP, offsets_at, partitions_of
 from ottla.cli.parsing import add_partitions
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show, text
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted
 
 
 @dataclass(frozen=True)

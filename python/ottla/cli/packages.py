@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla import extras
+from ottla._internal import extras
 from ottla.errors import ConfigError
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ottla import Admin
+from ottla._internal.text import counted, duration, join
 from ottla.admin import QuorumDescription, QuorumReplica, RaftVoterEndpoint
 from ottla.cli.resources import (
     Subcommands,
@@ -20,8 +21,6 @@ from ottla.cli.resources import (
     text,
 )
 from ottla.cli.tables import Table
-from ottla.doctor.facts import join
-from ottla.doctor.text import counted, duration
 from ottla.errors import ConfigError, KafkaError
 
 _ENDPOINT = re.compile(r"(?P<listener>\w+)://(?P<host>\[[^\]]+\]|[^:/\[\]]+):(?P<port>\d{1,5})")

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ottla import Admin
+from ottla._internal.text import clean
 from ottla.admin import Plan
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.streams import print_done
 from ottla.cli.tables import Table, print_tables
 from ottla.cli.waiting import obstacles, report_waiting
-from ottla.doctor.tree import clean
 from ottla.errors import KafkaError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from ottla.doctor.text import counted
+from ottla._internal.text import counted
 
 _ESCAPE = "ottla.escape"
 # Every encoding can show what the commands print themselves.

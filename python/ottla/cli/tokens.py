@@ -14,6 +14,7 @@ from typing import Any
 
 from ottla import Admin
 from ottla._core import error_of_code
+from ottla._internal.text import counted, duration
 from ottla.admin import DelegationToken, Plan
 from ottla.cli.parsing import DURATION_HELP, parse_duration
 from ottla.cli.resources import (
@@ -30,10 +31,8 @@ from ottla.cli.resources import (
     show,
 )
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted, duration
+from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError
-
-_DELEGATION_TOKEN_NOT_FOUND = 62
 
 
 def add(commands: Subcommands) -> None:
@@ -243,6 +242,6 @@ def _tokens(client: Admin, ids: Iterable[str]) -> list[DelegationToken]:
     for each in dict.fromkeys(ids):
         if each not in found:
             message = f"token {each}, among those that you own, may renew or may describe"
-            raise error_of_code(_DELEGATION_TOKEN_NOT_FOUND, message)
+            raise error_of_code(ErrorCode.DELEGATION_TOKEN_NOT_FOUND, message)
         tokens.append(found[each])
     return tokens

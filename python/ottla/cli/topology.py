@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ottla import Cluster, Partition
+from ottla._internal.text import counted, join
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.tables import Table, print_tables
-from ottla.doctor.facts import join
-from ottla.doctor.text import counted
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Fetch the metadata and print it."""
     with connect(arguments, arguments.timeout) as client:
-        names = arguments.topic or client.list_topics(timeout=arguments.timeout)
+        names = arguments.topic or client.topic_names(timeout=arguments.timeout)
         cluster = client.cluster(names, refresh=True, timeout=arguments.timeout)
         seen = overview(cluster, names)
     if arguments.json:

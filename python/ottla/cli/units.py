@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ottla.doctor.text import duration
+from ottla._internal.text import duration
 
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 

@@ -10,6 +10,7 @@ import getpass
 import sys
 from pathlib import Path
 
+from ottla._internal.text import counted
 from ottla.admin import DeletePassword, ScramCredential, SetPassword
 from ottla.cli.resources import (
     Subcommands,
@@ -23,7 +24,6 @@ from ottla.cli.resources import (
     show,
 )
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted
 from ottla.errors import ConfigError
 
 _MECHANISMS = ["SCRAM-SHA-256", "SCRAM-SHA-512"]

@@ -17,9 +17,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ottla import extras
 from ottla._core import check_schema_limits
-from ottla.arguments import integer, names, number
+from ottla._internal import extras
+from ottla._internal.arguments import integer, names, number
 from ottla.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Console:
         self.token = token
         self.url = f"http://{_url_host(host)}:{self.port}/" + (f"?token={token}" if token else "")
 
-    def wait(self, timeout: float | None = None) -> bool:
+    def wait(self, *, timeout: float | None = None) -> bool:
         """Wait until the console is closed.
 
         Args:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ottla import Cluster, Partition, Topic
-from ottla.doctor.facts import join
+from ottla._internal.text import join
 
 # The largest number of cells for a topic in a list. Its own page shows all partitions.
 _CELLS = 120

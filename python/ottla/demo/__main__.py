@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import ottla
+from ottla._internal.extras import require
 from ottla.demo.events import EventSummary, checksum, generate_events
 from ottla.demo.spark_step import read_with_spark, start_spark
 from ottla.demo.topology import topology_lines
-from ottla.extras import require
 from ottla.testing import MockCluster
 
 EVENTS = int(os.environ.get("OTTLA_DEMO_EVENTS", "1000000"))

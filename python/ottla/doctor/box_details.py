@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ottla._internal.text import counted, iso_date, listed
 from ottla.doctor.facts import Address, Facts, Step
-from ottla.doctor.text import counted, iso_date, listed
 
 
 def detail_of(facts: Facts, phase: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from ottla._internal.text import join
+
 _T = TypeVar("_T")
 
 # The checks of a connection, in order.
@@ -322,11 +324,6 @@ class Facts:
     quorum: Quorum | None = None
     open_transactions: tuple[OpenTransaction, ...] = ()
     seconds: float = 0.0
-
-
-def join(host: str, port: int) -> str:
-    """Return ``host:port``, with brackets around an IPv6 address."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def facts_from(values: Mapping[str, Any]) -> Facts:

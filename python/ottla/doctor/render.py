@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ottla._internal.text import clean, counted
 from ottla.doctor.facts import Broker, Endpoint, Facts, PartitionCheck, Step
 from ottla.doctor.findings import Finding
 from ottla.doctor.step_details import step_detail
-from ottla.doctor.text import counted
-from ottla.doctor.tree import Node, Style, clean, paragraph, tree
+from ottla.doctor.tree import Node, Style, paragraph, tree
 
 # Partitions of one broker that are shown; the others are only counted.
 _PARTITIONS = 5

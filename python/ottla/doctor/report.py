@@ -56,7 +56,7 @@ class Report:
         return page(self.facts, self.findings, flowchart(self), self.exit_code, self.time)
 
     def _repr_html_(self) -> str:
-        from ottla.notebook import report_html
+        from ottla.doctor.notebook import report_html
 
         return report_html(self)
 

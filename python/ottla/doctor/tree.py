@@ -7,8 +7,9 @@ terminal.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from ottla._internal.text import clean
 
 WIDTH = 80
 # The column at which notes begin, unless the text is longer.
@@ -101,13 +102,3 @@ def paragraph(text: str, indent: str) -> list[str]:
 
 def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def clean(text: str) -> str:
-    """Return a text with its control characters escaped."""
-    return "".join(_escaped(text))
-
-
-def _escaped(text: str) -> Iterable[str]:
-    for character in text:
-        yield character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from ottla._internal.text import counted
 from ottla.doctor.checks.advice import advise
 from ottla.doctor.checks.bootstrap import judge_bootstrap
 from ottla.doctor.checks.brokers import judge_brokers
@@ -26,7 +27,6 @@ from ottla.doctor.checks.speed import judge_speed
 from ottla.doctor.checks.transactions import judge_transactions
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import EXIT_CODES, Finding
-from ottla.doctor.text import counted
 
 # Certificates that expire earlier are reported.
 EXPIRES_SOON_DAYS = 30

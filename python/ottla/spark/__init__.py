@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ottla.extras import require
-from ottla.loading import load_later
+from ottla._internal.extras import require
+from ottla._internal.loading import load_later
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from ottla.stderr_log import show_warnings
+from ottla._internal.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import ottla

@@ -85,9 +85,9 @@ def formats_of(columns: Iterable[TypedColumn]) -> Formats:
     formats: Formats = {}
     for typed in columns:
         if typed.column == "key":
-            formats["key"] = format_for(typed)
+            formats["key_format"] = format_for(typed)
         else:
-            formats["value"] = format_for(typed)
+            formats["value_format"] = format_for(typed)
     return formats
 
 

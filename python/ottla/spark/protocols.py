@@ -113,7 +113,7 @@ class Client(Protocol):
         Raises ``UnknownTopicError`` if a topic does not appear within ``timeout`` seconds.
         """
 
-    def list_topics(self) -> list[str]:
+    def topic_names(self) -> list[str]:
         """Return the names of all topics."""
 
     def list_offsets(
@@ -138,8 +138,8 @@ class Client(Protocol):
         target_bytes: int = 4 << 20,
         fail_on_data_loss: bool = True,
         timeout: float | None = None,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> Scan:
         """Read ranges of (topic, partition, start, end), with these columns in this order.
 
@@ -151,8 +151,8 @@ class Client(Protocol):
 class Formats(TypedDict, total=False):
     """The formats of a scan or of a batch, as arguments."""
 
-    key: ColumnFormat
-    value: ColumnFormat
+    key_format: ColumnFormat
+    value_format: ColumnFormat
 
 
 class Columns(Protocol):
@@ -196,8 +196,8 @@ class Producer(Protocol):
         topic: str,
         values: Any,
         *,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> BatchDelivery:
         """Append the rows of an Arrow batch to their partitions' batches, encoded by formats."""
 

@@ -20,8 +20,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from ottla._internal.extras import require
 from ottla.errors import ConfigError
-from ottla.extras import require
 from ottla.spark.options.read_options import (
     parse_batch_options,
     parse_batch_or_stream_options,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ottla.extras import require
+from ottla._internal.extras import require
 from ottla.spark.clients import client_for
 from ottla.spark.options.subscription import UNKNOWN_TOPIC_TIMEOUT
 from ottla.spark.protocols import Client

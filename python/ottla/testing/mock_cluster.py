@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from ottla import _core
-from ottla.arguments import collection, mapping, names
+from ottla._internal.arguments import collection, mapping, names
 from ottla.testing.fault import Fault
 from ottla.testing.group import GroupOperations
 from ottla.testing.reassignments import ReassignmentOperations

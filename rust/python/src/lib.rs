@@ -13,6 +13,7 @@ mod consumer;
 mod convert;
 mod dead_letters;
 mod doctor;
+mod error_codes;
 mod logging;
 mod mock;
 mod producer;
@@ -75,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<producer::record_metadata::RecordMetadata>()?;
     module.add_class::<mock::MockRegistry>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_class::<scan::AsyncScanBase>()?;
     module.add_class::<schema_registry::asynchronous::AsyncRegistry>()?;
     module.add_class::<schema_registry::schema::Compatibility>()?;
     module.add_class::<schema_registry::schema::Schema>()?;
@@ -87,6 +89,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<typed::Json>()?;
     module.add_class::<typed::Protobuf>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
+    module.add_function(wrap_pyfunction!(error_codes::error_codes, module)?)?;
+    module.add_function(wrap_pyfunction!(error_codes::repetition_of, module)?)?;
+    module.add_function(wrap_pyfunction!(error_codes::proves_no_change, module)?)?;
     module.add_function(wrap_pyfunction!(client_of::client_of, module)?)?;
     module.add_function(wrap_pyfunction!(client_of::async_client_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;

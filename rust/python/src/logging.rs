@@ -75,7 +75,7 @@ pub(crate) fn start(py: Python<'_>) -> PyResult<()> {
     let (sender, receiver) = sync_channel(QUEUE_CAPACITY);
     // A Python thread: it may be inside an application's handler when the interpreter exits.
     let events = LogEvents { receiver: parking_lot::Mutex::new(receiver) };
-    py.import("ottla.logging_thread")?.call_method1("start", (events,))?;
+    py.import("ottla._internal.logging_thread")?.call_method1("start", (events,))?;
     // After a fork, the previous queue is the parent's: dropping it could wait for the parent's threads.
     std::mem::forget(CURRENT_QUEUE.swap(Some(Arc::new(Queue { pid, sender }))));
     Ok(())

@@ -1,31 +1,28 @@
 //! `Scan`: a read of ranges of offsets, as a stream of Arrow batches.
 //!
-//! The runtime's tasks fetch chunks while the calling thread decodes earlier ones, without the GIL.
+//! `asynchronous` is its twin for asyncio; `scan_request` checks the arguments of both. The runtime's tasks fetch chunks while the calling thread decodes earlier ones, without the GIL.
 
-use std::collections::BTreeSet;
+mod asynchronous;
+pub(crate) mod scan_request;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use arrow_array::{ArrayRef, RecordBatch as ArrowBatch, StructArray};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use ottla_arrow::Column;
-use ottla_client::consumer::{ArrowLayout, Range, Scan as Core, ScanOptions};
-use ottla_client::typed::TypedColumns;
-use ottla_client::{Client, Error, Kind};
+use ottla_client::consumer::{Gap, Scan as Core};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
+pub(crate) use self::asynchronous::AsyncScanBase;
+pub(crate) use self::scan_request::{RangeArguments, ScanArgs, ScanRequest};
 use crate::convert::errors;
 use crate::convert::names::Names;
 use crate::convert::record_batch::{RecordBatch, as_struct_field};
 use crate::runtime::{ProcessLocal, wait};
-
-/// The maximum size of a fetch response in bytes: large responses cost little CPU per record, and
-/// memory is bounded by a few of them.
-pub(crate) const FETCH_BYTES: i32 = 8 << 20;
 
 /// Returns the requested columns in order; by default all, with `headers` only on request.
 pub(crate) fn columns(py: Python<'_>, names: Option<Names>, headers: bool) -> PyResult<Vec<Column>> {
@@ -50,39 +47,22 @@ pub(crate) fn columns(py: Python<'_>, names: Option<Names>, headers: bool) -> Py
     }
 }
 
-/// Looks up the readers' schemas of typed columns, which decide the schema of the stream.
-pub(crate) fn resolve(
-    py: Python<'_>,
-    typed: &TypedColumns,
-    topics: BTreeSet<Arc<str>>,
-    timeout: Duration,
-) -> PyResult<()> {
-    let resolving = async {
-        for topic in topics {
-            typed.resolve(&topic).await?;
-        }
-        Ok(())
-    };
-    let resolved = wait(py, async move {
-        let timed_out = || {
-            let seconds = timeout.as_secs_f64();
-            Error::new(Kind::Timeout, format!("the schema registry did not respond within {seconds} s"))
-        };
-        tokio::time::timeout(timeout, resolving).await.unwrap_or_else(|_| Err(timed_out()))
-    })?;
-    resolved.map_err(|error| errors::raise(py, &error))
-}
-
 /// Waits for the next batch of rows, and logs the gaps that were skipped before it.
 fn next_batch(py: Python<'_>, scan: &mut Core) -> PyResult<Option<ArrowBatch>> {
     let next = wait(py, scan.next_batch());
-    for gap in scan.take_gaps() {
+    log_gaps(py, &scan.take_gaps())?;
+    next?.map_err(|error| errors::raise(py, &error))
+}
+
+/// Logs the gaps that a scan skipped.
+fn log_gaps(py: Python<'_>, gaps: &[Gap]) -> PyResult<()> {
+    for gap in gaps {
         let (topic, partition) = &gap.partition;
         let logger = py.import("logging")?.call_method1("getLogger", ("ottla.fetch",))?;
         let message = "%s-%d: the records from offset %d to %d are gone and were skipped";
         logger.call_method1("warning", (message, &**topic, *partition, gap.from, gap.to))?;
     }
-    next?.map_err(|error| errors::raise(py, &error))
+    Ok(())
 }
 
 /// A read of ranges of offsets: an iterator of ``RecordBatch``, and an Arrow stream.
@@ -97,14 +77,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Starts reading. The caller must have entered the runtime.
-    pub(crate) fn start(
-        client: Client,
-        ranges: Vec<Range>,
-        options: ScanOptions,
-        layout: &ArrowLayout,
-    ) -> Self {
-        let scan = Core::start(client, ranges, options, layout);
+    pub(crate) fn of(scan: Core) -> Self {
         Self { schema: scan.schema(), scan: Mutex::new(Some(ProcessLocal::new(scan))) }
     }
 

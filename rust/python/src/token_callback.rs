@@ -48,7 +48,7 @@ pub(crate) fn provider(callable: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TokenPro
 ///
 /// It is looked up immediately, so that a client that cannot work is never created.
 pub(crate) fn named_provider(py: Python<'_>, name: &str) -> PyResult<Arc<dyn TokenProvider>> {
-    let found = py.import("ottla.token_providers")?.call_method1("named_provider", (name,))?;
+    let found = py.import("ottla._internal.token_providers")?.call_method1("named_provider", (name,))?;
     Ok(callback(PROVIDER, &found))
 }
 

@@ -133,7 +133,7 @@ def build_scene(world: World, producer: ottla.Producer, group: str) -> Scene:
     )
     producer.init_transactions()
     producer.begin_transaction()
-    producer.send(topic, b"open", partition=0).result(60)
+    producer.send(topic, b"open", partition=0).result(timeout=60)
     prepared = producer.prepare_transaction()
     assert prepared is not None
     scene = Scene(world, topic, group, user, prepared, hanging, token)

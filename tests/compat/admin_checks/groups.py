@@ -34,7 +34,7 @@ def member(world: World, group: str) -> ottla.Consumer:
     deadline = time.monotonic() + 60
     while len(consumer.assignment()) < 3:
         assert time.monotonic() < deadline
-        consumer.poll(0.2)
+        consumer.poll(timeout=0.2)
     return consumer
 
 

@@ -31,7 +31,7 @@ def describe_transactions(world: World) -> None:
 def describe_producers(world: World) -> None:
     place = world.new_topic(), 0
     with ottla.Producer(world.kafka.bootstrap) as producer:
-        producer.send(place[0], b"x", partition=0).result(60)
+        producer.send(place[0], b"x", partition=0).result(timeout=60)
     [known] = world.admin.describe_producers([place])[place]
     assert known.last_sequence == 0
 

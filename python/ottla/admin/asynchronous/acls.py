@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import acls as acl_operations
 from ottla.admin.acls import Acl, AclFilter
 from ottla.admin.items import ItemErrors

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import cluster
 from ottla.admin.cluster import ClusterDescription
 from ottla.admin.operation_runners import AsynchronousCalls

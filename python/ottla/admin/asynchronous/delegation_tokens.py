@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import delegation_tokens
 from ottla.admin.delegation_tokens import DelegationToken
 from ottla.admin.operation_runners import AsynchronousCalls

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import features
 from ottla.admin.features import Downgrade, FeaturesDescription
 from ottla.admin.items import ItemErrors

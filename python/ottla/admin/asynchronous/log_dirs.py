@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import log_dirs
 from ottla.admin.items import ItemErrors
 from ottla.admin.log_dirs import LogDirDescription, Replica

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
-from ottla import arguments
 from ottla._core import OffsetAndTimestamp
+from ottla._internal import arguments
 from ottla.admin import offsets
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import quorum
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan

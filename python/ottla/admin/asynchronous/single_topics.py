@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
-from ottla import _core, arguments
+from ottla import _core
+from ottla._internal import arguments
 from ottla.admin import topics
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan

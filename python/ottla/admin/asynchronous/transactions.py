@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from ottla import _core, arguments
+from ottla import _core
 from ottla._core import PreparedTransaction
+from ottla._internal import arguments
 from ottla.admin import transactions as transaction_plans
 from ottla.admin.items import ItemErrors
 from ottla.admin.operation_runners import AsynchronousCalls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import config_resources, configs
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry

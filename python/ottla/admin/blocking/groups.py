@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.group_descriptions import GroupDescription

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import reassignments
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors

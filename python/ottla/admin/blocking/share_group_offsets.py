@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import share_group_offsets
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.items import ItemErrors

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
-from ottla import _core, arguments
+from ottla import _core
+from ottla._internal import arguments
 from ottla.admin import topics
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan

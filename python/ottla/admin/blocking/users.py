@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
-from ottla import arguments
+from ottla._internal import arguments
 from ottla.admin import users as user_operations
 from ottla.admin.items import ItemErrors
 from ottla.admin.operation_runners import BlockingCalls

@@ -180,7 +180,11 @@ def _read(
     client: Client, ranges: list[Range], selection: Selection, progress: Callable[[], None]
 ) -> Iterator[list[Record]]:
     with client.scan(
-        ranges, columns=COLUMNS, max_rows=_ROWS, fail_on_data_loss=False, **selection.formats
+        ranges,
+        columns=COLUMNS,
+        max_rows=_ROWS,
+        fail_on_data_loss=False,
+        **selection.format_arguments(),
     ) as scan:
 
         def records(batch: RecordBatch) -> list[Record]:

@@ -44,7 +44,10 @@ def read_group(
                 # Poll no more records than requested, because all polled records are committed.
                 rows = _ROWS if remaining is None else min(remaining, _ROWS)
                 batch = consumer.poll_arrow(
-                    _POLL_SECONDS, columns=COLUMNS, max_rows=rows, **selection.formats
+                    timeout=_POLL_SECONDS,
+                    columns=COLUMNS,
+                    max_rows=rows,
+                    **selection.format_arguments(),
                 )
                 if batch is None:
                     if arguments.exit and _is_at_end(consumer):

@@ -7,9 +7,9 @@ from contextlib import suppress
 from datetime import datetime
 
 from ottla import Client
+from ottla._internal.text import counted
 from ottla.cli.consume.tail import tail_starts
 from ottla.cli.parsing import parse_ago, parse_time
-from ottla.doctor.text import counted
 from ottla.errors import ConfigError, UnknownTopicError
 
 Range = tuple[str, int, int, int | None]

@@ -24,7 +24,7 @@ class Selection:
         arguments: the command's arguments.
 
     Attributes:
-        formats: the formats of keys and values with a schema, for the call that reads them.
+        formats: the formats of keys and values with a schema, by ``key`` and ``value``.
 
     Raises:
         ConfigError: an argument is wrong.
@@ -33,6 +33,10 @@ class Selection:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.formats: dict[str, Any] = dict(reading_formats(arguments))
         self._is_kept = filter_of(arguments)
+
+    def format_arguments(self) -> dict[str, Any]:
+        """Return the formats as keyword arguments of ``scan`` and ``poll_arrow``."""
+        return {f"{part}_format": self.formats[part] for part in self.formats}
 
     def records(self, rows: Iterable[Sequence[Any]]) -> list[Record]:
         """Return the records of the rows that pass all filters."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ottla import Admin
+from ottla._internal.text import counted
 from ottla.admin.offsets import IsolationLevel
 from ottla.cli.resources import text
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted
 from ottla.errors import KafkaError
 
 

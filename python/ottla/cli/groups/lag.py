@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ottla import Admin
+from ottla._internal.text import counted, duration
 from ottla.admin import PartitionLag
 from ottla.cli.groups.all_lags import all_lags, summary
 from ottla.cli.groups.trend import Trend, offsets_of, trends_of
 from ottla.cli.parsing import DURATION_HELP, parse_duration
 from ottla.cli.resources import Subcommands, add_subcommand, admin, plain, show, text
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted, duration
 from ottla.errors import ConfigError
 
 Trends: TypeAlias = Mapping[tuple[str, int], Trend]

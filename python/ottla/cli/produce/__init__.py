@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ottla import Delivery, Producer
+from ottla._internal.text import counted
 from ottla.cli.formats import unescape
 from ottla.cli.options import add_cluster, configuration, put, record_count
 from ottla.cli.produce.json_serializer import JsonSerializer
 from ottla.cli.schema_options import add_schemas, formats_of
 from ottla.cli.texts import ByteText
 from ottla.cli.waiting import obstacles, report_waiting
-from ottla.doctor.text import counted
 from ottla.errors import ConfigError, KafkaError
 
 _CHUNK = 1 << 16

@@ -139,7 +139,7 @@ class _Copier:
 
     def copy(self, stopped: threading.Event) -> None:
         """Copy one poll's records, if there are any."""
-        records = self._consumer.poll(_POLL_SECONDS)
+        records = self._consumer.poll(timeout=_POLL_SECONDS)
         if not records:
             return
         try:

@@ -127,7 +127,7 @@ class _Reader:
     def poll(self) -> None:
         """Read once."""
         by_partition: dict[TopicPartition, list[ottla.Record[bytes | None, bytes | None]]] = {}
-        records = self._consumer.poll(_POLL_SECONDS)
+        records = self._consumer.poll(timeout=_POLL_SECONDS)
         for record in records:
             by_partition.setdefault((record.topic, record.partition), []).append(record)
         summaries, offsets = [], {}

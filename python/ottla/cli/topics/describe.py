@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ottla import Admin
+from ottla._internal.text import counted
 from ottla.admin import ConfigEntry, ConfigResource, PartitionDescription, TopicDescription
 from ottla.admin.offsets import OffsetSpec
 from ottla.cli.resources import Subcommands, add_subcommand, admin, joined, show, text
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted
 from ottla.errors import KafkaError
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from ottla._internal.text import counted
 from ottla.admin import TopicListing
 from ottla.cli.parsing import add_match, matching
 from ottla.cli.resources import Subcommands, add_subcommand, admin, show
 from ottla.cli.tables import Table
-from ottla.doctor.text import counted
 
 
 def add(subcommands: Subcommands) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 
 from ottla import Admin
+from ottla._internal.text import counted
 from ottla.admin import PartitionReassignment
 from ottla.admin.destinations import TopicPartition
 from ottla.cli.offset_specs import partitions_of
@@ -28,7 +29,6 @@ from ottla.cli.resources import (
 )
 from ottla.cli.tables import Table
 from ottla.cli.units import size
-from ottla.doctor.text import counted
 from ottla.errors import ConfigError
 
 _POLL_SECONDS = 1.0

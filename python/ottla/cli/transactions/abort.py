@@ -8,12 +8,11 @@ from __future__ import annotations
 import argparse
 
 from ottla import Admin
+from ottla._internal.text import clean, duration
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.resources import confirm, partition_name
 from ottla.cli.streams import print_done
 from ottla.cli.transactions.describe import open_seconds
-from ottla.doctor.text import duration
-from ottla.doctor.tree import clean
 from ottla.errors import ConfigError, StateError
 
 

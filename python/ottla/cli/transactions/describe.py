@@ -8,9 +8,9 @@ import sys
 import time
 
 from ottla import Admin, OpenTransaction, TransactionDescription
+from ottla._internal.text import counted, duration
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.tables import Table, print_tables
-from ottla.doctor.text import counted, duration
 
 
 def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

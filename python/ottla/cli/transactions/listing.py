@@ -7,9 +7,9 @@ import json
 import sys
 
 from ottla import Admin, TransactionListing
+from ottla._internal.text import counted
 from ottla.cli.options import add_cluster, connect
 from ottla.cli.tables import Table, print_tables
-from ottla.doctor.text import counted
 
 
 def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ottla import ConnectionStatus
+from ottla._internal.text import counted
 from ottla.cli.tables import Table
 from ottla.cli.units import elapsed
-from ottla.doctor.text import counted
 
 _STATES = {
     "connected": "connected",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ottla import AsyncAdmin, AsyncClient
+from ottla._internal.text import duration
 from ottla.admin import PartitionLag
 from ottla.cli.groups.lag import summary_of
 from ottla.cli.groups.trend import Offsets, Trend, offsets_of, total_trend, trends_of
@@ -19,7 +20,6 @@ from ottla.cli.resources import plain
 from ottla.cli.tables import Table
 from ottla.cli.units import elapsed, number
 from ottla.cli.watch.poller import Outcome, Poller
-from ottla.doctor.text import duration
 
 # The shortest time between two look-ups of a group, in seconds.
 _INTERVAL = 3.0

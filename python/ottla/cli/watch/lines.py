@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from ottla import Event
+from ottla._internal.text import clean
 from ottla.cli.watch.session import Watch
-from ottla.doctor.tree import clean
 
 _FIELDS = ("message", "broker", "topic", "partition", "before", "after")
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ottla import AsyncClient
+from ottla._internal.text import counted
 from ottla.cli.tables import Table
 from ottla.cli.units import elapsed, number, size
-from ottla.doctor.text import counted
 
 # The seconds between samples of the totals, and the seconds that a rate covers, which are enough
 # for several refreshes of the metadata.

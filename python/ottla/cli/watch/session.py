@@ -118,6 +118,6 @@ class Watch:
         return found
 
     async def _fetch(self, timeout: float | None) -> Overview:
-        names = self._names or await self.client.list_topics(timeout=timeout)
+        names = self._names or await self.client.topic_names(timeout=timeout)
         cluster = await self.client.cluster(names, refresh=True, timeout=timeout)
         return overview(cluster, names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ottla import extras
+from ottla._internal import extras
 from ottla.cli.consume.newest import size_of
 from ottla.cli.formats import Record
 from ottla.errors import ConfigError

@@ -117,7 +117,7 @@ def scan_ranges(client: Client, command: Command, ranges: list[Range], reader: R
         return
     reader.ends = {partition: end for _, partition, _, end in wanted}
     options: dict[str, Any] = {"max_rows": _ROWS, "timeout": reader.seconds_left()}
-    options |= command.selection.formats
+    options |= command.selection.format_arguments()
     try:
         with client.scan(wanted, columns=COLUMNS, fail_on_data_loss=False, **options) as scan:
             # Unlike a loop variable, this keeps no batch in memory while the next one is decoded.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ottla._internal.text import join
 from ottla.console.observer import Observer
 from ottla.console.simulation import Simulation
 from ottla.console.source import Source
 from ottla.console.workers import Workers
-from ottla.doctor.facts import join
 from ottla.errors import AuthorizationError
 from ottla.schema import Registry
 

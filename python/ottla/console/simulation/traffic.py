@@ -105,7 +105,7 @@ class Traffic:
                 thread.join(_CLOSE_TIMEOUT)
         for end in (self.consumer.close, self.producer.close, self.client.close):
             try:
-                end(_CLOSE_TIMEOUT)
+                end(timeout=_CLOSE_TIMEOUT)
             except KafkaError as error:
                 _log.warning("the simulation was not closed cleanly: %s", error)
 
@@ -170,7 +170,7 @@ class Traffic:
         deleted = time.monotonic()
         while not self._closing.is_set():
             try:
-                for record in self.consumer.poll(0.2):
+                for record in self.consumer.poll(timeout=0.2):
                     self._read(record)
                 if time.monotonic() - deleted > _DELETE_INTERVAL:
                     deleted = time.monotonic()

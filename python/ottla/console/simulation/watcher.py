@@ -116,7 +116,7 @@ class Watcher(logging.Handler):
     def _watch_events(self) -> None:
         while not self._ended.is_set():
             try:
-                event = self._events.next(_INTERVAL)
+                event = self._events.next(timeout=_INTERVAL)
             except KafkaError:  # the client was closed
                 return
             if event is not None and (text := _explanation(event)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from ottla._internal.text import listed
 from ottla.doctor.facts import Broker, Facts, LogDir
 from ottla.doctor.findings import Finding
-from ottla.doctor.text import listed
 
 # Replicas that one broker should host at most: Kafka's own recommendation.
 REPLICAS_PER_BROKER = 4000

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from ottla._internal.text import listed
 from ottla.doctor.checks.port import port_finding
 from ottla.doctor.facts import Broker, Endpoint, Facts
 from ottla.doctor.findings import Finding
-from ottla.doctor.text import listed
 
 
 def judge_brokers(facts: Facts) -> Iterator[Finding]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ottla._internal.text import counted, listed
 from ottla.doctor.facts import Broker, Facts, PartitionCheck, Step
 from ottla.doctor.findings import Finding
-from ottla.doctor.text import counted, listed
 
 _GRANT = "grant the principal the missing permissions (kafka-acls: Describe and Read on the {what})"
 _LEADER_ELSEWHERE = {"NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH"}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ottla._internal.text import iso_date
 from ottla.doctor.checks.tls_failures import TLS_FAILURES
 from ottla.doctor.facts import Address, Endpoint, Step
 from ottla.doctor.findings import Finding, Severity
-from ottla.doctor.text import iso_date
 
 # By reason: the phase, the problem, and the fix.
 _FAILURES: Mapping[str, tuple[str, str, str]] = {

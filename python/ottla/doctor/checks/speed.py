@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ottla._internal.text import counted, listed
 from ottla.doctor.facts import Address, Endpoint, Facts, Step
 from ottla.doctor.findings import Finding
-from ottla.doctor.text import counted, listed
 
 # A step that takes longer slows down each connection noticeably.
 SLOW_SECONDS = 1.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ottla._internal.text import counted, duration, listed
 from ottla.doctor.facts import Facts, OpenTransaction
 from ottla.doctor.findings import Finding
-from ottla.doctor.text import counted, duration, listed
 
 # Most transactions take less than a second; a streaming job may commit once a minute.
 LONG_SECONDS = 60.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ottla._internal.markup import Markup, element, joined
 from ottla.doctor.findings import Finding
 from ottla.doctor.flowchart import Box, ends_at
-from ottla.markup import Markup, element, joined
 
 _STATES = {
     "passed": "passed",

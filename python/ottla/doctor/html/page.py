@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from ottla._core import __version__
+from ottla._internal.markup import Markup, element, joined
+from ottla._internal.text import listed
 from ottla.doctor.facts import Facts
 from ottla.doctor.findings import Finding
 from ottla.doctor.flowchart import Box, ends_at
 from ottla.doctor.html.chart import chart, findings_list
 from ottla.doctor.html.style import STYLE
 from ottla.doctor.html.tables import tables
-from ottla.doctor.text import listed
-from ottla.markup import Markup, element, joined
 
 # Nothing but the style sheet in the page itself.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ottla._internal.markup import Markup, element, joined, rows_of
+from ottla._internal.text import iso_date, listed
 from ottla.doctor.facts import Broker, Endpoint, Facts, Step
 from ottla.doctor.step_details import step_detail
-from ottla.doctor.text import iso_date, listed
-from ottla.markup import Markup, element, joined, rows_of
 
 MAX_ROWS = 500
 _STEP_HEADINGS = ("Step", "Result", "Time", "Detail")

@@ -86,7 +86,7 @@ class SubscribePattern:
         """Look up the partitions; their topics must appear within ``timeout`` seconds."""
         # Unanchored, as in Spark's source; users write ^ and $ to match the whole name.
         matches = re.compile(self.pattern).search
-        topics = {name for name in client.list_topics() if matches(name)}
+        topics = {name for name in client.topic_names() if matches(name)}
         return _partitions_of_topics(client, topics, timeout, warn)
 
 

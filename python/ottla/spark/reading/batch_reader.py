@@ -16,6 +16,7 @@ from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from ottla._internal.stderr_log import show_warnings
 from ottla.errors import ConfigError
 from ottla.spark.clients import client_for
 from ottla.spark.options.read_options import BatchReadOptions
@@ -25,7 +26,6 @@ from ottla.spark.planning.record_size_estimator import RecordSizeEstimator
 from ottla.spark.planning.task_packing import TaskRanges, pack_ranges
 from ottla.spark.reading.columns import partition_reader
 from ottla.spark.reading.partition_reader import OffsetRangesPartition, PartitionReader
-from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa

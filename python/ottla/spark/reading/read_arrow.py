@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
 
+from ottla._internal.extras import require
 from ottla.errors import ConfigError
-from ottla.extras import require
 from ottla.spark.options.option_values import OptionValue
 from ottla.spark.options.read_options import parse_batch_options
 from ottla.spark.planning.task_packing import TaskRanges

@@ -15,6 +15,7 @@ import pyspark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
+from ottla._internal.stderr_log import show_warnings
 from ottla.errors import ConfigError
 from ottla.spark.options.read_options import StreamReadOptions
 from ottla.spark.planning.checkpoint import (
@@ -29,7 +30,6 @@ from ottla.spark.planning.stream_planner import StreamPlanner
 from ottla.spark.protocols import Offsets
 from ottla.spark.reading.columns import partition_reader
 from ottla.spark.reading.partition_reader import OffsetRangesPartition, PartitionReader
-from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa

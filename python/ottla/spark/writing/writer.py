@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import Row, StructType
 
+from ottla._internal.stderr_log import show_warnings
 from ottla.errors import ConfigError
 from ottla.spark.clients import freeze_gc, producer_for
 from ottla.spark.options.write_options import ExactlyOnceOptions, WriteOptions
@@ -34,7 +35,6 @@ from ottla.spark.writing.write_report import (
     sum_by_partition,
 )
 from ottla.spark.writing.write_schema import check_write_schema, fingerprint_of
-from ottla.stderr_log import show_warnings
 
 if TYPE_CHECKING:
     import pyarrow as pa

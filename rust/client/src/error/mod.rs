@@ -8,6 +8,7 @@ mod convert;
 mod kind;
 mod outlook;
 pub mod recovery;
+pub mod repetition;
 mod tls_fault;
 
 use std::fmt;

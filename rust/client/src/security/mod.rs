@@ -5,8 +5,8 @@
 //!   `tls_info`), `tls_error` explains a failure, and `first_bytes` recognises peers without TLS.
 //! - `sasl`: the mechanisms as message exchanges without I/O; `scram`, `jaas`.
 //! - `kerberos`: GSSAPI, with the system's library.
-//! - `oauth`: tokens for OAUTHBEARER and their sources; `token`: the interface for applications.
-//! - `secret`: text that is never shown.
+//! - `oauth`: tokens for OAUTHBEARER and their sources. The interface for applications, `TokenProvider`, is in
+//!   `environment`, and `Secret`, text that is never shown, at the root of the crate.
 //!
 //! Invariants: nothing falls back to less security than configured; no error, log line or `Debug`
 //! output contains a secret; no class, library or function is loaded or called because a configuration

@@ -24,13 +24,17 @@ use crate::client::events::{Event, EventSubscription};
 use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::client::sync as sync_client;
+use crate::client::sync::LAST_METRICS;
 use crate::config;
 use crate::convert::errors;
 use crate::convert::item_errors::ItemErrors;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::offsets;
-use crate::runtime::{ProcessLocal, seconds};
+use crate::convert::renamed;
+use crate::runtime::{CLOSE_TIMEOUT, ProcessLocal, seconds};
+use crate::scan::{AsyncScanBase, RangeArguments, ScanArgs, ScanRequest, scan_request};
+use crate::typed::ColumnFormat;
 
 /// A client of one Kafka cluster for asyncio; it mirrors ``Client``.
 ///
@@ -138,12 +142,18 @@ impl AsyncClient {
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics<'py>(
+    fn topic_names<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        list_topics(py, self.core()?, timeout)
+        topic_names(py, self.core()?, timeout)
+    }
+
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
+    #[getter]
+    fn list_topics(&self) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method("AsyncClient.list_topics()", "topic_names()"))
     }
 
     /// Return the partitions of a topic, by number.
@@ -238,7 +248,7 @@ impl AsyncClient {
     ///     ConfigError: ``enable.metrics.push`` is false.
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id<'py>(
         &self,
         py: Python<'py>,
@@ -288,19 +298,54 @@ impl AsyncClient {
         start(py, call, move |py, listed| offsets::to_dict(py, listed, errors))
     }
 
+    #[pyo3(signature = (ranges, *, columns, include_headers, max_rows, target_bytes, fail_on_data_loss, timeout, key_format, value_format))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn _scan<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = scan_request::range_arguments)] ranges: Vec<RangeArguments>,
+        columns: Option<Names>,
+        include_headers: bool,
+        #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
+        #[pyo3(from_py_with = number::target_bytes)] target_bytes: usize,
+        fail_on_data_loss: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+        key_format: Option<&Bound<'py, ColumnFormat>>,
+        value_format: Option<&Bound<'py, ColumnFormat>>,
+    ) -> FutureResult<'py> {
+        let core = self.core()?.clone();
+        let options = ScanArgs {
+            columns,
+            include_headers,
+            max_rows,
+            target_bytes,
+            fail_on_data_loss,
+            timeout,
+            key_format,
+            value_format,
+        };
+        let request = ScanRequest::new(py, &core, ranges, options)?;
+        let work = async move {
+            request.resolve().await?;
+            Ok(request.start(core))
+        };
+        start(py, work, |py, scan| AsyncScanBase::of(scan).into_py_any(py))
+    }
+
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
     ///
-    /// After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+    /// After ``client_instance_id()``, it first pushes the last metrics, for a second at most;
+    /// nothing else waits.
     ///
     /// Args:
-    ///     timeout: seconds for the last metrics; nothing else waits. Default: 1.
-    #[pyo3(signature = (timeout=None))]
+    ///     timeout: seconds for all of this. Default: 30.
+    #[pyo3(signature = (*, timeout=None))]
     fn close<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        let timeout = seconds(timeout, Duration::from_secs(1))?;
+        let timeout = seconds(timeout, CLOSE_TIMEOUT)?.min(LAST_METRICS);
         let core = self.core.get()?.clone();
         start(
             py,
@@ -402,7 +447,7 @@ impl AsyncEvents {
     ///
     /// Raises:
     ///     ClosedError: the client was closed.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn next<'py>(
         &self,
         py: Python<'py>,
@@ -441,9 +486,9 @@ pub(crate) fn partitions_for<'py>(
 }
 
 /// Returns the names of all topics, in alphabetical order.
-pub(crate) fn list_topics<'py>(py: Python<'py>, core: &Core, timeout: Option<f64>) -> FutureResult<'py> {
+pub(crate) fn topic_names<'py>(py: Python<'py>, core: &Core, timeout: Option<f64>) -> FutureResult<'py> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    start(py, client_ops::list_topics(core.clone(), timeout), |py, names| names.into_py_any(py))
+    start(py, client_ops::topic_names(core.clone(), timeout), |py, names| names.into_py_any(py))
 }
 
 /// Subscribes to changes of the cluster and of the connections.

@@ -72,7 +72,7 @@ async fn refresh(
 }
 
 /// Returns the names of all topics, in alphabetical order.
-pub(crate) async fn list_topics(client: Client, timeout: Duration) -> Result<Vec<String>> {
+pub(crate) async fn topic_names(client: Client, timeout: Duration) -> Result<Vec<String>> {
     let snapshot = refresh(&client, "listing topics", TopicSelector::All, timeout).await?;
     let existing = snapshot.topics().filter(|topic| topic.error == ErrorCode::None);
     let mut names: Vec<String> = existing.map(|topic| topic.name.to_string()).collect();

@@ -8,7 +8,7 @@ use pyo3::types::PyType;
 
 use crate::client::connection_status::ConnectionStatus;
 
-/// Python's `ottla.connections.Connections`, imported on first use.
+/// Python's `ottla._internal.connections.Connections`, imported on first use.
 static CONNECTIONS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// The states of a client's connections, which become a `Connections` in Python.
@@ -20,7 +20,7 @@ impl<'py> IntoPyObject<'py> for Connections {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        CONNECTIONS.import(py, "ottla.connections", "Connections")?.call1((self.0,))
+        CONNECTIONS.import(py, "ottla._internal.connections", "Connections")?.call1((self.0,))
     }
 }
 

@@ -175,7 +175,7 @@ impl Events {
     ///
     /// Raises:
     ///     ClosedError: the client was closed, or another thread waits for the next event.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn next(
         &self,
         py: Python<'_>,

@@ -2,12 +2,9 @@
 //!
 //! Its free functions serve the same methods of `Producer` and `Consumer`.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_client::Client as Core;
-use ottla_client::consumer::{ArrowLayout, FOLLOW, Range, ScanOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -20,32 +17,16 @@ use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::config;
 use crate::convert::errors;
 use crate::convert::item_errors::ItemErrors;
-use crate::convert::names::{self, Names};
-use crate::convert::number::{self, Integer};
+use crate::convert::names::Names;
+use crate::convert::number;
 use crate::convert::offsets;
-use crate::runtime::{ProcessLocal, runtime, seconds, wait, wait_for};
-use crate::scan;
-use crate::scan::Scan;
-use crate::typed::{ColumnFormat, typed_columns};
+use crate::convert::renamed;
+use crate::runtime::{CLOSE_TIMEOUT, ProcessLocal, runtime, seconds, wait, wait_for};
+use crate::scan::{RangeArguments, Scan, ScanArgs, ScanRequest, scan_request};
+use crate::typed::ColumnFormat;
 
-/// A range to scan: the topic, the partition, its first offset, and the one after its last, if it has an end.
-type RangeArguments = (String, Integer<i32>, Integer<i64>, Option<Integer<i64>>);
-
-/// Converts the ranges of a scan.
-fn range_arguments(argument: &Bound<'_, PyAny>) -> PyResult<Vec<RangeArguments>> {
-    let expected = "(topic, partition, start, end) in a list";
-    let ranges = names::items(argument, expected, |topic| format!("[({topic}, 0, 0, 100)]"))?;
-    let range = |item: Bound<'_, PyAny>| {
-        item.extract::<RangeArguments>().map_err(|_| {
-            let shown = item.repr().map_or_else(|_| "it".to_owned(), |shown| shown.to_string());
-            let message = format!(
-                "ranges has {shown}: expected (topic, partition, start, end), with None as the end to follow"
-            );
-            errors::argument_type(item.py(), message)
-        })
-    };
-    ranges.map(|item| range(item?)).collect()
-}
+/// The longest time that closing a client waits for the last metrics.
+pub(crate) const LAST_METRICS: Duration = Duration::from_secs(1);
 
 /// A client of one Kafka cluster: metadata, offsets, events and scans.
 ///
@@ -163,12 +144,18 @@ impl Client {
     /// Raises:
     ///     TimeoutError: the cluster did not respond in time.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics(
+    fn topic_names(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Vec<String>> {
-        list_topics(py, self.core()?, timeout)
+        topic_names(py, self.core()?, timeout)
+    }
+
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
+    #[getter]
+    fn list_topics(&self) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method("Client.list_topics()", "topic_names()"))
     }
 
     /// Return the partitions of a topic, by number.
@@ -263,7 +250,7 @@ impl Client {
     ///     ConfigError: ``enable.metrics.push`` is false.
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id(
         &self,
         py: Python<'_>,
@@ -327,9 +314,9 @@ impl Client {
     ///         they are skipped with a warning.
     ///     timeout: seconds without progress after which the scan fails. Default:
     ///         ``default.api.timeout.ms``.
-    ///     key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+    ///     key_format: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
     ///         Default: keys stay bytes.
-    ///     value: the same for values.
+    ///     value_format: the same for values.
     ///
     /// Returns:
     ///     A scan, which starts reading in the background. Iterating over it raises read errors.
@@ -337,77 +324,56 @@ impl Client {
     /// Raises:
     ///     ConfigError: a range, a column or a limit is invalid.
     ///     SchemaError: there is no schema to read with, or it cannot be used.
-    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None, key=None, value=None))]
+    #[pyo3(signature = (ranges, *, columns=None, include_headers=false, max_rows=50_000, target_bytes=4_194_304, fail_on_data_loss=true, timeout=None, key_format=None, value_format=None, **renamed), text_signature = "($self, ranges, *, columns=None, include_headers=False, max_rows=50000, target_bytes=4194304, fail_on_data_loss=True, timeout=None, key_format=None, value_format=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn scan(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = range_arguments)] ranges: Vec<RangeArguments>,
+        #[pyo3(from_py_with = scan_request::range_arguments)] ranges: Vec<RangeArguments>,
         columns: Option<Names>,
         include_headers: bool,
         #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
         #[pyo3(from_py_with = number::target_bytes)] target_bytes: usize,
         fail_on_data_loss: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
-        key: Option<&Bound<'_, ColumnFormat>>,
-        value: Option<&Bound<'_, ColumnFormat>>,
+        key_format: Option<&Bound<'_, ColumnFormat>>,
+        value_format: Option<&Bound<'_, ColumnFormat>>,
+        renamed: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Scan> {
+        renamed::refuse_old_formats(py, "scan", renamed)?;
         let core = self.core()?;
-        let columns = scan::columns(py, columns, include_headers)?;
-        let typed = typed_columns(py, key, value, &columns)?;
-        for (name, value) in [("max_rows", max_rows), ("target_bytes", target_bytes)] {
-            if value == 0 {
-                return Err(errors::config(py, format!("{name} is 0: expected 1 or more")));
-            }
-        }
-        let mut names: HashMap<String, Arc<str>> = HashMap::new();
-        let ranges = ranges
-            .into_iter()
-            .map(|(topic, Integer(partition), Integer(start), end)| {
-                let end = end.map_or(FOLLOW, |Integer(end)| end);
-                if start < 0 {
-                    let message = format!(
-                        "{topic}-{partition}: the range starts at {start}; expected an offset, 0 or more"
-                    );
-                    return Err(errors::config(py, message));
-                }
-                let topic = names.entry(topic).or_insert_with_key(|name| name.as_str().into());
-                Ok(Range { partition: (Arc::clone(topic), partition), start, end })
-            })
-            .collect::<PyResult<Vec<_>>>()?;
-        let config = core.config();
-        let options = ScanOptions {
+        let options = ScanArgs {
+            columns,
+            include_headers,
+            max_rows,
+            target_bytes,
             fail_on_data_loss,
-            read_committed: config.isolation_level == ottla_client::config::IsolationLevel::ReadCommitted,
-            // Large responses cost the least CPU per record; their size is still bounded.
-            max_bytes: config.fetch_max_bytes.min(scan::FETCH_BYTES),
-            timeout: self.timeout(timeout)?,
+            timeout,
+            key_format,
+            value_format,
         };
-        if !typed.is_empty() {
-            let topics: BTreeSet<Arc<str>> =
-                ranges.iter().map(|range| Arc::clone(&range.partition.0)).collect();
-            scan::resolve(py, &typed, topics, options.timeout)?;
-        }
+        let request = ScanRequest::new(py, core, ranges, options)?;
+        wait_for(py, request.resolve())?;
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let layout = ArrowLayout { columns, typed, max_rows, target_bytes };
-        Ok(Scan::start(core.clone(), ranges, options, &layout))
+        Ok(Scan::of(request.start(core.clone())))
     }
 
     /// Close all connections. Calls that wait for a response fail with ``ClosedError``.
     ///
-    /// After ``client_instance_id()``, it first pushes the last metrics, for a second at most.
+    /// After ``client_instance_id()``, it first pushes the last metrics, for a second at most;
+    /// nothing else waits.
     ///
     /// Args:
-    ///     timeout: seconds for the last metrics; nothing else waits. Default: 1.
-    #[pyo3(signature = (timeout=None))]
+    ///     timeout: seconds for all of this. Default: 30.
+    #[pyo3(signature = (*, timeout=None))]
     fn close(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<()> {
         let core = self.core.get()?;
-        let timeout = seconds(timeout, Duration::from_secs(1))?;
+        let timeout = seconds(timeout, CLOSE_TIMEOUT)?.min(LAST_METRICS);
         if core.has_telemetry() {
             wait(py, core.close_telemetry(timeout))?;
         }
@@ -441,9 +407,9 @@ pub(crate) fn partitions_for<'py>(
 }
 
 /// Returns the names of all topics, in alphabetical order.
-pub(crate) fn list_topics(py: Python<'_>, core: &Core, timeout: Option<f64>) -> PyResult<Vec<String>> {
+pub(crate) fn topic_names(py: Python<'_>, core: &Core, timeout: Option<f64>) -> PyResult<Vec<String>> {
     let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    wait_for(py, client_ops::list_topics(core.clone(), timeout))
+    wait_for(py, client_ops::topic_names(core.clone(), timeout))
 }
 
 /// Subscribes to changes of the cluster and of the connections.

@@ -1,4 +1,4 @@
-//! `ConsumerCall`: the steps of a call of `AsyncConsumer`, for `python/ottla/async_consumer.py` to await.
+//! `ConsumerCall`: the steps of a call of `AsyncConsumer`, for `python/ottla/_internal/async_consumer.py` to await.
 //!
 //! Invariant: Python learns each step from `next_step` and reports those that it runs itself; the others
 //! are futures, which report their own results.

@@ -1,5 +1,5 @@
 //! `AsyncConsumerBase`: the operations of `ottla.AsyncConsumer` as native futures. Their order and the
-//! callbacks, which may be coroutines, are in `python/ottla/async_consumer.py`.
+//! callbacks, which may be coroutines, are in `python/ottla/_internal/async_consumer.py`.
 //!
 //! Invariants: no call blocks the loop's thread. Records and batches are popped by calls that do not
 //! wait, made once the application's task runs again, so that a cancelled wait takes nothing.
@@ -29,6 +29,7 @@ use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
+use crate::convert::renamed;
 use crate::runtime::seconds;
 use crate::scan;
 use crate::typed::{ColumnFormat, typed_columns};
@@ -126,12 +127,12 @@ impl AsyncConsumerBase {
         #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
         columns: Option<Names>,
         include_headers: bool,
-        key: Option<&Bound<'_, ColumnFormat>>,
-        value: Option<&Bound<'_, ColumnFormat>>,
+        key_format: Option<&Bound<'_, ColumnFormat>>,
+        value_format: Option<&Bound<'_, ColumnFormat>>,
     ) -> PyResult<ConsumerCall> {
         let (py, handle) = (this.py(), handle(this)?);
         let columns = scan::columns(py, columns, include_headers)?;
-        let typed = typed_columns(py, key, value, &columns)?;
+        let typed = typed_columns(py, key_format, value_format, &columns)?;
         handle.check_arrow(py)?;
         handle.on_poll(py)?;
         let target = PollTarget::Batch(ArrowLayout { columns, typed, max_rows, ..ArrowLayout::default() });
@@ -184,13 +185,19 @@ impl AsyncConsumerBase {
         async_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
-    /// Return the names of all topics, as ``AsyncClient.list_topics`` does.
+    /// Return the names of all topics, as ``AsyncClient.topic_names`` does.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics<'py>(
+    fn topic_names<'py>(
         this: &Bound<'py, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        async_client::list_topics(this.py(), handle(this)?.core.client(), timeout)
+        async_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
+    }
+
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
+    #[getter]
+    fn list_topics(&self) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method("AsyncConsumer.list_topics()", "topic_names()"))
     }
 
     /// Return the partitions of a topic, by number, as ``AsyncClient.partitions_for`` does.
@@ -394,7 +401,7 @@ impl AsyncConsumerBase {
     ///     ConfigError: ``enable.metrics.push`` is false.
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id<'py>(
         this: &Bound<'py, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,

@@ -1,4 +1,4 @@
-//! `RebalanceChange`: the steps of a rebalance, for `python/ottla/async_consumer.py` to await.
+//! `RebalanceChange`: the steps of a rebalance, for `python/ottla/_internal/async_consumer.py` to await.
 //!
 //! Invariant: a change is finished once its callback returned or raised. Only then are revoked
 //! partitions given up, and the membership continues.

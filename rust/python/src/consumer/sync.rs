@@ -22,6 +22,7 @@ use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
+use crate::convert::renamed;
 use crate::runtime::wait_for;
 use crate::scan;
 use crate::typed::{ColumnFormat, typed_columns};
@@ -115,7 +116,7 @@ impl Consumer {
     ///     StateError: there is no subscription or assignment, or another thread polls.
     ///     WakeupError: ``wakeup()`` was called.
     ///     ClosedError: the consumer was closed before or during the poll.
-    #[pyo3(signature = (timeout=1.0, max_records=None))]
+    #[pyo3(signature = (*, timeout=1.0, max_records=None))]
     fn poll<'py>(
         this: &Bound<'py, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: f64,
@@ -141,9 +142,9 @@ impl Consumer {
     ///         ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
     ///         Default: all but ``headers``.
     ///     include_headers: whether to add ``headers`` to the default columns.
-    ///     key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Pass
-    ///         the same object each time. Default: keys stay bytes.
-    ///     value: the same for values.
+    ///     key_format: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+    ///         Pass the same object each time. Default: keys stay bytes.
+    ///     value_format: the same for values.
     ///
     /// Raises:
     ///     ConfigError: a column does not exist or is listed twice, or an interceptor has no
@@ -152,19 +153,22 @@ impl Consumer {
     ///     SerializationError: the next key or value cannot be decoded. The position stays before
     ///         it; ``seek`` past it to continue.
     ///     KafkaError: as for ``poll``, and the errors of the schema registry. No record is lost.
-    #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false, *, key=None, value=None))]
+    #[pyo3(signature = (*, timeout=1.0, max_rows=50_000, columns=None, include_headers=false, key_format=None, value_format=None, **renamed), text_signature = "($self, *, timeout=1.0, max_rows=50000, columns=None, include_headers=False, key_format=None, value_format=None)")]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn poll_arrow(
         this: &Bound<'_, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: f64,
         #[pyo3(from_py_with = number::max_rows)] max_rows: usize,
         columns: Option<Names>,
         include_headers: bool,
-        key: Option<&Bound<'_, ColumnFormat>>,
-        value: Option<&Bound<'_, ColumnFormat>>,
+        key_format: Option<&Bound<'_, ColumnFormat>>,
+        value_format: Option<&Bound<'_, ColumnFormat>>,
+        renamed: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Option<Py<RecordBatch>>> {
         let py = this.py();
+        renamed::refuse_old_formats(py, "poll_arrow", renamed)?;
         let columns = scan::columns(py, columns, include_headers)?;
-        let typed = typed_columns(py, key, value, &columns)?;
+        let typed = typed_columns(py, key_format, value_format, &columns)?;
         handle(this)?.check_arrow(py)?;
         let target = PollTarget::Batch(ArrowLayout { columns, typed, max_rows, ..ArrowLayout::default() });
         let args = PollArgs { target, deadline: deadline_after(timeout)? };
@@ -194,13 +198,19 @@ impl Consumer {
         sync_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
-    /// Return the names of all topics, as ``Client.list_topics`` does.
+    /// Return the names of all topics, as ``Client.topic_names`` does.
     #[pyo3(signature = (*, timeout=None))]
-    fn list_topics(
+    fn topic_names(
         this: &Bound<'_, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Vec<String>> {
-        sync_client::list_topics(this.py(), handle(this)?.core.client(), timeout)
+        sync_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
+    }
+
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
+    #[getter]
+    fn list_topics(&self) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method("Consumer.list_topics()", "topic_names()"))
     }
 
     /// Return the partitions of a topic, by number, as ``Client.partitions_for`` does.
@@ -389,7 +399,7 @@ impl Consumer {
     ///     ConfigError: ``enable.metrics.push`` is false.
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id(
         this: &Bound<'_, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
@@ -412,7 +422,7 @@ impl Consumer {
     /// Raises:
     ///     TimeoutError: the group's coordinator did not respond in time; the consumer is closed.
     ///     StateError: a callback of this consumer called it.
-    #[pyo3(signature = (timeout=30.0))]
+    #[pyo3(signature = (*, timeout=30.0))]
     fn close(this: &Bound<'_, Self>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<()> {
         blocking::close(this, base(this).handle_even_if_closed()?, timeout)
     }

@@ -14,5 +14,6 @@ pub(crate) mod notebook;
 pub(crate) mod number;
 pub(crate) mod offsets;
 pub(crate) mod record_batch;
+pub(crate) mod renamed;
 pub(crate) mod rows;
 pub(crate) mod values;

@@ -17,6 +17,7 @@ use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::convert::errors;
 use crate::convert::number;
+use crate::convert::renamed;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
 use crate::producer::backlog::Backlog;
 use crate::producer::batch_args::BatchArgs;
@@ -24,10 +25,9 @@ use crate::producer::delivery_groups::DeliveryGroups;
 use crate::producer::hooks::Hooks;
 use crate::producer::producer_handle::leave;
 use crate::producer::record::RecordArgs;
-use crate::producer::sync::CLOSE_TIMEOUT;
 use crate::producer::transactional_id;
 use crate::runtime::exit;
-use crate::runtime::{ProcessLocal, runtime, seconds};
+use crate::runtime::{CLOSE_TIMEOUT, ProcessLocal, runtime, seconds};
 use crate::typed::ColumnFormat;
 
 /// A Kafka producer for asyncio; it mirrors ``Producer``.
@@ -210,9 +210,10 @@ impl AsyncProducer {
     ///     headers: the headers of each record of a list.
     ///     timestamps: the timestamp of each record of a list.
     ///     partitions: the partition of each record of a list.
-    ///     key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
-    ///         Default: the producer's serializer, if it is such a format.
-    ///     value: the same for values. A table without a column ``value`` is then itself the
+    ///     key_format: how a typed column of keys is encoded, such as
+    ///         ``ottla.schema.Avro(registry)``. Default: the producer's serializer, if it is such a
+    ///         format.
+    ///     value_format: the same for values. A table without a column ``value`` is then itself the
     ///         values.
     ///
     /// Returns:
@@ -221,7 +222,7 @@ impl AsyncProducer {
     /// Raises:
     ///     KafkaError: the call ended before its last record, as with
     ///         ``Producer.send_batch``.
-    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key=None, value=None))]
+    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None, **renamed), text_signature = "($self, topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch<'py>(
         &self,
@@ -232,10 +233,13 @@ impl AsyncProducer {
         headers: Option<&Bound<'py, PyAny>>,
         timestamps: Option<&Bound<'py, PyAny>>,
         partitions: Option<&Bound<'py, PyAny>>,
-        key: Option<&Bound<'py, ColumnFormat>>,
-        value: Option<&Bound<'py, ColumnFormat>>,
+        key_format: Option<&Bound<'py, ColumnFormat>>,
+        value_format: Option<&Bound<'py, ColumnFormat>>,
+        renamed: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions, key, value };
+        renamed::refuse_old_formats(py, "send_batch", renamed)?;
+        let args =
+            BatchArgs { topic, values, keys, headers, timestamps, partitions, key_format, value_format };
         self.handle.get()?.send_batch(py, &self.hooks, &args)
     }
 
@@ -249,7 +253,7 @@ impl AsyncProducer {
     ///
     /// Raises:
     ///     TimeoutError: records are still pending after ``timeout`` seconds.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn flush<'py>(
         &self,
         py: Python<'py>,
@@ -345,7 +349,7 @@ impl AsyncProducer {
     ///     ConfigError: ``enable.metrics.push`` is false.
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id<'py>(
         &self,
         py: Python<'py>,
@@ -376,11 +380,11 @@ impl AsyncProducer {
     /// future ends the wait, but the producer still closes.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: 60.
+    ///     timeout: seconds to wait. Default: 30.
     ///
     /// Raises:
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn close<'py>(
         &self,
         py: Python<'py>,

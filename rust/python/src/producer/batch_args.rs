@@ -13,7 +13,7 @@ pub(crate) struct BatchArgs<'a, 'py> {
     pub(crate) timestamps: Option<&'a Bound<'py, PyAny>>,
     pub(crate) partitions: Option<&'a Bound<'py, PyAny>>,
     /// The format of the keys of Arrow columns.
-    pub(crate) key: Option<&'a Bound<'py, ColumnFormat>>,
+    pub(crate) key_format: Option<&'a Bound<'py, ColumnFormat>>,
     /// The format of the values.
-    pub(crate) value: Option<&'a Bound<'py, ColumnFormat>>,
+    pub(crate) value_format: Option<&'a Bound<'py, ColumnFormat>>,
 }

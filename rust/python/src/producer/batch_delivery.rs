@@ -69,7 +69,7 @@ impl BatchDelivery {
     ///         are still pending.
     ///     KafkaError: the first failure; its message has the number of failed records, and
     ///         ``context["index"]`` is the index of the first.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn result(
         &self,
         py: Python<'_>,
@@ -91,7 +91,7 @@ impl BatchDelivery {
     /// Raises:
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn errors(
         &self,
         py: Python<'_>,
@@ -119,7 +119,7 @@ impl BatchDelivery {
     /// Raises:
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn offsets(
         &self,
         py: Python<'_>,
@@ -143,7 +143,7 @@ impl BatchDelivery {
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn written(
         &self,
         py: Python<'_>,
@@ -206,7 +206,7 @@ impl AsyncBatchDelivery {
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
     ///     KafkaError: the first failure, as from ``BatchDelivery.result``.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn result<'py>(
         &self,
         py: Python<'py>,
@@ -227,7 +227,7 @@ impl AsyncBatchDelivery {
     /// Raises:
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn errors<'py>(
         &self,
         py: Python<'py>,
@@ -255,7 +255,7 @@ impl AsyncBatchDelivery {
     /// Raises:
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn offsets<'py>(
         &self,
         py: Python<'py>,
@@ -278,7 +278,7 @@ impl AsyncBatchDelivery {
     ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
     ///         are still pending.
     ///     KafkaError: the first failure, as from ``result``.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn written<'py>(
         &self,
         py: Python<'py>,

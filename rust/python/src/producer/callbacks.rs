@@ -183,7 +183,7 @@ impl Callbacks {
     pub(crate) fn start(py: Python<'_>) -> PyResult<Self> {
         let queue = Arc::new(CallbackQueue::default());
         let reports = DeliveryReports { queue: Arc::clone(&queue), current: Mutex::default() };
-        py.import("ottla.delivery_thread")?.call_method1("start", (reports,))?;
+        py.import("ottla._internal.delivery_thread")?.call_method1("start", (reports,))?;
         Ok(Self { queue, groups: Arc::default() })
     }
 

@@ -95,7 +95,7 @@ impl Delivery {
     ///         still pending.
     ///     KafkaError: the record failed; ``maybe_done`` says whether it may have been
     ///         written.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn result(
         &self,
         py: Python<'_>,
@@ -116,7 +116,7 @@ impl Delivery {
     /// Raises:
     ///     TimeoutError: the result is not known within ``timeout`` seconds; the record is
     ///         still pending.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn exception(
         &self,
         py: Python<'_>,

@@ -48,8 +48,8 @@ impl<'a, 'py> Rows<'a, 'py> {
                 return Err(errors::config(py, message));
             }
             let (key, value) = hooks.serializers.formats();
-            let key = args.key.map(|key| key.get()).or(key);
-            let value = args.value.map(|value| value.get()).or(value);
+            let key = args.key_format.map(|key| key.get()).or(key);
+            let value = args.value_format.map(|value| value.get()).or(value);
             let encoders = batch_encoders(py, key, value)?;
             let pairs = pairs(py, args, !encoders.are_none())?;
             if !encoders.are_none() {
@@ -58,8 +58,8 @@ impl<'a, 'py> Rows<'a, 'py> {
             all_columns(&pairs).map_err(|error| errors::config(py, error.to_string()))?;
             return Ok(Self::Owned(OwnedRows::Arrow(pairs)));
         }
-        if args.key.is_some() || args.value.is_some() {
-            let message = "key and value are formats of Arrow columns: for lists, pass them to the producer as serializers";
+        if args.key_format.is_some() || args.value_format.is_some() {
+            let message = "key_format and value_format encode Arrow columns: for lists, pass formats to the producer as serializers";
             return Err(errors::config(py, message));
         }
         let highest = check_lists(py, args, hooks)?;

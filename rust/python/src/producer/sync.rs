@@ -17,6 +17,7 @@ use crate::client::sync as sync_client;
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
 use crate::convert::number;
+use crate::convert::renamed;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::delivery::Delivery;
@@ -27,11 +28,8 @@ use crate::producer::record::{OwnedRecord, RecordArgs};
 use crate::producer::send_batch::Rows;
 use crate::producer::transactional_id;
 use crate::runtime::exit;
-use crate::runtime::{ProcessLocal, runtime, seconds, wait_for};
+use crate::runtime::{CLOSE_TIMEOUT, ProcessLocal, runtime, seconds, wait_for};
 use crate::typed::ColumnFormat;
-
-/// How long `close` waits for unsent records by default.
-pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A Kafka producer. A ``with`` block, or ``close()``, writes every record.
 ///
@@ -182,9 +180,10 @@ impl Producer {
     ///     headers: the headers of each record of a list.
     ///     timestamps: the timestamp of each record of a list.
     ///     partitions: the partition of each record of a list.
-    ///     key: how a typed column of keys is encoded, such as ``ottla.schema.Avro(registry)``.
-    ///         Default: the producer's serializer, if it is such a format.
-    ///     value: the same for values. A table without a column ``value`` is then itself the
+    ///     key_format: how a typed column of keys is encoded, such as
+    ///         ``ottla.schema.Avro(registry)``. Default: the producer's serializer, if it is such a
+    ///         format.
+    ///     value_format: the same for values. A table without a column ``value`` is then itself the
     ///         values.
     ///
     /// Returns:
@@ -198,7 +197,7 @@ impl Producer {
     ///     KafkaError: if the call ends before its last record, ``delivery`` holds the
     ///         accepted records, and ``context["index"]`` is the index of the first record to
     ///         send again.
-    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key=None, value=None))]
+    #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None, **renamed), text_signature = "($self, topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch(
         &self,
@@ -209,11 +208,14 @@ impl Producer {
         headers: Option<&Bound<'_, PyAny>>,
         timestamps: Option<&Bound<'_, PyAny>>,
         partitions: Option<&Bound<'_, PyAny>>,
-        key: Option<&Bound<'_, ColumnFormat>>,
-        value: Option<&Bound<'_, ColumnFormat>>,
+        key_format: Option<&Bound<'_, ColumnFormat>>,
+        value_format: Option<&Bound<'_, ColumnFormat>>,
+        renamed: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<BatchDelivery> {
+        renamed::refuse_old_formats(py, "send_batch", renamed)?;
         let handle = self.handle.get()?;
-        let args = BatchArgs { topic, values, keys, headers, timestamps, partitions, key, value };
+        let args =
+            BatchArgs { topic, values, keys, headers, timestamps, partitions, key_format, value_format };
         let rows = match Rows::new(py, &args, &self.hooks)? {
             Rows::Owned(rows) => Rows::Owned(wait_for(py, rows.encoded(topic))?),
             lists @ Rows::Lists(..) => lists,
@@ -248,7 +250,7 @@ impl Producer {
     ///
     /// Raises:
     ///     TimeoutError: records are still pending after ``timeout`` seconds.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn flush(
         &self,
         py: Python<'_>,
@@ -335,7 +337,7 @@ impl Producer {
     ///     ConfigError: ``enable.metrics.push`` is false.
     ///     BrokerError: the brokers do not support client telemetry.
     ///     TimeoutError: no broker has assigned an id in time.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id(
         &self,
         py: Python<'_>,
@@ -364,11 +366,11 @@ impl Producer {
     /// Records that are not acknowledged within ``timeout`` seconds fail.
     ///
     /// Args:
-    ///     timeout: seconds to wait. Default: 60.
+    ///     timeout: seconds to wait. Default: 30.
     ///
     /// Raises:
     ///     TimeoutError: records were not acknowledged within ``timeout`` seconds.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn close(
         &self,
         py: Python<'_>,

@@ -68,7 +68,7 @@ impl Producer {
     ///     ConfigError: ``transactional.id`` is not set.
     ///     StateError: the producer is initialized.
     ///     TimeoutError: call it again to wait for the same attempt.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn init_transactions(
         &self,
         py: Python<'_>,
@@ -129,7 +129,7 @@ impl Producer {
     ///     StateError: no transaction is open.
     ///     TimeoutError: the commit continues; call it again to wait for its outcome.
     ///     TransactionAbortableError: nothing was committed; abort.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn commit_transaction(
         &self,
         py: Python<'_>,
@@ -149,7 +149,7 @@ impl Producer {
     ///     FencedError: a newer producer with the same id has taken over; close this one.
     ///     StateError: no transaction is open.
     ///     TimeoutError: the abort continues; call it again to wait for it.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn abort_transaction(
         &self,
         py: Python<'_>,
@@ -174,7 +174,7 @@ impl Producer {
     ///     StateError: no transaction is open.
     ///     TimeoutError: call it again to wait for the same records, or abort.
     ///     TransactionAbortableError: a record failed; abort.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn prepare_transaction(
         &self,
         py: Python<'_>,
@@ -190,7 +190,7 @@ impl Producer {
     /// block aborts it and is raised. If the commit fails, the transaction is aborted, and the
     /// error is raised.
     fn transaction<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("ottla.transactions")?.getattr("Transaction")?.call1((this,))
+        this.py().import("ottla._internal.transactions")?.getattr("Transaction")?.call1((this,))
     }
 }
 
@@ -202,7 +202,7 @@ impl AsyncProducer {
     ///
     /// Args:
     ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn init_transactions<'py>(
         &self,
         py: Python<'py>,
@@ -244,7 +244,7 @@ impl AsyncProducer {
     ///
     /// Args:
     ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn commit_transaction<'py>(
         &self,
         py: Python<'py>,
@@ -259,7 +259,7 @@ impl AsyncProducer {
     ///
     /// Args:
     ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn abort_transaction<'py>(
         &self,
         py: Python<'py>,
@@ -285,7 +285,7 @@ impl AsyncProducer {
     ///
     /// Returns:
     ///     What others need to end it; None if nothing was written.
-    #[pyo3(signature = (timeout=None))]
+    #[pyo3(signature = (*, timeout=None))]
     fn prepare_transaction<'py>(
         &self,
         py: Python<'py>,
@@ -300,6 +300,6 @@ impl AsyncProducer {
 
     /// Return a context manager for ``async with``; see ``Producer.transaction``.
     fn transaction<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("ottla.transactions")?.getattr("AsyncTransaction")?.call1((this,))
+        this.py().import("ottla._internal.transactions")?.getattr("AsyncTransaction")?.call1((this,))
     }
 }

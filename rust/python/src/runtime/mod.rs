@@ -29,6 +29,8 @@ use tokio::sync::Notify;
 use crate::convert::errors;
 use crate::logging;
 
+/// How long `close` waits by default, of every class.
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a wait checks for signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 /// The longest timeout: small enough that adding it to an instant does not overflow.

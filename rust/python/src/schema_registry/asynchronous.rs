@@ -12,6 +12,7 @@ use super::registry_ops::{self, Wanted, schema_id};
 use super::schema::{Compatibility, Schema};
 use crate::asyncio::{FutureResult, start};
 use crate::convert::number;
+use crate::convert::renamed;
 
 /// A client of a schema registry for asyncio; it mirrors ``Registry``.
 ///
@@ -108,7 +109,7 @@ impl AsyncRegistry {
         self.find(py, Wanted::Latest(subject), timeout)
     }
 
-    /// Return a version of a subject.
+    /// Return the schema of a version of a subject.
     ///
     /// Args:
     ///     subject: the subject.
@@ -120,7 +121,7 @@ impl AsyncRegistry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (subject, version, *, timeout=None))]
-    fn version<'py>(
+    fn schema_by_version<'py>(
         &self,
         py: Python<'py>,
         subject: String,
@@ -128,6 +129,12 @@ impl AsyncRegistry {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         self.find(py, Wanted::Version(subject, version), timeout)
+    }
+
+    /// The old name of ``schema_by_version()``, which raises an ``AttributeError``.
+    #[getter]
+    fn version(&self) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method("AsyncRegistry.version()", "schema_by_version()"))
     }
 
     /// Return a schema as it is registered in a subject, with version and id.

@@ -7,6 +7,7 @@ use super::registry_handle::RegistryHandle;
 use super::registry_ops::{self, Wanted, schema_id};
 use super::schema::{Compatibility, Schema};
 use crate::convert::number;
+use crate::convert::renamed;
 use crate::runtime::wait_for;
 
 /// A client of a schema registry with Confluent's API: Confluent, Karapace, Redpanda, and
@@ -104,7 +105,7 @@ impl Registry {
         self.find(py, Wanted::Latest(subject), timeout)
     }
 
-    /// Return a version of a subject.
+    /// Return the schema of a version of a subject.
     ///
     /// Args:
     ///     subject: the subject.
@@ -116,7 +117,7 @@ impl Registry {
     ///     AuthenticationError: the registry rejected the credentials.
     ///     TimeoutError: no address responded in time; the message says why.
     #[pyo3(signature = (subject, version, *, timeout=None))]
-    fn version(
+    fn schema_by_version(
         &self,
         py: Python<'_>,
         subject: String,
@@ -124,6 +125,12 @@ impl Registry {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Schema> {
         self.find(py, Wanted::Version(subject, version), timeout)
+    }
+
+    /// The old name of ``schema_by_version()``, which raises an ``AttributeError``.
+    #[getter]
+    fn version(&self) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method("Registry.version()", "schema_by_version()"))
     }
 
     /// Return a schema as it is registered in a subject, with version and id.

@@ -328,7 +328,7 @@ impl ColumnFormat {
     }
 }
 
-/// Converts the arguments `key` and `value` of a call that reads these columns.
+/// Converts the arguments `key_format` and `value_format` of a call that reads these columns.
 pub(crate) fn typed_columns(
     py: Python<'_>,
     key: Option<&Bound<'_, ColumnFormat>>,
@@ -338,7 +338,7 @@ pub(crate) fn typed_columns(
     for (format, column) in [(key, Column::Key), (value, Column::Value)] {
         if format.is_some() && !columns.contains(&column) {
             let name = column.name();
-            let message = format!("{name} is given a format, but columns does not list {name:?}");
+            let message = format!("{name}_format is given, but columns does not list {name:?}");
             return Err(errors::config(py, message));
         }
     }
@@ -348,7 +348,7 @@ pub(crate) fn typed_columns(
     Ok(TypedColumns { key: typed(key, Header::Key)?, value: typed(value, Header::Value)? })
 }
 
-/// Converts the arguments `key` and `value` of a call that encodes columns.
+/// Converts the arguments `key_format` and `value_format` of a call that encodes columns.
 pub(crate) fn batch_encoders(
     py: Python<'_>,
     key: Option<&ColumnFormat>,

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import ottla
 from ottla import errors
+from ottla.error_code import ErrorCode
 from ottla.errors import FencedError, KafkaError, StateError
 from ottla.spark import clients
 from ottla.spark.options.write_options import ExactlyOnceOptions
@@ -36,7 +37,7 @@ log = logging.getLogger(__name__)
 _TIMEOUT_MS = 10_000
 _ATTEMPTS = 6
 # INVALID_PRODUCER_EPOCH and PRODUCER_FENCED.
-_FENCED = frozenset({47, 90})
+_FENCED = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 
 
 class _Driver:

@@ -9,14 +9,11 @@ forget an id that is not used for ``transactional.id.expiration.ms``, a week by 
 from __future__ import annotations
 
 import ottla
+from ottla.error_code import ErrorCode
 from ottla.errors import BrokerError, KafkaError, StateError
 from ottla.spark.writing.exactly_once.decision import Decision
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog, History
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
-
-# TRANSACTIONAL_ID_NOT_FOUND, and UNSUPPORTED_VERSION of brokers before Kafka 3.0.
-_NOT_FOUND = 105
-_UNSUPPORTED_VERSION = 35
 
 
 def open_log(admin: ottla.Admin, log_: DecisionLog, write: WriteIdentity) -> Decision | None:
@@ -63,6 +60,6 @@ def _is_known(admin: ottla.Admin, transactional_id: str) -> bool:
         found = error
     if not isinstance(found, KafkaError):
         return True
-    if found.code in {_NOT_FOUND, _UNSUPPORTED_VERSION}:
+    if found.code in {ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION}:
         return False
     raise found

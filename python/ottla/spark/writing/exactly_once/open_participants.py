@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import ottla
+from ottla.error_code import ErrorCode
 from ottla.errors import BrokerError, KafkaError, StateError
 from ottla.spark.writing.exactly_once.decision import Participant
 from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 
-_UNSUPPORTED_VERSION = 35
 _ONGOING = "Ongoing"
 _COMMITTED = frozenset({"PrepareCommit", "CompleteCommit"})
 # For the commit of the decision and of all transactions, with a broker that fails meanwhile.
@@ -102,11 +102,11 @@ def _describe(
     try:
         described = admin.describe_transactions(names, errors="return")
     except BrokerError as error:
-        if error.code == _UNSUPPORTED_VERSION:
+        if error.code == ErrorCode.UNSUPPORTED_VERSION:
             return None
         raise
     codes = {each.code for each in described.values() if isinstance(each, KafkaError)}
-    return None if _UNSUPPORTED_VERSION in codes else described
+    return None if ErrorCode.UNSUPPORTED_VERSION in codes else described
 
 
 def _brokers_time(

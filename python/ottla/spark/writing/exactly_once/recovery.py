@@ -13,6 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import ottla
+from ottla.error_code import ErrorCode
 from ottla.errors import BrokerError, KafkaError, StateError
 from ottla.spark.writing.exactly_once.decision import Decision, Participant
 from ottla.spark.writing.exactly_once.decision_log import DecisionLog
@@ -24,7 +25,6 @@ log = logging.getLogger(__name__)
 # INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
 # TRANSACTIONAL_ID_NOT_FOUND: it has ended already, one way or the other.
 _ENDED = frozenset({47, 48, 49, 90, 105})
-_UNSUPPORTED_VERSION = 35
 # Coordinators repeat what they have done for as long as this.
 _END_TIMEOUT = 120.0
 _MAX_RUNS = 64
@@ -165,7 +165,7 @@ def abort_open(admin: ottla.Admin, write: WriteIdentity, *, of_this_run: bool) -
     try:
         listed = admin.list_transactions(states=states, id_pattern=write.id_pattern())
     except BrokerError as error:
-        if error.code != _UNSUPPORTED_VERSION:
+        if error.code != ErrorCode.UNSUPPORTED_VERSION:
             raise
         log.info("exactlyOnce: %s; what tasks left open ends by its timeout", error)
         return []

@@ -1,5 +1,5 @@
 //! `AsyncShareConsumerBase`: the operations of `ottla.AsyncShareConsumer` as native futures. Their order and
-//! the callback, which may be a coroutine function, are in `python/ottla/async_share_consumer.py`.
+//! the callback, which may be a coroutine function, are in `python/ottla/_internal/async_share_consumer.py`.
 //!
 //! Invariant: no call blocks the loop's thread. Records are delivered by calls that do not wait, made once
 //! the application's task runs again, so that a cancelled wait delivers nothing.

@@ -144,7 +144,7 @@ impl ShareConsumer {
     ///     UnsupportedVersionError: the brokers have no share groups.
     ///     WakeupError: ``wakeup()`` was called.
     ///     ClosedError: the consumer was closed before or during the poll.
-    #[pyo3(signature = (timeout=1.0, max_records=None))]
+    #[pyo3(signature = (*, timeout=1.0, max_records=None))]
     fn poll<'py>(
         this: &Bound<'py, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: f64,
@@ -175,7 +175,7 @@ impl ShareConsumer {
     /// Raises:
     ///     ConfigError: a column does not exist or is listed twice.
     ///     KafkaError: as for ``poll``, except ``SerializationError``: columns keep the bytes.
-    #[pyo3(signature = (timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
+    #[pyo3(signature = (*, timeout=1.0, max_rows=50_000, columns=None, include_headers=false))]
     fn poll_arrow(
         this: &Bound<'_, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: f64,
@@ -249,7 +249,7 @@ impl ShareConsumer {
     /// Raises:
     ///     TimeoutError: a broker did not respond in time; the consumer is closed.
     ///     StateError: a callback of this consumer called it.
-    #[pyo3(signature = (timeout=30.0))]
+    #[pyo3(signature = (*, timeout=30.0))]
     fn close(this: &Bound<'_, Self>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<()> {
         close(this, timeout)
     }

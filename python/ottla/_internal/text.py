@@ -1,8 +1,11 @@
-"""Phrases that findings, reports and commands share: counts, times and lists."""
+"""Texts that findings, reports, notebooks and commands share: counts, times, lists and addresses.
+
+Invariant: ``clean`` leaves no control character, whoever chose the text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 
 
@@ -40,3 +43,18 @@ def duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes_of_hour} min"
     return f"{minutes} min"
+
+
+def join(host: str, port: int) -> str:
+    """Return ``host:port``, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def clean(text: str) -> str:
+    """Return a text with its control characters escaped."""
+    return "".join(_escaped(text))
+
+
+def _escaped(text: str) -> Iterable[str]:
+    for character in text:
+        yield character if character.isprintable() else character.encode("unicode_escape").decode()

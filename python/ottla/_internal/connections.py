@@ -18,6 +18,6 @@ class Connections(_List):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        from ottla.notebook import connections_html
+        from ottla._internal.notebook import connections_html
 
         return connections_html(self)

@@ -19,7 +19,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ottla import Client, extras
+from ottla import Client
+from ottla._internal import extras
 from ottla.cli.options import add_cluster, configuration, registry_configuration
 from ottla.cli.registry_keys import REGISTRY_URL, without_limits
 from ottla.errors import ConfigError
@@ -170,7 +171,7 @@ def _cluster_arguments(arguments: argparse.Namespace) -> list[str]:
 def _wait(console: Console, seconds: float | None) -> None:
     until = None if seconds is None else time.monotonic() + seconds
     while until is None or time.monotonic() < until:
-        if console.wait(_INTERVAL):
+        if console.wait(timeout=_INTERVAL):
             return
 
 

@@ -14,13 +14,11 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ottla.doctor.facts import join
-from ottla.doctor.text import counted, listed
-from ottla.markup import Markup, cut, element, joined, rows_of
+from ottla._internal.markup import Markup, cut, element, joined, rows_of
+from ottla._internal.text import counted, join, listed
 
 if TYPE_CHECKING:
     from ottla._core import Cluster, ConnectionStatus, Record, Topic
-    from ottla.doctor.report import Report
 
 MAX_ROWS = 20
 MAX_TEXT = 100
@@ -56,14 +54,14 @@ def cluster_html(cluster: Cluster) -> str:
     """Return the brokers and topics of a snapshot."""
     brokers, topics = cluster.brokers, cluster.topics
     head = f"Cluster {cluster.cluster_id or 'without id'}: {counted(len(brokers), 'broker')}, "
-    return _block(
+    return block(
         f"{head}{counted(len(topics), 'topic')}",
-        _table(
+        table(
             ("Broker", "Address", "Rack"),
             ((str(b.id), join(b.host, b.port), b.rack or "") for b in brokers.values()),
             len(brokers),
         ),
-        _table(
+        table(
             ("Topic", "Partitions", "Without a leader", "Under-replicated"),
             (_topic_cells(topic) for topic in topics.values()),
             len(topics),
@@ -96,9 +94,7 @@ def topic_html(topic: Topic) -> str:
         for found in partitions.values()
     )
     headings = ("Partition", "Leader", "Replicas", "In sync", "Offline", "Error")
-    return _block(
-        f"Topic {topic.name}: {', '.join(about)}", _table(headings, rows, len(partitions))
-    )
+    return block(f"Topic {topic.name}: {', '.join(about)}", table(headings, rows, len(partitions)))
 
 
 def _ids(ids: Iterable[int]) -> str:
@@ -122,7 +118,7 @@ def connections_html(connections: Sequence[ConnectionStatus]) -> str:
     )
     headings = ("Broker", "Role", "Address", "State", "Round trip", "In flight", "Last error")
     title = counted(len(connections), "connection")
-    return _block(title, _table(headings, rows, len(connections)))
+    return block(title, table(headings, rows, len(connections)))
 
 
 def record_html(record: Record[Any, Any]) -> str:
@@ -139,7 +135,7 @@ def record_html(record: Record[Any, Any]) -> str:
     more = len(headers) - _MAX_COLUMNS
     rows += [("Headers", f"… and {more} more")] if more > 0 else []
     title = f"Record {record.topic}-{record.partition} at offset {record.offset}"
-    return _block(title, _table(("Field", "Content"), rows, len(rows), limit=len(rows)))
+    return block(title, table(("Field", "Content"), rows, len(rows), limit=len(rows)))
 
 
 def _time(timestamp: int) -> str:
@@ -168,26 +164,7 @@ def record_batch_html(
     cells = ([_value(value) for value in row[:_MAX_COLUMNS]] for row in rows)
     title = f"RecordBatch: {counted(num_rows, 'row')}, {counted(len(columns), 'column')}"
     rest = _faint(f"… and {counted(more, 'more column')}") if more else Markup()
-    return _block(title, _table(shown, cells, num_rows) if shown else Markup(), rest)
-
-
-def report_html(report: Report) -> str:
-    """Return the flowchart of a doctor's report, and its findings."""
-    from ottla.doctor.flowchart import ends_at, flowchart
-
-    boxes = flowchart(report)
-    end = ends_at(boxes)
-    title = "Clients can use the cluster." if end is None else f"Clients fail at {end.phase}."
-    steps = [(box.phase, box.question, box.state.replace("_", " "), box.detail) for box in boxes]
-    findings = [
-        (found.severity, found.phase, cut(found.summary, 500), cut(found.fix, 500))
-        for found in report.findings
-    ]
-    return _block(
-        title,
-        _table(("Phase", "Question", "State", "Detail"), steps, len(steps)),
-        _table(("Severity", "Phase", "Finding", "Fix"), findings, len(findings)),
-    )
+    return block(title, table(shown, cells, num_rows) if shown else Markup(), rest)
 
 
 def _value(value: object) -> str:
@@ -217,12 +194,12 @@ def _bytes(start: bytes, size: int) -> str:
     return cut(text if size == len(start) else f"{text}…", MAX_TEXT)
 
 
-def _block(title: str, *parts: Markup) -> str:
+def block(title: str, *parts: Markup) -> str:
     heading = element("p", element("strong", title), style="margin:0.25em 0")
     return element("div", heading, *(part for part in parts if part))
 
 
-def _table(
+def table(
     headings: Sequence[str],
     rows: Iterable[Sequence[str]],
     total: int,

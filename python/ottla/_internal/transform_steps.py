@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from ottla import errors
-from ottla.arguments import integer
+from ottla._internal.arguments import integer
 
 __all__ = ["StopFlag", "TransformSummary", "Transformation", "await_all", "call_all"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from ottla.doctor.tree import clean
+from ottla._internal.text import clean
 
 # Longer texts are cut: a broker may send megabytes as a name.
 _MAX_TEXT = 2000

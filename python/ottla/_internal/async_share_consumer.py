@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ottla import arguments, errors
+from ottla import errors
 from ottla._core import AsyncShareConsumerBase, Record, RecordBatch
+from ottla._internal import arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -64,7 +65,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
     _in_callback: asyncio.Task[object] | None = None
 
     async def poll(
-        self, timeout: float = 1.0, max_records: int | None = None
+        self, *, timeout: float = 1.0, max_records: int | None = None
     ) -> list[Record[K | None, V | None]]:
         """Acquire and return records as soon as there are any, or an empty list after the timeout.
 
@@ -91,6 +92,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
 
     async def poll_arrow(
         self,
+        *,
         timeout: float = 1.0,
         max_rows: int = 50_000,
         columns: Sequence[str] | None = None,
@@ -138,7 +140,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         await self._invoke_callback()
         return results
 
-    async def close(self, timeout: float = 30.0) -> None:
+    async def close(self, *, timeout: float = 30.0) -> None:
         """Send pending acknowledgements, release all other records, and leave the group.
 
         With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and

@@ -52,7 +52,7 @@ def load_later(
         except ModuleNotFoundError as error:
             if extra is None:
                 raise
-            from ottla.extras import explain
+            from ottla._internal.extras import explain
 
             raise explain(error, package, extra) from error
 
@@ -61,7 +61,7 @@ def load_later(
             try:
                 return load(name)
             except ModuleNotFoundError as error:
-                from ottla.extras import MissingExtraError
+                from ottla._internal.extras import MissingExtraError
 
                 if not isinstance(error, MissingExtraError):
                     raise

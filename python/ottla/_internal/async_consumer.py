@@ -14,8 +14,10 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ottla import arguments, errors
+from ottla import errors
 from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record, RecordBatch
+from ottla._internal import arguments
+from ottla._internal.renamed import refuse_old_formats
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -72,7 +74,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
     _closing: asyncio.Task[None] | None = None
 
     async def poll(
-        self, timeout: float = 1.0, max_records: int | None = None
+        self, *, timeout: float = 1.0, max_records: int | None = None
     ) -> list[Record[K | None, V | None]]:
         """Return records as soon as there are any, or an empty list after the timeout.
 
@@ -97,15 +99,16 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         )
         return records or []
 
+    @refuse_old_formats
     async def poll_arrow(
         self,
+        *,
         timeout: float = 1.0,
         max_rows: int = 50_000,
         columns: Sequence[str] | None = None,
         include_headers: bool = False,
-        *,
-        key: ColumnFormat | None = None,
-        value: ColumnFormat | None = None,
+        key_format: ColumnFormat | None = None,
+        value_format: ColumnFormat | None = None,
     ) -> RecordBatch | None:
         """Return records as Arrow columns, or None after the timeout.
 
@@ -119,9 +122,9 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
                 ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``.
                 Default: all but ``headers``.
             include_headers: whether to add ``headers`` to the default columns.
-            key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Pass
-                the same object each time. Default: keys stay bytes.
-            value: the same for values.
+            key_format: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+                Pass the same object each time. Default: keys stay bytes.
+            value_format: the same for values.
 
         Raises:
             ConfigError: a column does not exist or is listed twice, or an interceptor has no
@@ -133,7 +136,9 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         """
         names = arguments.names("columns", columns)
         return await self._poll(
-            lambda: self._poll_batch(timeout, max_rows, names, include_headers, key, value),
+            lambda: self._poll_batch(
+                timeout, max_rows, names, include_headers, key_format, value_format
+            ),
             self._pop_batch,
         )
 
@@ -151,7 +156,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         finally:
             self._unlock_poll()
 
-    async def close(self, timeout: float = 30.0) -> None:
+    async def close(self, *, timeout: float = 30.0) -> None:
         """Leave the group, and close the consumer.
 
         It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A

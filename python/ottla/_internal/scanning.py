@@ -5,12 +5,13 @@ The call looks up the range of offsets, so the stream does not include records w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ottla._core import Client, Scan
-from ottla.arguments import collection, integer, integers, names
+from ottla._core import Client, Cluster, OffsetAndTimestamp, Scan
+from ottla._internal.arguments import collection, integer, integers, names
+from ottla._internal.renamed import refuse_old_formats
 from ottla.errors import ConfigError, UnknownTopicError
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 # partition.
 Bound = str | int | datetime | Mapping[int, int]
 
+Offsets = dict[tuple[str, int], int]
 
+
+@refuse_old_formats
 def scan(
     topics: str | Sequence[str],
     bootstrap: str | Sequence[str] | Mapping[str, Any] | Client | None = None,
@@ -38,8 +42,8 @@ def scan(
     target_bytes: int = 4 << 20,
     fail_on_data_loss: bool = True,
     timeout: float | None = None,
-    key: ColumnFormat | None = None,
-    value: ColumnFormat | None = None,
+    key_format: ColumnFormat | None = None,
+    value_format: ColumnFormat | None = None,
     **kwargs: Unpack[ClientConfig],
 ) -> Scan:
     """Read topics from ``start`` up to ``end`` as a stream of Arrow batches.
@@ -68,9 +72,9 @@ def scan(
             skipped with a warning.
         timeout: seconds to look up topics and offsets, and seconds without progress after which
             reading fails. Default: ``default.api.timeout.ms``, 60 s.
-        key: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``. Default:
-            keys stay bytes.
-        value: the same for values.
+        key_format: how keys with a schema are decoded, such as ``ottla.schema.Avro(registry)``.
+            Default: keys stay bytes.
+        value_format: the same for values.
 
     Returns:
         A scan: iterate over it, or pass it to a library that supports Arrow's PyCapsule interface
@@ -97,7 +101,8 @@ def scan(
     topics = [topics] if isinstance(topics, str) else names("topics", topics)
     partitions = collection("partitions", partitions, "[0, 1]")
     columns = names("columns", columns)
-    chosen = _partitions(client, list(dict.fromkeys(topics)), partitions, timeout)
+    topics = list(dict.fromkeys(topics))
+    chosen = chosen_partitions(client.cluster(topics, timeout=timeout), topics, partitions)
     starts = _offsets(client, chosen, start, "start", timeout)
     ends = _offsets(client, chosen, end, "end", timeout)
     return client.scan(
@@ -108,16 +113,16 @@ def scan(
         target_bytes=target_bytes,
         fail_on_data_loss=fail_on_data_loss,
         timeout=timeout,
-        key=key,
-        value=value,
+        key_format=key_format,
+        value_format=value_format,
     )
 
 
-def _partitions(
-    client: Client, topics: list[str], wanted: Iterable[int] | None, timeout: float | None
+def chosen_partitions(
+    cluster: Cluster, topics: list[str], wanted: Iterable[int] | None
 ) -> list[tuple[str, int]]:
     """Return the partitions to read; raise if one does not exist."""
-    known = client.cluster(topics, timeout=timeout).topics
+    known = cluster.topics
     if wanted is None:
         return [(topic, index) for topic in topics for index in known[topic].partitions]
     indexes = list(dict.fromkeys(integers("partitions", wanted)))
@@ -138,8 +143,34 @@ def _offsets(
     bound: Bound,
     name: str,
     timeout: float | None,
-) -> dict[tuple[str, int], int]:
+) -> Offsets:
     """Return a bound as an offset for each partition; ``name`` is the argument's."""
+    lookups, found = offset_lookups(partitions, bound, name), None
+    while True:
+        try:
+            wanted = lookups.send(found)
+        except StopIteration as done:
+            offsets: Offsets = done.value
+            return offsets
+        listed = client.list_offsets(wanted, timeout=timeout)
+        found = offsets_found(listed)
+
+
+def offsets_found(listed: Mapping[tuple[str, int], OffsetAndTimestamp]) -> Offsets:
+    """Return the offsets that were looked up, as ``offset_lookups`` takes them."""
+    return {
+        partition: -1 if found.offset is None else found.offset
+        for partition, found in listed.items()
+    }
+
+
+def offset_lookups(
+    partitions: list[tuple[str, int]], bound: Bound, name: str
+) -> Generator[Mapping[tuple[str, int], str | int | datetime], Offsets | None, Offsets]:
+    """Return a bound as an offset for each partition, without I/O.
+
+    It yields the offsets to look up and is sent what was found, or -1 where no record is that late.
+    """
     if not isinstance(bound, (str, datetime, Mapping)):
         expected = "'earliest', 'latest', a datetime, an offset, or offsets by partition"
         offset = integer(name, bound, expected)
@@ -161,11 +192,11 @@ def _offsets(
         raise ConfigError(
             f"{name}={bound}: naive datetime: give it a time zone, e.g. datetime.now(timezone.utc)"
         )
-    listed = client.list_offsets(dict.fromkeys(partitions, bound), timeout=timeout)
+    offsets = dict((yield dict.fromkeys(partitions, bound)) or {})
     # No record is that late: the bound is the end of the log.
     late: dict[tuple[str, int], str | int | datetime] = {
-        partition: "latest" for partition, found in listed.items() if found.offset is None
+        partition: "latest" for partition, offset in offsets.items() if offset < 0
     }
     if late:
-        listed |= client.list_offsets(late, timeout=timeout)
-    return {partition: found.offset or 0 for partition, found in listed.items()}
+        offsets |= (yield late) or {}
+    return offsets

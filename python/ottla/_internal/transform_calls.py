@@ -14,10 +14,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ottla._core import AsyncProducer, Consumer, Producer
-from ottla.arguments import mapping, names
-from ottla.async_consumer import AsyncConsumer
+from ottla._internal.arguments import mapping, names
+from ottla._internal.async_consumer import AsyncConsumer
+from ottla._internal.transform_steps import (
+    StopFlag,
+    Transformation,
+    TransformSummary,
+    await_all,
+    call_all,
+)
 from ottla.errors import ConfigError
-from ottla.transformation import StopFlag, Transformation, TransformSummary, await_all, call_all
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

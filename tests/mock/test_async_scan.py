@@ -1,0 +1,122 @@
+"""``ottla.scan_async``: the same rows as ``scan``, cancellation, an early end, and errors."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla import errors
+from ottla.testing import MockCluster
+from tests.support.loops import run
+
+
+def fill(cluster: MockCluster, topic: str, count: int = 30) -> None:
+    with ottla.Producer(cluster.bootstrap) as producer:
+        for number in range(count):
+            producer.send(topic, str(number), partition=number % 3)
+
+
+def rows_of(batch: ottla.RecordBatch) -> list[Any]:
+    return [tuple(row) for row in batch.rows()]
+
+
+COLUMNS = ["topic", "partition", "offset", "value"]
+
+
+@pytest.mark.parametrize("bounds", [{}, {"start": 2, "end": 7}, {"start": "latest"}])
+def test_the_rows_are_those_of_scan(
+    mock_cluster: MockCluster, topic: str, bounds: dict[str, Any]
+) -> None:
+    fill(mock_cluster, topic)
+    options: dict[str, Any] = {"columns": COLUMNS, "max_rows": 4, **bounds}
+    twin = [
+        row
+        for batch in ottla.scan(topic, mock_cluster.bootstrap, **options)
+        for row in rows_of(batch)
+    ]
+
+    async def read() -> None:
+        rows = []
+        async for batch in ottla.scan_async(topic, mock_cluster.bootstrap, **options):
+            assert batch.num_rows <= 4
+            rows += rows_of(batch)
+        assert sorted(rows) == sorted(twin)
+        async with ottla.AsyncClient(mock_cluster.bootstrap) as client:
+            async with ottla.scan_async(topic, client, **options) as scan:
+                assert scan.column_names == COLUMNS
+            assert await client.topic_names() == [topic], "the scan closed a shared client"
+
+    run(read())
+
+
+def test_cancelled_waits_lose_no_batch(mock_cluster: MockCluster, topic: str) -> None:
+    fill(mock_cluster, topic)
+
+    async def read() -> None:
+        seen: list[Any] = []
+        scan = ottla.scan_async(topic, mock_cluster.bootstrap, columns=COLUMNS, max_rows=1)
+        while True:
+            wait = asyncio.ensure_future(scan.__anext__())
+            await asyncio.sleep(0)
+            wait.cancel()  # before, or after, the batch was read
+            try:
+                seen += rows_of(await wait)
+            except asyncio.CancelledError:
+                pass
+            except StopAsyncIteration:
+                break
+            try:
+                seen += rows_of(await scan.__anext__())
+            except StopAsyncIteration:
+                break
+        assert sorted(row[3] for row in seen) == sorted(str(n).encode() for n in range(30))
+        await scan.close()
+
+    run(read())
+
+
+def test_an_early_end_closes_it(mock_cluster: MockCluster, topic: str) -> None:
+    fill(mock_cluster, topic)
+
+    async def read() -> None:
+        async with ottla.scan_async(topic, mock_cluster.bootstrap, max_rows=1) as scan:
+            async for _ in scan:
+                break
+        with pytest.raises(errors.ClosedError, match="was closed"):
+            await scan.__anext__()
+        await scan.close()
+
+    run(read())
+
+
+def test_errors_are_raised_when_it_starts(mock_cluster: MockCluster, topic: str) -> None:
+    async def read() -> None:
+        with pytest.raises(errors.ConfigError, match="configuration"):
+            ottla.scan_async(topic, ottla.AsyncClient(mock_cluster.bootstrap), {"client.id": "x"})
+        with pytest.raises(errors.UnknownTopicError, match="partition 9"):
+            async with ottla.scan_async(topic, mock_cluster.bootstrap, partitions=[9]):
+                pass
+        with pytest.raises(errors.ConfigError, match=r"column .no. does not exist"):
+            async for _ in ottla.scan_async(topic, mock_cluster.bootstrap, columns=["no"]):
+                pass
+        with pytest.raises(errors.ArgumentTypeError, match="value_format="):
+            ottla.scan_async(topic, mock_cluster.bootstrap, value=None)  # type: ignore[call-arg]
+
+    run(read())
+
+
+def test_a_second_reader_gets_an_error(mock_cluster: MockCluster, topic: str) -> None:
+    async def read() -> None:
+        scan = ottla.scan_async(topic, mock_cluster.bootstrap)
+        first = asyncio.ensure_future(scan.__anext__())
+        await asyncio.sleep(0)
+        with pytest.raises(errors.ClosedError, match="another task"):
+            await scan.__anext__()
+        with pytest.raises(StopAsyncIteration):
+            await first
+        await scan.close()
+
+    run(read())

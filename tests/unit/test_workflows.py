@@ -1,0 +1,20 @@
+"""The workflows use actions by the hash of a commit, since a tag may be moved."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.jars import REPOSITORY
+
+WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_hash(workflow: Path) -> None:
+    used = re.findall(r"uses: (.*)", workflow.read_text())
+    assert used
+    assert [each for each in used if not PINNED.fullmatch(each)] == []
