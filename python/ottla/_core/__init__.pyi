@@ -11,6 +11,7 @@ from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
 from ottla._core.async_share_consumer import AsyncShareConsumerBase
 from ottla._core.client import AsyncClient, Client, async_client_of, client_of
+from ottla._core.client_base import ClientBase
 from ottla._core.cluster import Broker, Cluster, Partition, Topic
 from ottla._core.column_format import (
     ArrowType,
@@ -49,6 +50,7 @@ from ottla._core.mock import MockCluster, MockRegistry
 from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from ottla._core.partitioner import Array, partition_for_key, partitions_for_keys
 from ottla._core.producer import Producer
+from ottla._core.producer_base import ProducerBase
 from ottla._core.records import Record, RecordBatch
 from ottla._core.request_statistics import ApiStatistics, RequestStatistics, SlowRequest
 from ottla._core.scan import AsyncScanBase, Scan
@@ -89,6 +91,7 @@ __all__ = [
     "BatchDelivery",
     "Broker",
     "Client",
+    "ClientBase",
     "Cluster",
     "ColumnFormat",
     "Compatibility",
@@ -113,6 +116,7 @@ __all__ = [
     "Partition",
     "PreparedTransaction",
     "Producer",
+    "ProducerBase",
     "ProducerState",
     "Protobuf",
     "RebalanceChange",

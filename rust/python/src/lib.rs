@@ -38,8 +38,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<admin::transactions::TransactionListing>()?;
     module.add_class::<producer::PreparedTransaction>()?;
     module.add_class::<convert::record_batch::RecordBatch>()?;
+    module.add_class::<client::base::ClientBase>()?;
     module.add_class::<client::asynchronous::AsyncClient>()?;
-    module.add_class::<client::asynchronous::AsyncEvents>()?;
+    module.add_class::<client::async_events::AsyncEvents>()?;
+    module.add_class::<producer::base::ProducerBase>()?;
     module.add_class::<producer::asynchronous::AsyncProducer>()?;
     module.add_class::<producer::batch_delivery::AsyncBatchDelivery>()?;
     module.add_class::<producer::batch_delivery::BatchDelivery>()?;
