@@ -13,9 +13,9 @@ use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::convert::errors;
 use crate::runtime::ProcessLocal;
 
-/// The state of a producer, of which its class has its own kind.
+/// A producer's state: a `ProducerHandle`, or the core itself.
 ///
-/// The base shares it, so that `send` reaches the core without one more pointer.
+/// The base shares it as it is: an `Arc` of the core in the handle would be one more pointer for `send` to follow.
 pub(super) trait HasCore: Send + Sync {
     fn core(&self) -> &CoreProducer;
 }
