@@ -37,6 +37,7 @@ FILES = (
 # Not public: what Python's part of ottla uses, and the mock behind its class in ottla.testing.
 INTERNAL = (
     "admin_call.pyi",
+    "argument_kinds.pyi",
     "consumer_call.pyi",
     "config.pyi",
     "doctor.pyi",
