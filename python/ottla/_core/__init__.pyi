@@ -6,6 +6,7 @@ one extension module, which has all of these names.
 
 from ottla._core.admin import Admin
 from ottla._core.admin_call import AdminCall, error_of_code
+from ottla._core.argument_kinds import is_bool, is_index, is_text
 from ottla._core.async_admin import AsyncAdmin
 from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
@@ -145,6 +146,9 @@ __all__ = [
     "error_of_code",
     "examine",
     "infer_json",
+    "is_bool",
+    "is_index",
+    "is_text",
     "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",

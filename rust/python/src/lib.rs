@@ -5,6 +5,7 @@
 //! process's runtime (`runtime.rs`). Its type stubs are in `python/ottla/_core/`.
 
 mod admin;
+mod argument_kinds;
 mod asyncio;
 mod client;
 mod client_of;
@@ -91,6 +92,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<typed::Json>()?;
     module.add_class::<typed::Protobuf>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
+    module.add_function(wrap_pyfunction!(argument_kinds::is_bool, module)?)?;
+    module.add_function(wrap_pyfunction!(argument_kinds::is_index, module)?)?;
+    module.add_function(wrap_pyfunction!(argument_kinds::is_text, module)?)?;
     module.add_function(wrap_pyfunction!(error_codes::error_codes, module)?)?;
     module.add_function(wrap_pyfunction!(error_codes::repetition_of, module)?)?;
     module.add_function(wrap_pyfunction!(error_codes::proves_no_change, module)?)?;
