@@ -122,8 +122,8 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
 
         Args:
             offsets: a record that was processed; or the offset of the next record to read, or an
-                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all assigned
-                partitions at the time of the call.
+                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all
+                assigned partitions at the time of the call.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -153,8 +153,8 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this consumer (KIP-714).
 
-        Brokers that support client telemetry assign it. A client without producers and consumers pushes
-        its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.

@@ -155,8 +155,8 @@ class AsyncProducer(ProducerBase):
                 values.
 
         Returns:
-            A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports records
-            that are too large as failed.
+            A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports
+            records that are too large as failed.
 
         Raises:
             TypeError: a value or a key has a wrong type; nothing is sent.
@@ -225,8 +225,8 @@ class AsyncProducer(ProducerBase):
     def commit_transaction(self, *, timeout: float | None = None) -> Future[None]:
         """Commit the transaction: its records and offsets become visible together.
 
-        It waits until all records of the transaction are acknowledged. Interrupting or cancelling the
-        call ends the wait alone; call it again to wait for the same outcome.
+        It waits until all records of the transaction are acknowledged. Interrupting or cancelling
+        the call ends the wait alone; call it again to wait for the same outcome.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
@@ -280,8 +280,8 @@ class AsyncProducer(ProducerBase):
     def transaction(self) -> AsyncTransaction:
         """Return a context manager for one transaction.
 
-        Its block begins the transaction and commits it at its end; an exception in the block aborts it
-        and is raised. If the commit fails, the transaction is aborted, and the error is raised.
+        Its block begins the transaction and commits it at its end; an exception in the block aborts
+        it and is raised. If the commit fails, the transaction is aborted, and the error is raised.
         """
 
     def partitions_for(
@@ -321,8 +321,8 @@ class AsyncProducer(ProducerBase):
     def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this producer (KIP-714).
 
-        Brokers that support client telemetry assign it. A client without producers and consumers pushes
-        its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.

@@ -116,8 +116,8 @@ class Client(ClientBase):
     def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).
 
-        Brokers that support client telemetry assign it. A client without producers and consumers pushes
-        its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -361,8 +361,8 @@ class AsyncClient(ClientBase):
     def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).
 
-        Brokers that support client telemetry assign it. A client without producers and consumers pushes
-        its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.

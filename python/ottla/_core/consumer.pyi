@@ -188,8 +188,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
         Args:
             offsets: a record that was processed; or the offset of the next record to read, or an
-                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all assigned
-                partitions at the time of the call.
+                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all
+                assigned partitions at the time of the call.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -218,8 +218,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this consumer (KIP-714).
 
-        Brokers that support client telemetry assign it. A client without producers and consumers pushes
-        its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -303,8 +303,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
 
         It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A
         poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect. In
-        blocking code a signal handler may call it, also while this thread polls: the poll ends after
-        the handler with its exception, or else with ``ClosedError``.
+        blocking code a signal handler may call it, also while this thread polls: the poll ends
+        after the handler with its exception, or else with ``ClosedError``.
 
         Args:
             timeout: seconds for all of this. Default: 30.

@@ -135,8 +135,8 @@ class Producer(ProducerBase):
                 values.
 
         Returns:
-            A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports records
-            that are too large as failed.
+            A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports
+            records that are too large as failed.
 
         Raises:
             TypeError: a value or a key has a wrong type; nothing is sent.
@@ -205,8 +205,8 @@ class Producer(ProducerBase):
     def commit_transaction(self, *, timeout: float | None = None) -> None:
         """Commit the transaction: its records and offsets become visible together.
 
-        It waits until all records of the transaction are acknowledged. Interrupting or cancelling the
-        call ends the wait alone; call it again to wait for the same outcome.
+        It waits until all records of the transaction are acknowledged. Interrupting or cancelling
+        the call ends the wait alone; call it again to wait for the same outcome.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
@@ -258,8 +258,8 @@ class Producer(ProducerBase):
     def transaction(self) -> Transaction:
         """Return a context manager for one transaction.
 
-        Its block begins the transaction and commits it at its end; an exception in the block aborts it
-        and is raised. If the commit fails, the transaction is aborted, and the error is raised.
+        Its block begins the transaction and commits it at its end; an exception in the block aborts
+        it and is raised. If the commit fails, the transaction is aborted, and the error is raised.
         """
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
@@ -295,8 +295,8 @@ class Producer(ProducerBase):
     def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this producer (KIP-714).
 
-        Brokers that support client telemetry assign it. A client without producers and consumers pushes
-        its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.

@@ -161,8 +161,8 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
 
         It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A
         poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect. In
-        blocking code a signal handler may call it, also while this thread polls: the poll ends after
-        the handler with its exception, or else with ``ClosedError``.
+        blocking code a signal handler may call it, also while this thread polls: the poll ends
+        after the handler with its exception, or else with ``ClosedError``.
 
         Args:
             timeout: seconds for all of this. Default: 30.

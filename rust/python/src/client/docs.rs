@@ -100,8 +100,8 @@ Raises:
             $class,
             " (KIP-714).
 
-Brokers that support client telemetry assign it. A client without producers and consumers pushes
-its metrics from this call on.
+Brokers that support client telemetry assign it. A client without producers and consumers
+pushes its metrics from this call on.
 
 Args:
     timeout: seconds. Default: ``default.api.timeout.ms``.

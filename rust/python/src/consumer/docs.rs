@@ -19,8 +19,8 @@ Raises:
     (commit) => {
         "Args:
     offsets: a record that was processed; or the offset of the next record to read, or an
-        ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all assigned
-        partitions at the time of the call.
+        ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all
+        assigned partitions at the time of the call.
     timeout: seconds. Default: ``default.api.timeout.ms``.
 
 Raises:

@@ -32,8 +32,8 @@ macro_rules! docs {
         values.
 
 Returns:
-    A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports records
-    that are too large as failed.
+    A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports
+    records that are too large as failed.
 
 Raises:
     TypeError: a value or a key has a wrong type; nothing is sent.
@@ -84,8 +84,8 @@ Raises:
     (commit_transaction) => {
         "Commit the transaction: its records and offsets become visible together.
 
-It waits until all records of the transaction are acknowledged. Interrupting or cancelling the
-call ends the wait alone; call it again to wait for the same outcome.
+It waits until all records of the transaction are acknowledged. Interrupting or cancelling
+the call ends the wait alone; call it again to wait for the same outcome.
 
 Args:
     timeout: seconds to wait. Default: ``max.block.ms``.
@@ -134,8 +134,8 @@ Raises:
     (transaction) => {
         "Return a context manager for one transaction.
 
-Its block begins the transaction and commits it at its end; an exception in the block aborts it
-and is raised. If the commit fails, the transaction is aborted, and the error is raised."
+Its block begins the transaction and commits it at its end; an exception in the block aborts
+it and is raised. If the commit fails, the transaction is aborted, and the error is raised."
     };
     (batch_result) => {
         r#"Wait until all records are acknowledged, and return their number.

@@ -240,8 +240,8 @@ impl ShareConsumer {
     /// delivered again, to any member: only the next poll or ``commit()`` accepts them.
     ///
     /// A poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect. In
-    /// blocking code a signal handler may call it, also while this thread polls: the poll ends after
-    /// the handler with its exception, or else with ``ClosedError``.
+    /// blocking code a signal handler may call it, also while this thread polls: the poll ends
+    /// after the handler with its exception, or else with ``ClosedError``.
     ///
     /// Args:
     ///     timeout: seconds for all of this. Default: 30.
