@@ -2,7 +2,8 @@
 //!
 //! Invariant: Python has no table of its own: `ottla/error_code.py` is made from these.
 
-use ottla_client::error::repetition::{self, Repetition};
+use ottla_client::error::proof;
+use ottla_client::error::repetition::Repetition;
 use ottla_protocol::ErrorCode;
 use pyo3::prelude::*;
 
@@ -31,5 +32,5 @@ pub(crate) fn repetition_of(code: i16) -> &'static str {
 ///     code: Kafka's error code.
 #[pyfunction]
 pub(crate) fn proves_no_change(code: i16) -> bool {
-    repetition::proves_no_change(ErrorCode::from(code))
+    proof::proves_no_change(ErrorCode::from(code))
 }

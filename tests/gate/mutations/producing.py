@@ -9,9 +9,9 @@ _PRODUCER = "rust/client/src/producer"
 MUTATIONS = [
     Mutation(
         "not-leader-after-append-counts-as-rejected",
-        f"{_PRODUCER}/rejection.rs",
-        "| E::FencedLeaderEpoch => acks != Acks::All,",
-        "| E::FencedLeaderEpoch => true || acks != Acks::All,",
+        "rust/client/src/error/proof.rs",
+        "| E::FencedLeaderEpoch => !acks_all,",
+        "| E::FencedLeaderEpoch => true || !acks_all,",
     ),
     Mutation(
         "sequence-number-of-a-batch-in-doubt-is-reused",

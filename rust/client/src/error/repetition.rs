@@ -1,8 +1,6 @@
-//! What the error code of one item of an administrative request says: whether to repeat the request for this
-//! item, and whether the broker has certainly changed nothing.
+//! When to repeat an administrative request for an item with an error code.
 //!
-//! Invariant: a code counts as a proof only if brokers check it before they write. A controller that resigns
-//! returns NOT_CONTROLLER although the change may be in its log.
+//! Invariant: what is repeated although it may have been done is told apart by `proof.rs`, never by this table.
 
 use ottla_protocol::ErrorCode;
 
@@ -49,31 +47,13 @@ impl Repetition {
     }
 }
 
-/// Whether a broker that returns this code for a change has certainly changed nothing, so that the change may be
-/// repeated without doubt about the first attempt.
-#[must_use]
-pub fn proves_no_change(code: ErrorCode) -> bool {
-    use ErrorCode as E;
-    matches!(
-        code,
-        E::LeaderNotAvailable
-            | E::NotLeaderOrFollower
-            | E::CoordinatorLoadInProgress
-            | E::CoordinatorNotAvailable
-            | E::NotCoordinator
-            | E::ThrottlingQuotaExceeded
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::proof::proves_no_change;
 
     #[test]
-    fn what_is_repeated_without_a_proof_leaves_doubt() {
-        for code in [ErrorCode::NotController, ErrorCode::RequestTimedOut] {
-            assert_eq!((Repetition::of(code), proves_no_change(code)), (Repetition::Always, false), "{code}");
-        }
+    fn what_proves_that_nothing_was_changed_is_repeated() {
         for code in ErrorCode::ALL.iter().copied().filter(|code| proves_no_change(*code)) {
             assert_eq!(Repetition::of(code), Repetition::Always, "{code}");
         }

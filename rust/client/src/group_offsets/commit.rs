@@ -21,6 +21,7 @@ use super::{
 };
 use crate::cluster::Client;
 use crate::cluster::{Coordinator, CoordinatorKind};
+use crate::error::proof::proves_no_commit;
 use crate::error::{Error, Kind, Result};
 use crate::group_offsets::ConsumerGroupMetadata;
 use crate::metadata::Snapshot;
@@ -206,7 +207,7 @@ fn process_response(
                 code if is_about_member(code) => return Err(commit_error(code, coordinator, member)),
                 code => {
                     let error = coordinator.refusal(code).at(topic, partition.partition_index);
-                    Err(if is_rejected_before_write(code) { error } else { error.maybe_done() })
+                    Err(if proves_no_commit(code) { error } else { error.maybe_done() })
                 }
             };
             match result {
@@ -225,21 +226,6 @@ fn process_response(
         let has_all = pending.keys().all(|partition| refusals.contains_key(partition));
         (!has_all).then(|| Error::new(Kind::Protocol, message))
     }))
-}
-
-/// Whether this error code proves that the coordinator did not commit the offset: it checks these
-/// conditions before it writes to its log, and may return any other code after the write.
-fn is_rejected_before_write(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::TopicAuthorizationFailed
-            | ErrorCode::UnknownTopicOrPartition
-            | ErrorCode::UnknownTopicId
-            | ErrorCode::OffsetMetadataTooLarge
-            | ErrorCode::InvalidCommitOffsetSize
-            | ErrorCode::CoordinatorLoadInProgress
-            | ErrorCode::InvalidRequest
-    )
 }
 
 /// The error of the whole commit, with advice.

@@ -36,7 +36,6 @@ mod queue;
 mod record;
 mod refusal_message;
 mod refused_writes;
-mod rejection;
 mod reservation;
 mod returned_batches;
 mod sender;

@@ -16,10 +16,10 @@ use super::produce::ProduceOutcome;
 use super::produce_result::AppendInfo;
 use super::refusal_message::{log, refusal};
 use super::refused_writes::{Refusal, RefusedPartition, RefusedWrites};
-use super::rejection::is_rejected_before_append;
 use super::split::split;
 use super::transaction::{concurrent_transactions_backoff, with_advice_if_clear};
 use crate::config::Acks;
+use crate::error::proof::proves_no_append;
 use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Kind};
 use crate::metadata::LeaderHints;
@@ -101,7 +101,7 @@ fn process_partition_response(
     let message = response.error_message.as_deref().filter(|message| !message.is_empty());
     let snapshot = inner.client.snapshot();
     let error = refusal(&snapshot, batch.part.partition(), (code, message), broker);
-    if is_rejected_before_append(code, inner.client.config().acks) {
+    if proves_no_append(code, inner.client.config().acks == Acks::All) {
         batch.attempt_rejected();
     }
     match recovery(code) {

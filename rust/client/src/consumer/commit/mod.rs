@@ -1,7 +1,8 @@
 //! Commits offsets: automatically, and for the application, one commit at a time.
 //!
-//! Invariants: a committed offset is at most the position, so it covers delivered records only. An
-//! automatic commit covers only records of earlier polls, and stops once the application has failed.
+//! Invariants: an offset that the consumer chooses is at most the position, so it covers delivered records only; one
+//! that the application passes is its own. An automatic commit covers only records of earlier polls, and stops once
+//! the application has failed.
 //! Commits of one consumer never overlap, so an older offset never overwrites a newer one. Partitions that
 //! are revoked while a commit waits are not committed (`ownership.rs`). Offsets of topics that are gone hold up
 //! nothing (`results.rs`).

@@ -129,7 +129,7 @@ pub(crate) async fn fetch(
     let response =
         connection.request_within(&request, version, timeout).await.map_err(|error| error.broker(broker))?;
     connection.throttle(response.throttle_time_ms);
-    Ok(process_response(client, response))
+    Ok(read_response(client, response))
 }
 
 fn build_request(data: &FetchRequestData, limits: Limits, rack: &str) -> FetchRequest {
@@ -182,7 +182,7 @@ fn build_request(data: &FetchRequestData, limits: Limits, rack: &str) -> FetchRe
     }
 }
 
-fn process_response(client: &Client, response: FetchResponse) -> BrokerResponse {
+fn read_response(client: &Client, response: FetchResponse) -> BrokerResponse {
     let snapshot = client.snapshot();
     let endpoints = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));
     let mut partitions = HashMap::new();

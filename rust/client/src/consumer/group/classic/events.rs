@@ -121,7 +121,7 @@ impl MembershipManager for ClassicMember {
 
     fn poll(&mut self, now: Instant) -> Vec<Action> {
         self.check_poll_timer(now);
-        self.check_session(now);
+        self.suspect_coordinator(now);
         self.advance(now);
         self.send_heartbeat_if_due(now);
         std::mem::take(&mut self.core.actions)

@@ -134,7 +134,7 @@ impl ClassicMember {
     }
 
     /// Looks up the coordinator again after `session.timeout.ms` without a successful heartbeat.
-    pub(super) fn check_session(&mut self, now: Instant) {
+    pub(super) fn suspect_coordinator(&mut self, now: Instant) {
         let Some(active) = &mut self.heartbeats.active else { return };
         if active.last_success + self.heartbeats.session <= now {
             tracing::info!(target: "ottla.group", group = %self.core.settings.group_id, "no successful heartbeat for session.timeout.ms: looking up the coordinator");
