@@ -131,6 +131,21 @@ def test_a_moved_coordinator_is_found(admin: ottla.Admin, mock_cluster: MockClus
     assert admin.list_group_offsets(["g"])["g"]["t", 0].offset == 3
 
 
+@pytest.mark.parametrize("code", ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"])
+def test_a_coordinator_that_resigns_leaves_doubt(
+    admin: ottla.Admin, mock_cluster: MockCluster, code: str
+) -> None:
+    mock_cluster.create_topic("t", 1)
+    admin.alter_group_offsets("g", {("t", 0): 3})
+    mock_cluster.inject(Fault.error_after_handling(code), api="DeleteGroups", times=1)
+    with pytest.raises(errors.KafkaError, match="GROUP_ID_NOT_FOUND") as deleted:
+        admin.delete_groups(["g"])
+    assert deleted.value.maybe_done
+    with pytest.raises(errors.KafkaError, match="GROUP_ID_NOT_FOUND") as missing:
+        admin.delete_groups(["g"])
+    assert not missing.value.maybe_done
+
+
 def test_wrong_arguments_are_errors_before_anything_is_sent(
     admin: ottla.Admin, mock_cluster: MockCluster
 ) -> None:
