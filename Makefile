@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos browser console-assets wheel build lint fmt audit requirements bench msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,7 +57,7 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio network kerberos console-assets browser ## the slow tests, before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio network kerberos valgrind console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS)
 
 pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k scan'
@@ -91,6 +91,9 @@ apicurio:
 
 network:
 	@tools/network.sh
+
+valgrind:
+	@tools/install_packages.sh "the counts of instructions" valgrind:valgrind
 
 kerberos:
 	@tools/kerberos.sh
@@ -132,6 +135,9 @@ fmt: .venv/dev.stamp ## format Rust and Python
 	@cargo fmt --all
 	@$(PY) -m ruff check --fix --select I
 	@$(PY) -m ruff format
+
+instructions: $(OPTIMISED) .venv/dev.stamp valgrind ## count the instructions of the hot loops, and compare with the kept counts
+	@$(PY) -m benches.instructions $(ARGS)
 
 bench: $(OPTIMISED) .venv/dev.stamp jars ## Rust scenarios, then ottla and other clients on brokers
 	$(STEP) 'cargo bench'

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benches.instructions import callgrind
 
@@ -59,7 +62,8 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="keep the counts")
     parser.add_argument("names", nargs="*", choices=[*SCENARIOS, []], metavar="NAME")
     arguments = parser.parse_args()
-    kept: dict[str, float] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
+    file: dict[str, Any] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
+    kept: dict[str, float] = file.get("counts", {})
     failed = []
     for name in arguments.names or SCENARIOS:
         count = SCENARIOS[name].count(name)
@@ -70,11 +74,22 @@ def main() -> int:
             failed.append(name)
         kept[name] = round(count, 1)
     if arguments.write:
-        COUNTS.write_text(json.dumps(kept, indent=2) + "\n")
+        written = {"made_with": _compilers(), "counts": kept}
+        COUNTS.write_text(json.dumps(written, indent=2) + "\n")
     elif failed:
         print(f"beyond {TOLERANCE:.0%}: {', '.join(failed)}; keep a wanted change with --write")
+        if file.get("made_with") != _compilers():
+            print(
+                f"the kept counts were made with {file.get('made_with')}, these with {_compilers()}"
+            )
         return 1
     return 0
+
+
+def _compilers() -> dict[str, str]:
+    """Return the versions that decide what is counted."""
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True)
+    return {"rustc": rustc.stdout.strip(), "python": platform.python_version()}
 
 
 if __name__ == "__main__":

@@ -80,4 +80,4 @@ def _executable() -> str:
     )
     messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     found = [message["executable"] for message in messages if message.get("executable")]
-    return str(found[-1])
+    return str(next(path for path in found if "instructions-" in path))

@@ -59,6 +59,7 @@ def sections(seeds: int) -> list[Section]:
         # Optimized, as users run it, and with many more random schedules.
         Section("rust", [*_CARGO, *_WITHOUT], {"OTTLA_SEEDS": str(seeds)}),
         *(Section(name, _pytest(f"tests/{name}")) for name in directories),
+        Section("instructions", [sys.executable, "-m", "benches.instructions"]),
         Section("fuzz", ["tools/fuzz.sh", os.environ.get("FUZZ_SECONDS", "60")]),
     ]
 
