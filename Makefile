@@ -84,7 +84,7 @@ jars: ## real brokers and Spark's own connector
 	@tools/jars.sh brokers spark kafka-2.8
 
 older-jars:
-	@tools/jars.sh kafka-3.9
+	@tools/jars.sh kafka-4.3 kafka-3.9
 
 apicurio:
 	@tools/jars.sh apicurio
