@@ -1,7 +1,7 @@
 """Exceptions: every error of ottla is a ``KafkaError``.
 
 The message says what happened, where, and what to do; the attributes contain the same for programs.
-Neither contains secrets.
+Neither contains secrets. ``ErrorCode`` names the codes of brokers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ottla._core import AsyncBatchDelivery, BatchDelivery
+    from ottla.error_code import ErrorCode
 
 __all__ = [
     "ArgumentTypeError",
@@ -26,6 +27,7 @@ __all__ = [
     "ConfigError",
     "ConnectionError",
     "DataLossError",
+    "ErrorCode",
     "FencedError",
     "InternalError",
     "KafkaError",
@@ -42,6 +44,16 @@ __all__ = [
     "UnknownTopicError",
     "WakeupError",
 ]
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+
+    def __getattr__(name: str) -> object:
+        # Most programs compare no code; the enumeration's members take time to make.
+        if name == "ErrorCode":
+            from ottla.error_code import ErrorCode
+
+            return ErrorCode
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class KafkaError(Exception):
     """An error of ottla; the base of all others.
 
     Attributes:
-        code: Kafka's error code, if a broker returned one.
+        code: Kafka's error code, if a broker returned one; ``ErrorCode`` has their names.
         name: Kafka's name of that code, such as ``NOT_LEADER_OR_FOLLOWER``.
         retriable: whether the same call may succeed later.
         fatal: whether the object that raised it cannot be used any more.

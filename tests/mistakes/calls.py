@@ -190,7 +190,7 @@ def used_after_fork(scene: Scene) -> Reported:
         child = os.fork()
         if child == 0:
             try:
-                client.list_topics()
+                client.topic_names()
             except ottla.errors.KafkaError as error:
                 say(f"{{type(error).__name__}}|{{error}}")
             os._exit(0)

@@ -198,14 +198,14 @@ def test_ctrl_c_in_an_interceptor_loses_no_record(make: Any, arrow: bool) -> Non
             # In one task: asyncio ends a task that Ctrl-C has left.
             poll: Any = consumer.poll_arrow if arrow else consumer.poll
             with pytest.raises(KeyboardInterrupt):
-                await poll(60)
-            return await poll(60)
+                await poll(timeout=60)
+            return await poll(timeout=60)
 
         if isinstance(consumer, ottla.Consumer):
             poll: Any = consumer.poll_arrow if arrow else consumer.poll
             with pytest.raises(KeyboardInterrupt):
-                poll(60)
-            read_again = poll(60)
+                poll(timeout=60)
+            read_again = poll(timeout=60)
         else:
             read_again = consumer.run(work(consumer.consumer))
         if arrow:

@@ -11,7 +11,6 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,39 +21,24 @@ from ottla import schema, testing
 from ottla.console import serve
 from ottla.errors import ArgumentTypeError, ConfigError
 from ottla.testing import MockCluster
+from tests.support.public_calls import FILES, files, functions
 
-PACKAGE = Path(ottla.__file__).parent
 NAMES = re.compile(r"(?:Iterable|Sequence|Collection|Set|list|set|frozenset)\[str( \||\])")
-# Files whose public classes and functions are the API; other modules are internal.
-FILES = (
-    "_core/*.pyi",
-    "admin/blocking/*.py",
-    "admin/asynchronous/*.py",
-    "async_*.py",
-    "cli/__init__.py",
-    "console/__init__.py",
-    "doctor/__init__.py",
-    "scanning.py",
-    "spark/__init__.py",
-    "testing/*.py",
-    "transforming.py",
-)
 Parameter = tuple[str, str, str]
 Call = Callable[[str, Any], Any]
 
 
 def parameters() -> Iterator[Parameter]:
     """Yield (class, function, parameter) for each that takes names, and no single name."""
-    for pattern in FILES:
-        for path in PACKAGE.glob(pattern):
-            module = ast.parse(path.read_text())
-            classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
-            scopes: list[ast.Module | ast.ClassDef] = [module, *classes]
-            for scope in scopes:
-                owner = scope.name if isinstance(scope, ast.ClassDef) else ""
-                for function in scope.body:
-                    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                        yield from of_function(owner, function)
+    others = (
+        "cli/__init__.py",
+        "spark/__init__.py",
+        "testing/[!m]*.py",
+        "testing/mock_registry.py",
+    )
+    for path in files([*FILES, *others]):
+        for owner, function in functions(path):
+            yield from of_function(owner, function)
 
 
 def of_function(
@@ -122,17 +106,18 @@ def calls(bootstrap: str) -> dict[str, Call]:
         "Client.cluster": method(client, "cluster"),
         "Client.scan": method(client, "scan", ([("a", 0, 0, 1)],)),
         "Consumer.__new__": made(ottla.Consumer, bootstrap, group_id="g"),
-        "Consumer.poll_arrow": method(consumer, "poll_arrow", (0,)),
+        "Consumer.poll_arrow": method(consumer, "poll_arrow"),
         "ConsumerBase.subscribe": method(consumer, "subscribe"),
         "Json.__new__": made(schema.Json, schema="{}", wire_format="none"),
         "MockCluster.__init__": made(testing.MockCluster, 1),
         "MockCluster.__new__": made(testing.MockCluster, 1),
         "Protobuf.__new__": made(schema.Protobuf, schema='syntax = "proto3";', wire_format="none"),
         "ShareConsumer.__new__": made(ottla.ShareConsumer, bootstrap, group_id="g"),
-        "ShareConsumer.poll_arrow": method(share, "poll_arrow", (0,)),
+        "ShareConsumer.poll_arrow": method(share, "poll_arrow"),
         "ShareConsumerBase.subscribe": method(share, "subscribe"),
         ".main": made(ottla.cli.main),
         ".scan": made(ottla.scan, "a", bootstrap),
+        ".scan_async": made(ottla.scan_async, "a", bootstrap),
         ".serve": lambda parameter, value: serve(client, **{parameter: value}),
     }
 

@@ -247,10 +247,10 @@ say("fine")
 
 
 WAITS = {
-    "result": "quiet(lambda: sent.result(WAIT))",
-    "batch result": "quiet(lambda: producer.send_batch('t', ['x']).result(WAIT))",
-    "flush": "quiet(lambda: producer.flush(WAIT))",
-    "close": "quiet(lambda: producer.close(WAIT))",
+    "result": "quiet(lambda: sent.result(timeout=WAIT))",
+    "batch result": "quiet(lambda: producer.send_batch('t', ['x']).result(timeout=WAIT))",
+    "flush": "quiet(lambda: producer.flush(timeout=WAIT))",
+    "close": "quiet(lambda: producer.close(timeout=WAIT))",
     "scan": "quiet(lambda: list(client.scan([('t', 0, 0, 1)], timeout=WAIT)))",
     "exported stream": (
         "quiet(lambda: pyarrow.RecordBatchReader.from_stream("

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +22,27 @@ from ottla.admin import ConfigResource, SetPassword
 from ottla.testing import MockCluster, MockRegistry
 
 PACKAGE = Path(ottla.__file__).parent
+# Files whose public classes and functions are the API; other modules are internal.
 FILES = (
     "_core/*.pyi",
+    "_internal/async_*.py",
+    "_internal/scanning.py",
+    "_internal/transform_calls.py",
     "admin/blocking/*.py",
     "admin/asynchronous/*.py",
-    "async_*.py",
     "console/__init__.py",
     "doctor/__init__.py",
-    "scanning.py",
     "testing/mock_cluster.py",
-    "transforming.py",
 )
 # Not public: what Python's part of ottla uses, and the mock behind its class in ottla.testing.
-INTERNAL = ("admin_call.pyi", "consumer_call.pyi", "config.pyi", "mock.pyi", "doctor.pyi")
+INTERNAL = (
+    "admin_call.pyi",
+    "consumer_call.pyi",
+    "config.pyi",
+    "doctor.pyi",
+    "error_codes.pyi",
+    "mock.pyi",
+)
 SAMPLES: dict[str, Any] = {
     "acls": [],
     "address": "localhost:9092",
@@ -144,22 +152,40 @@ class Parameter:
         return f"{self.owner}.{self.function}({self.name})"
 
 
+def files(patterns: Iterable[str]) -> list[Path]:
+    """Return the files of the package that match patterns; each pattern must match some."""
+    found = [(pattern, sorted(PACKAGE.glob(pattern))) for pattern in patterns]
+    assert all(paths for _, paths in found), [pattern for pattern, paths in found if not paths]
+    return [path for _, paths in found for path in paths]
+
+
+def functions(path: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Yield (class, function) for the functions of a file; of a module, those in its __all__."""
+    module = ast.parse(path.read_text())
+    shown = [
+        ast.literal_eval(node.value)
+        for node in module.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    for node in module.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if not shown or node.name in shown[0]:
+                yield "", node
+        elif isinstance(node, ast.ClassDef):
+            for each in node.body:
+                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    yield node.name, each
+
+
 def parameters() -> list[Parameter]:
     """Return the parameters of all public functions; of overloads, the last."""
     found: dict[tuple[str, str, str], Parameter] = {}
-    paths = [path for pattern in FILES for path in sorted(PACKAGE.glob(pattern))]
-    for path in paths:
+    for path in files(FILES):
         if path.name in INTERNAL or path.name == "__init__.pyi":
             continue
-        module = ast.parse(path.read_text())
-        classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
-        scopes: list[ast.Module | ast.ClassDef] = [module, *classes]
-        for scope in scopes:
-            owner = scope.name if isinstance(scope, ast.ClassDef) else ""
-            for function in scope.body:
-                if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    for each in _of_function(owner, function):
-                        found[each.owner, each.function, each.name] = each
+        for owner, function in functions(path):
+            for each in _of_function(owner, function):
+                found[each.owner, each.function, each.name] = each
     return sorted(found.values())
 
 

@@ -12,8 +12,8 @@ def repetition_of(code: int) -> Literal["never", "propagation", "always", "passi
         code: Kafka's error code.
 
     Returns:
-        ``never``; ``propagation``: a few times, since brokers learn of new items one after the other;
-        ``always``: until the deadline; ``passing``: for some seconds, if nothing is changed.
+        ``never``; ``propagation``: a few times, since brokers learn of new items one after the
+        other; ``always``: until the deadline; ``passing``: for some seconds, if nothing is changed.
     """
 
 def proves_no_change(code: int) -> bool:

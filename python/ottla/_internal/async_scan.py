@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ottla._core import AsyncClient, AsyncScanBase, RecordBatch
 from ottla._internal import scanning
-from ottla._internal.arguments import collection, names
+from ottla._internal.arguments import integer, integers, names, number
 from ottla._internal.renamed import refuse_old_formats
 from ottla.errors import ClosedError, ConfigError
 
@@ -173,8 +173,13 @@ def scan_async(
     else:
         client = own_client = AsyncClient(bootstrap, config, timeout=timeout, **kwargs)
     wanted = list(dict.fromkeys([topics] if isinstance(topics, str) else names("topics", topics)))
-    indexes = collection("partitions", partitions, "[0, 1]")
+    indexes = None if partitions is None else integers("partitions", partitions)
     columns = names("columns", columns)
+    # The core sees these when the scan starts: too late to show the call that passed them.
+    max_rows = integer("max_rows", max_rows)
+    target_bytes = integer("target_bytes", target_bytes)
+    if timeout is not None:
+        timeout = number("timeout", timeout, "seconds, such as 1.5")
 
     async def begin() -> AsyncScanBase:
         cluster = await client.cluster(wanted, timeout=timeout)

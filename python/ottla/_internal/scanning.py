@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ottla.config_types import ClientConfig
     from ottla.schema import ColumnFormat
 
+__all__ = ["scan"]
+
 # A bound of a scan: "earliest", "latest", a time, an offset for all partitions, or offsets by
 # partition.
 Bound = str | int | datetime | Mapping[int, int]

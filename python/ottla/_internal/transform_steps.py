@@ -81,7 +81,7 @@ class Transformation:
             name = "max_rows" if arrow else "max_records"
             limit[name] = integer("max_records", max_records)
         poll = consumer.poll_arrow if arrow else consumer.poll
-        self._poll = partial(poll, _POLL_TIMEOUT, **limit)
+        self._poll = partial(poll, timeout=_POLL_TIMEOUT, **limit)
         self._process = self._batch if arrow else self._records
         self._summary = TransformSummary()
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from ottla._core import error_of_code, proves_no_change, repetition_of
 from ottla.admin.operation_call import Body, Call
+from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError, ProtocolError, TimeoutError  # noqa: A004
 
 K = TypeVar("K", bound=Hashable)
@@ -47,7 +48,7 @@ def error_of(
         context: ``topic`` and ``partition``.
     """
     code = body["error_code"]
-    if code == 0:
+    if code == ErrorCode.NONE:
         return None
     parts = (str(item), body.get("error_message"))
     message = ": ".join(part for part in parts if part)

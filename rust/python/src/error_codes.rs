@@ -18,8 +18,8 @@ pub(crate) fn error_codes() -> Vec<(&'static str, i16)> {
 ///     code: Kafka's error code.
 ///
 /// Returns:
-///     ``never``; ``propagation``: a few times, since brokers learn of new items one after the other;
-///     ``always``: until the deadline; ``passing``: for some seconds, if nothing is changed.
+///     ``never``; ``propagation``: a few times, since brokers learn of new items one after the
+///     other; ``always``: until the deadline; ``passing``: for some seconds, if nothing is changed.
 #[pyfunction]
 pub(crate) fn repetition_of(code: i16) -> &'static str {
     Repetition::of(ErrorCode::from(code)).name()

@@ -22,9 +22,16 @@ from ottla.spark.writing.exactly_once.task_identity import WriteIdentity
 
 log = logging.getLogger(__name__)
 
-# INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED,
-# TRANSACTIONAL_ID_NOT_FOUND: it has ended already, one way or the other.
-_ENDED = frozenset({47, 48, 49, 90, 105})
+# The transaction has ended already, one way or the other.
+_ENDED = frozenset(
+    {
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.INVALID_TXN_STATE,
+        ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+        ErrorCode.PRODUCER_FENCED,
+        ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
+    }
+)
 # Coordinators repeat what they have done for as long as this.
 _END_TIMEOUT = 120.0
 _MAX_RUNS = 64
