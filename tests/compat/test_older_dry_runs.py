@@ -1,4 +1,4 @@
-"""Every dry run of Admin on Kafka 3.9 and 2.8: its plan, or an error that names the missing API.
+"""Every dry run of Admin on older Kafka: its plan, or an error that names the missing API.
 
 Invariants: the table has every call that changes something; a dry run changes nothing.
 """
