@@ -104,11 +104,14 @@ console-assets: .ottla-build/console-assets.stamp ## the chart library of the co
 	@touch $@
 
 lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
-	$(STEP) 'clippy'
-	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
-	@cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings
-	$(STEP) 'mypy, stubtest'
-	@$(PY) -m mypy
+	$(STEP) 'clippy, mypy'
+# Side by side: compiling the largest crates occupies one core.
+	@$(PY) -m mypy & mypy=$$!; \
+	trap 'kill $$mypy 2>/dev/null || true' EXIT; \
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings; \
+	cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings; \
+	wait $$mypy
+	$(STEP) 'stubtest'
 	@$(PY) tools/check_stubs.py
 	$(STEP) 'AsyncAdmin, import circles, links of the documentation'
 	@$(PY) tools/async_admin.py --check
