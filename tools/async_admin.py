@@ -18,7 +18,7 @@ _REPLACED = (
     (r"\bBlockingCalls\b", "AsynchronousCalls"),
     (r"^class (\w+Calls)\b", r"class Async\1"),
     (r"^    def (?!_)", "    async def "),
-    (r"\bself\._(run|settle)\(", r"await self._\1("),
+    (r"\bself\._run\(", "await self._run("),
     (r"\bsuper\(\)\.", r"await super()."),
     (r"\b_core\.Admin\b", "_core.AsyncAdmin"),
     (r"ottla\.admin\.blocking\b", "ottla.admin.asynchronous"),

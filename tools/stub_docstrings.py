@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Copies the docstrings of the extension module ottla._core into its stubs, python/ottla/_core/.
+"""Copies the docstrings of the extension module ottla._core to where editors show them.
 
-Their source is the doc comments in rust/python/src: PyO3 compiles these into the extension, and
-editors show the docstrings of the stubs. `make docs` runs this; with `--check` it only reports
-whether the stubs are current. Invariant: only docstrings change, and a second run changes nothing.
+Their source is the doc comments in rust/python/src, which PyO3 compiles into the extension. They go
+to its stubs, python/ottla/_core/, and to the asyncio twins that are written in Python. `make docs`
+runs this; with `--check` it only reports whether the files are current. Invariant: only docstrings
+change, and a second run changes nothing.
 """
 
 from __future__ import annotations
@@ -12,26 +13,38 @@ import ast
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from ottla import _core
 
-STUBS = Path(__file__).resolve().parent.parent / "python" / "ottla" / "_core"
+PACKAGE = Path(__file__).resolve().parent.parent / "python" / "ottla"
 
-_Documented = ast.ClassDef | ast.FunctionDef
+_Documented = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+_Place: TypeAlias = tuple[_Documented, str | None]
+
+# Python's asyncio classes: their public methods have the docstrings of the blocking class.
+_TWINS = {
+    PACKAGE / "_internal" / "async_consumer.py": _core.Consumer,
+    PACKAGE / "_internal" / "async_share_consumer.py": _core.ShareConsumer,
+}
 
 
-def documented_stubs() -> dict[Path, str]:
-    """Return the text of each stub with the extension's docstrings, formatted by ruff."""
-    return {path: _documented_stub(path) for path in sorted(STUBS.glob("*.pyi"))}
+def documented_files() -> dict[Path, str]:
+    """Return the text of each stub and twin with the extension's docstrings, formatted by ruff."""
+    stubs = sorted((PACKAGE / "_core").glob("*.pyi"))
+    return {path: _documented(path, _declarations) for path in stubs} | {
+        path: _documented(path, partial(_methods, blocking)) for path, blocking in _TWINS.items()
+    }
 
 
-def _documented_stub(path: Path) -> str:
+def _documented(path: Path, find: Callable[[ast.Module], Iterator[_Place]]) -> str:
     text = path.read_text()
     lines = text.splitlines(keepends=True)
     # Last node first: a replacement does not move the lines above it.
-    nodes = sorted(_declarations(ast.parse(text)), key=lambda pair: -pair[0].lineno)
+    nodes = sorted(find(ast.parse(text)), key=lambda pair: -pair[0].lineno)
     for node, docstring in nodes:
         _replace(lines, node, docstring)
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(path), "-"]
@@ -41,10 +54,10 @@ def _documented_stub(path: Path) -> str:
     return done.stdout
 
 
-def _declarations(module: ast.Module) -> Iterator[tuple[_Documented, str | None]]:
+def _declarations(module: ast.Module) -> Iterator[_Place]:
     """Yield each class, method and function of a stub, and its docstring in the extension."""
     for node in module.body:
-        if not isinstance(node, _Documented):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
             continue
         declared = getattr(_core, node.name)
         yield node, declared.__doc__
@@ -53,6 +66,15 @@ def _declarations(module: ast.Module) -> Iterator[tuple[_Documented, str | None]
                 if isinstance(member, ast.FunctionDef):
                     is_public = not member.name.startswith("_")
                     yield member, vars(declared)[member.name].__doc__ if is_public else None
+
+
+def _methods(blocking: type, module: ast.Module) -> Iterator[_Place]:
+    """Yield each public method of an asyncio class, and its docstring in the blocking class."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef):
+            for member in node.body:
+                if isinstance(member, ast.AsyncFunctionDef) and not member.name.startswith("_"):
+                    yield member, vars(blocking)[member.name].__doc__
 
 
 def _replace(lines: list[str], node: _Documented, docstring: str | None) -> None:
@@ -82,9 +104,9 @@ def _quoted(docstring: str, indent: str) -> str:
 
 
 def main() -> int:
-    """Write the stubs, or check them, and return the exit code."""
+    """Write the files, or check them, and return the exit code."""
     exit_code = 0
-    for path, text in documented_stubs().items():
+    for path, text in documented_files().items():
         if "--check" not in sys.argv[1:]:
             path.write_text(text)
         elif path.read_text() != text:

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import ottla
+from ottla import schema
 
 MODULES = [
     "ottla",
@@ -121,6 +122,40 @@ def arguments(docstring: str) -> set[str]:
         if line.startswith("    ") and not line.startswith("     ")
         for name in line.strip().partition(":")[0].split(", ")
     }
+
+
+# The asyncio methods whose docstrings differ from those of the blocking class, and the reason.
+OWN_TEXTS = {
+    "AsyncConsumer.commit": "the commit is sent whether or not the future is awaited",
+    "AsyncConsumer.commit_async": "the callback may be a coroutine function",
+    "AsyncEvents.next": "several tasks may wait",
+    "AsyncProducer.close": "cancelling the future does not end the call",
+    "AsyncProducer.flush": "callbacks run on the loop, and records may wait for their topic",
+    "AsyncProducer.send": "the record may wait after the call, and callbacks run on the loop",
+    "AsyncProducer.send_batch": "rows are encoded on another thread, and the call can be cancelled",
+    "AsyncScan.column_names": "they are known once the scan has started",
+}
+
+
+def twins() -> Iterator[tuple[str, Any, Any]]:
+    """Yield each public member of an asyncio class that its blocking class has too, and both."""
+    for module in (ottla, schema):
+        for name in module.__all__:
+            blocking = getattr(module, name.removeprefix("Async"), None)
+            if name.startswith("Async") and isinstance(blocking, type):
+                asyncio_class = getattr(module, name)
+                for member in sorted({*dir(asyncio_class)} & {*dir(blocking)}):
+                    if not member.startswith("_"):
+                        pair = (
+                            inspect.getattr_static(c, member) for c in (asyncio_class, blocking)
+                        )
+                        yield (f"{name}.{member}", *pair)
+
+
+def test_asyncio_methods_have_the_docstrings_of_the_blocking_ones() -> None:
+    texts = {name: [inspect.cleandoc(each.__doc__) for each in pair] for name, *pair in twins()}
+    assert len(texts) > 100
+    assert {name for name, (own, other) in texts.items() if own != other} == set(OWN_TEXTS)
 
 
 CALLABLE = sorted(n for n, f in PUBLIC_ITEMS.items() if inspect.isroutine(f) or isinstance(f, type))

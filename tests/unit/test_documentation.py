@@ -96,8 +96,8 @@ def test_values_of_the_type_of_a_key_are_accepted(name: str, hint: str) -> None:
         ottla.Client("127.0.0.1:9", config, connect=False).close()
 
 
-def test_the_stubs_have_the_docstrings_of_the_binary() -> None:
-    for path, text in tool("stub_docstrings").documented_stubs().items():
+def test_stubs_and_twins_have_the_docstrings_of_the_binary() -> None:
+    for path, text in tool("stub_docstrings").documented_files().items():
         assert path.read_text() == text, f"{path.name}: run make docs"
 
 

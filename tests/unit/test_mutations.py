@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.mutation import MUTATIONS, Mutation
+from tests.gate.mutations import MUTATIONS, Mutation
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)

@@ -6,11 +6,13 @@ one extension module, which has all of these names.
 
 from ottla._core.admin import Admin
 from ottla._core.admin_call import AdminCall, error_of_code
+from ottla._core.argument_kinds import is_bool, is_index, is_text
 from ottla._core.async_admin import AsyncAdmin
 from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.async_producer import AsyncProducer
 from ottla._core.async_share_consumer import AsyncShareConsumerBase
 from ottla._core.client import AsyncClient, Client, async_client_of, client_of
+from ottla._core.client_base import ClientBase
 from ottla._core.cluster import Broker, Cluster, Partition, Topic
 from ottla._core.column_format import (
     ArrowType,
@@ -49,6 +51,7 @@ from ottla._core.mock import MockCluster, MockRegistry
 from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
 from ottla._core.partitioner import Array, partition_for_key, partitions_for_keys
 from ottla._core.producer import Producer
+from ottla._core.producer_base import ProducerBase
 from ottla._core.records import Record, RecordBatch
 from ottla._core.request_statistics import ApiStatistics, RequestStatistics, SlowRequest
 from ottla._core.scan import AsyncScanBase, Scan
@@ -89,6 +92,7 @@ __all__ = [
     "BatchDelivery",
     "Broker",
     "Client",
+    "ClientBase",
     "Cluster",
     "ColumnFormat",
     "Compatibility",
@@ -113,6 +117,7 @@ __all__ = [
     "Partition",
     "PreparedTransaction",
     "Producer",
+    "ProducerBase",
     "ProducerState",
     "Protobuf",
     "RebalanceChange",
@@ -141,6 +146,9 @@ __all__ = [
     "error_of_code",
     "examine",
     "infer_json",
+    "is_bool",
+    "is_index",
+    "is_text",
     "other_client_config_rows",
     "partition_for_key",
     "partitions_for_keys",

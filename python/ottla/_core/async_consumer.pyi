@@ -58,24 +58,45 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Subscribe to changes of the cluster and the connections; see ``AsyncClient.events``.
+        """Subscribe to changes of the cluster and of the connections.
+
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes.
 
         Args:
-            all_topics: whether to include all topics instead of only those that this consumer uses.
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                consumer uses. Existing topics cause no events.
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
         """
 
     def topic_names(self, *, timeout: float | None = None) -> Future[list[str]]:
-        """Return the names of all topics, as ``AsyncClient.topic_names`` does."""
+        """Return the names of all topics, internal ones included, in alphabetical order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
 
     def partitions_for(
         self, topic: str, *, timeout: float | None = None
     ) -> Future[dict[int, Partition]]:
-        """Return the partitions of a topic, by number, as ``AsyncClient.partitions_for`` does.
+        """Return the partitions of a topic, by number.
 
         Args:
             topic: the topic's name. A topic that does not exist is not created.
             timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, starting at 0.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> Future[int]:
@@ -101,8 +122,8 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
 
         Args:
             offsets: a record that was processed; or the offset of the next record to read, or an
-                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions at the
-                time of the call.
+                ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all
+                assigned partitions at the time of the call.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -132,7 +153,8 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
     def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this consumer (KIP-714).
 
-        Brokers that support client telemetry assign it to each producer and consumer.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.

@@ -16,16 +16,14 @@ from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import AsyncBatchDelivery, RecordMetadata
 from ottla._core.events import AsyncEvents
 from ottla._core.group import GroupMetadata
-from ottla._core.request_statistics import RequestStatistics
+from ottla._core.producer_base import ProducerBase
 from ottla._core.transactions import PreparedTransaction
-from ottla._internal.connections import Connections
-from ottla._internal.metrics import ProducerMetrics, TopicMetrics
 from ottla._internal.transactions import AsyncTransaction
 from ottla.config_types import ProducerConfig
 from ottla.interceptors import ProducerInterceptor
 
 @final
-class AsyncProducer:
+class AsyncProducer(ProducerBase):
     """A Kafka producer for asyncio; it mirrors ``Producer``.
 
     Methods that block there return a future of the running loop here, and no thread waits
@@ -96,8 +94,10 @@ class AsyncProducer:
             topic: the topic.
             value: bytes, text (sent as UTF-8), or None for a tombstone; or what the
                 serializer accepts.
-            key: bytes, text or None; or what the serializer accepts.
-            headers: pairs of a name and a value, or a mapping.
+            key: bytes, text or None; or what the serializer accepts. Records with the same
+                key go to the same partition.
+            headers: pairs of a name and a value, or a mapping; a name may occur more than
+                once.
             timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
             partition: the partition. Default: the partitioner chooses.
             on_delivery: called once with an error or None and the record's metadata, on the
@@ -141,7 +141,9 @@ class AsyncProducer:
 
         Args:
             topic: the topic.
-            values: a list, or Arrow data, as for ``Producer.send_batch``.
+            values: a list of bytes, text or None; or Arrow data: an array of values, or a
+                batch or table with the column ``value`` and optionally ``key``, ``headers``,
+                ``timestamp`` and ``partition``.
             keys: a list, or an Arrow array, as long as the values.
             headers: the headers of each record of a list.
             timestamps: the timestamp of each record of a list.
@@ -153,11 +155,17 @@ class AsyncProducer:
                 values.
 
         Returns:
-            A future of an ``AsyncBatchDelivery``.
+            A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports
+            records that are too large as failed.
 
         Raises:
-            KafkaError: the call ended before its last record, as with
-                ``Producer.send_batch``.
+            TypeError: a value or a key has a wrong type; nothing is sent.
+            SerializationError: a row cannot be encoded; nothing is sent.
+            UnknownTopicError: the topic did not appear within ``max.block.ms``.
+            TimeoutError: the buffer stayed full for ``max.block.ms``.
+            KafkaError: if the call ends before its last record, ``delivery`` holds the
+                accepted records, and ``context["index"]`` is the index of the first record to
+                send again.
         """
 
     def flush(self, *, timeout: float | None = None) -> Future[None]:
@@ -174,116 +182,147 @@ class AsyncProducer:
         """
 
     def init_transactions(self, *, timeout: float | None = None) -> Future[None]:
-        """Get a producer id for ``transactional.id``; see ``Producer.init_transactions``.
+        """Get a producer id for ``transactional.id``; call it once, before the first transaction.
 
-        Cancelling the future ends the wait; call it again to wait for the same attempt.
+        It fences older producers with the same id, and ends the transactions that they left open.
+        Interrupting or cancelling the call ends the wait alone; call it again to wait for the same
+        attempt.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
-        """
 
-    def begin_transaction(self) -> None:
-        """Begin a transaction, without waiting; see ``Producer.begin_transaction``."""
+        Raises:
+            AuthorizationError: the principal may not use the id; close the producer.
+            BrokerError: ``transaction.timeout.ms`` is above the brokers' maximum, or another fatal
+                error; close the producer.
+            ConfigError: ``transactional.id`` is not set.
+            StateError: the producer is initialized.
+            TimeoutError: call it again to wait for the same attempt.
+        """
 
     def send_offsets_to_transaction(
         self, offsets: OffsetsOrRecord | None, consumer: ConsumerBase | GroupMetadata
     ) -> Future[None]:
         """Commit a consumer's offsets together with the transaction.
 
-        See ``Producer.send_offsets_to_transaction``.
+        The group checks that the consumer still owns its partitions (KIP-447). Set the consumer's
+        ``enable.auto.commit`` to false.
 
         Args:
-            offsets: as there.
-            consumer: a ``Consumer`` or ``AsyncConsumer``, or its ``GroupMetadata``.
+            offsets: a record that was processed; or the offset of the next record to read, or an
+                ``OffsetAndMetadata``, by ``(topic, partition)``; None for the positions of all
+                assigned partitions.
+            consumer: the consumer, or its ``GroupMetadata`` if it is in another process.
+
+        Raises:
+            CommitFailedError: the consumer has lost its place in the group; abort.
+            ConfigError: the consumer has no group, or commits automatically.
+            FencedError: a newer producer with the same id has taken over; close this one.
+            StateError: no transaction is open.
+            TransactionAbortableError: the offsets were not added; abort.
         """
 
     def commit_transaction(self, *, timeout: float | None = None) -> Future[None]:
-        """Commit the transaction; see ``Producer.commit_transaction``.
+        """Commit the transaction: its records and offsets become visible together.
 
-        It waits for all records that were sent, awaited or not. Cancelling the future ends the
-        wait; call it again to wait for the same outcome.
+        It waits until all records of the transaction are acknowledged. Interrupting or cancelling
+        the call ends the wait alone; call it again to wait for the same outcome.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
+
+        Raises:
+            FencedError: a newer producer with the same id has taken over, or the transaction was
+                open for longer than ``transaction.timeout.ms``; close the producer. ``maybe_done``
+                says whether the transaction may have been committed.
+            StateError: no transaction is open.
+            TimeoutError: the commit continues; call it again to wait for its outcome.
+            TransactionAbortableError: nothing was committed; abort.
         """
 
     def abort_transaction(self, *, timeout: float | None = None) -> Future[None]:
-        """Abort the transaction; see ``Producer.abort_transaction``.
+        """Abort the transaction: none of its records and offsets becomes visible.
+
+        Records that were not sent yet fail with ``TransactionAbortedError``. Interrupting or
+        cancelling the call ends the wait alone; call it again to wait for the same outcome.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
+
+        Raises:
+            FencedError: a newer producer with the same id has taken over; close this one.
+            StateError: no transaction is open.
+            TimeoutError: the abort continues; call it again to wait for it.
         """
 
     def prepare_transaction(
         self, *, timeout: float | None = None
     ) -> Future[PreparedTransaction | None]:
-        """Leave the end of the transaction to others; see ``Producer.prepare_transaction``.
+        """Wait until every record of the transaction is acknowledged, and leave its end to others.
 
-        It waits for all records that were sent, awaited or not. Cancelling the future ends the
-        wait; call it again to wait for the same records.
+        Any process can end it with ``Admin.end_prepared_transactions``; closing this producer does
+        not abort it. The brokers abort it after ``transaction.timeout.ms``. Interrupting or
+        cancelling the call ends the wait alone; call it again to wait for the same records.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
 
         Returns:
             What others need to end it; None if nothing was written.
+
+        Raises:
+            FencedError: a newer producer with the same id has taken over; close this one.
+            StateError: no transaction is open.
+            TimeoutError: call it again to wait for the same records, or abort.
+            TransactionAbortableError: a record failed; abort.
         """
 
     def transaction(self) -> AsyncTransaction:
-        """Return a context manager for ``async with``; see ``Producer.transaction``."""
+        """Return a context manager for one transaction.
+
+        Its block begins the transaction and commits it at its end; an exception in the block aborts
+        it and is raised. If the commit fails, the transaction is aborted, and the error is raised.
+        """
 
     def partitions_for(
         self, topic: str, *, timeout: float | None = None
     ) -> Future[dict[int, Partition]]:
-        """Return the partitions of a topic by index.
+        """Return the partitions of a topic, by number.
 
         Args:
-            topic: the topic's name. The topic is not created if it does not exist.
-            timeout: seconds to wait. Default: ``default.api.timeout.ms``.
+            topic: the topic's name. A topic that does not exist is not created.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            A dict with the partition indexes, from 0 on, as keys.
+            A dict whose keys are the partitions' numbers, starting at 0.
 
         Raises:
-            UnknownTopicError: the topic does not exist; reported within 5 s.
-            TimeoutError: no broker has responded within ``timeout`` seconds.
-        """
-
-    def connections(self) -> Connections:
-        """Return the state of each connection, by broker, without waiting.
-
-        The connections of a shared client include those of its other users.
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
         """
 
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Return an iterator of changes to the cluster and the connections, from now on.
+        """Subscribe to changes of the cluster and of the connections.
+
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes.
 
         Args:
-            all_topics: whether to include all topics, and not only those that this producer
-                uses.
-            timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                producer uses. Existing topics cause no events.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
-        See ``AsyncClient.events``.
-        """
-
-    def metrics(self) -> ProducerMetrics:
-        """Return the metrics of this producer and its client, by the Java client's names.
-
-        ``ottla.ProducerMetrics`` describes them.
-        """
-
-    def request_statistics(self) -> RequestStatistics:
-        """Return statistics of the client's requests: by API, the slowest, and retries.
-
-        On a shared client, they include its other users.
+        Raises:
+            TimeoutError: the cluster did not respond in time.
         """
 
     def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this producer (KIP-714).
 
-        Brokers that support client telemetry assign it to each producer and consumer.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -296,16 +335,6 @@ class AsyncProducer:
             BrokerError: the brokers do not support client telemetry.
             TimeoutError: no broker has assigned an id in time.
         """
-
-    def topic_metrics(self) -> dict[str, TopicMetrics]:
-        """Return the metrics of each topic that this producer has sent to, by topic.
-
-        ``ottla.TopicMetrics`` describes them.
-        """
-
-    @property
-    def buffered_bytes(self) -> int:
-        """The bytes of ``buffer.memory`` that hold unacknowledged records."""
 
     def close(self, *, timeout: float | None = None) -> Future[None]:
         """Send all buffered records, wait until they are acknowledged, and close the producer.

@@ -8,19 +8,17 @@ from typing import Any, Literal, final, overload
 
 from typing_extensions import Unpack
 
+from ottla._core.client_base import ClientBase
 from ottla._core.cluster import Cluster, Partition
 from ottla._core.column_format import ColumnFormat
 from ottla._core.events import AsyncEvents, Events
 from ottla._core.offsets import OffsetAndTimestamp
-from ottla._core.request_statistics import RequestStatistics
 from ottla._core.scan import AsyncScanBase, Scan
-from ottla._internal.connections import Connections
-from ottla._internal.metrics import Metrics
 from ottla.config_types import ClientConfig
 from ottla.errors import KafkaError
 
 @final
-class Client:
+class Client(ClientBase):
     """A client of one Kafka cluster: metadata, offsets, events and scans.
 
     Use it in a ``with`` block, or ``close()`` it. Any thread may use it. Producers, consumers and
@@ -100,17 +98,6 @@ class Client:
             TimeoutError: no broker responded in time.
         """
 
-    def leader(self, topic: str, partition: int) -> int | None:
-        """Return the id of a partition's leader from cached metadata, without waiting.
-
-        Args:
-            topic: the topic's name.
-            partition: the partition's number.
-
-        Returns:
-            The id, or None if the partition has no leader or is not known.
-        """
-
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
         """Subscribe to changes of the cluster and of the connections.
 
@@ -126,23 +113,11 @@ class Client:
             TimeoutError: the cluster did not respond in time.
         """
 
-    def connections(self) -> Connections:
-        """Return the state of each connection, by broker, without waiting."""
-
-    def metrics(self) -> Metrics:
-        """Return the client's metrics, by the Java client's names, without waiting.
-
-        See ``ottla.Metrics`` for their meaning.
-        """
-
-    def request_statistics(self) -> RequestStatistics:
-        """Return statistics of the client's requests: by API, the slowest, and retries."""
-
     def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).
 
-        Brokers that support client telemetry assign it to each client. A client
-        without producers and consumers pushes its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -280,7 +255,7 @@ class Client:
     ) -> None: ...
 
 @final
-class AsyncClient:
+class AsyncClient(ClientBase):
     """A client of one Kafka cluster for asyncio; it mirrors ``Client``.
 
     Methods that block there return a native future of the running loop here and use no thread.
@@ -328,7 +303,8 @@ class AsyncClient:
         """Return a snapshot of the cluster's metadata.
 
         Args:
-            topics: topics that the snapshot must contain. Unknown topics are looked up.
+            topics: topics that the snapshot must contain. Unknown topics are looked up, and
+                refreshed until they were unused for ``metadata.max.idle.ms`` (5 minutes).
             all_topics: whether to look up all topics of the cluster, for this call only.
             refresh: whether to request new metadata even if everything is cached.
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -365,21 +341,10 @@ class AsyncClient:
             TimeoutError: no broker responded in time.
         """
 
-    def leader(self, topic: str, partition: int) -> int | None:
-        """Return the id of a partition's leader from cached metadata, without waiting.
-
-        Args:
-            topic: the topic's name.
-            partition: the partition's number.
-
-        Returns:
-            The id, or None if the partition has no leader or is not known.
-        """
-
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
-        """Subscribe to changes: ``async for event in await client.events(): ...``.
+        """Subscribe to changes of the cluster and of the connections.
 
         While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
         (5 s), so that an idle client notices changes.
@@ -393,23 +358,11 @@ class AsyncClient:
             TimeoutError: the cluster did not respond in time.
         """
 
-    def connections(self) -> Connections:
-        """Return the state of each connection, by broker, without waiting."""
-
-    def metrics(self) -> Metrics:
-        """Return the client's metrics, by the Java client's names, without waiting.
-
-        See ``ottla.Metrics`` for their meaning.
-        """
-
-    def request_statistics(self) -> RequestStatistics:
-        """Return statistics of the client's requests: by API, the slowest, and retries."""
-
     def client_instance_id(self, *, timeout: float | None = None) -> Future[str]:
         """Return the id under which the cluster receives the metrics of this client (KIP-714).
 
-        Brokers that support client telemetry assign it to each client. A client
-        without producers and consumers pushes its metrics from this call on.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.

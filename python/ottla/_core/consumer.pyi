@@ -85,7 +85,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.
             SerializationError: the next record cannot be deserialized. The position stays before
                 it; ``seek`` past it to continue.
-            StateError: there is no subscription or assignment, or another thread polls.
+            StateError: there is no subscription or assignment, or another thread or task polls.
             WakeupError: ``wakeup()`` was called.
             ClosedError: the consumer was closed before or during the poll.
         """
@@ -128,26 +128,47 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     def __iter__(self) -> Iterator[Record[_K | None, _V | None]]: ...
     def __next__(self) -> Record[_K | None, _V | None]: ...
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Subscribe to changes of the cluster and the connections; see ``Client.events``.
+        """Subscribe to changes of the cluster and of the connections.
+
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes.
 
         Args:
-            all_topics: whether to include all topics instead of only those that this consumer uses.
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                consumer uses. Existing topics cause no events.
             timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
         """
 
     def topic_names(self, *, timeout: float | None = None) -> list[str]:
-        """Return the names of all topics, as ``Client.topic_names`` does."""
+        """Return the names of all topics, internal ones included, in alphabetical order.
+
+        Args:
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
-        """Return the partitions of a topic, by number, as ``Client.partitions_for`` does.
+        """Return the partitions of a topic, by number.
 
         Args:
             topic: the topic's name. A topic that does not exist is not created.
             timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Returns:
+            A dict whose keys are the partitions' numbers, starting at 0.
+
+        Raises:
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
         """
 
     def position(self, topic: str, partition: int, *, timeout: float | None = None) -> int:
-        """Return a partition's position, the offset of the next record; waits until it is known.
+        """Return a partition's position, the offset of the next record, once it is known.
 
         Args:
             topic: the topic.
@@ -168,7 +189,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         Args:
             offsets: a record that was processed; or the offset of the next record to read, or an
                 ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all
-                assigned partitions.
+                assigned partitions at the time of the call.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -197,7 +218,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
     def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this consumer (KIP-714).
 
-        Brokers that support client telemetry assign it to each producer and consumer.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -280,9 +302,9 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """Leave the group, and close the consumer.
 
         It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A
-        poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
-        A signal handler may call it, also while this thread polls: the poll ends after the handler
-        with its exception, or else with ``ClosedError``.
+        poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect. In
+        blocking code a signal handler may call it, also while this thread polls: the poll ends
+        after the handler with its exception, or else with ``ClosedError``.
 
         Args:
             timeout: seconds for all of this. Default: 30.

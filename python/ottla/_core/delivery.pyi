@@ -193,7 +193,8 @@ class AsyncBatchDelivery:
         Raises:
             TimeoutError: not all results are known within ``timeout`` seconds; the records
                 are still pending.
-            KafkaError: the first failure, as from ``BatchDelivery.result``.
+            KafkaError: the first failure; its message has the number of failed records, and
+                ``context["index"]`` is the index of the first.
         """
 
     def errors(self, *, timeout: float | None = None) -> Future[list[tuple[int, int, KafkaError]]]:
@@ -204,7 +205,7 @@ class AsyncBatchDelivery:
 
         Returns:
             ``(index of the first record, number of records, error)`` for each run of records
-            that failed together.
+            that failed together. The error also has the index in ``context["index"]``.
 
         Raises:
             TimeoutError: not all results are known within ``timeout`` seconds; the records

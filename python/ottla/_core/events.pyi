@@ -86,9 +86,10 @@ class Events:
 class AsyncEvents:
     """Changes of the cluster and of the client's connections, for asyncio.
 
-    ``async for`` waits for the next event and ends when the client is closed. At most 1,024 unread
-    events are buffered; then the oldest are dropped, and an event of kind ``missed`` reports it.
-    Cancelling a wait loses no event. Several tasks may wait; each event goes to one of them.
+    ``async for event in await client.events()`` waits for the next event and ends when the client
+    is closed. At most 1,024 unread events are buffered; then the oldest are dropped, and an event
+    of kind ``missed`` reports it. Cancelling a wait loses no event. Several tasks may wait; each
+    event goes to one of them.
     """
 
     def next(self, *, timeout: float | None = None) -> Future[Event | None]:

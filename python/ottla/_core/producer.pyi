@@ -15,16 +15,14 @@ from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import BatchDelivery, Delivery
 from ottla._core.events import Events
 from ottla._core.group import GroupMetadata
-from ottla._core.request_statistics import RequestStatistics
+from ottla._core.producer_base import ProducerBase
 from ottla._core.transactions import PreparedTransaction
-from ottla._internal.connections import Connections
-from ottla._internal.metrics import ProducerMetrics, TopicMetrics
 from ottla._internal.transactions import Transaction
 from ottla.config_types import ProducerConfig
 from ottla.interceptors import ProducerInterceptor
 
 @final
-class Producer:
+class Producer(ProducerBase):
     """A Kafka producer. A ``with`` block, or ``close()``, writes every record.
 
     At its end, a ``with`` block raises the first failure of a record whose result was not
@@ -137,7 +135,8 @@ class Producer:
                 values.
 
         Returns:
-            A future of all records. It reports records that are too large as failed.
+            A future of all records: a ``BatchDelivery`` or an ``AsyncBatchDelivery``. It reports
+            records that are too large as failed.
 
         Raises:
             TypeError: a value or a key has a wrong type; nothing is sent.
@@ -166,6 +165,8 @@ class Producer:
         """Get a producer id for ``transactional.id``; call it once, before the first transaction.
 
         It fences older producers with the same id, and ends the transactions that they left open.
+        Interrupting or cancelling the call ends the wait alone; call it again to wait for the same
+        attempt.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
@@ -177,15 +178,6 @@ class Producer:
             ConfigError: ``transactional.id`` is not set.
             StateError: the producer is initialized.
             TimeoutError: call it again to wait for the same attempt.
-        """
-
-    def begin_transaction(self) -> None:
-        """Begin a transaction; the records sent from now on belong to it. Costs no request.
-
-        Raises:
-            FencedError: a newer producer with the same id has taken over; close this one.
-            StateError: ``init_transactions`` was not called, or a transaction is open.
-            TransactionAbortableError: the open transaction has failed; abort it.
         """
 
     def send_offsets_to_transaction(
@@ -213,7 +205,8 @@ class Producer:
     def commit_transaction(self, *, timeout: float | None = None) -> None:
         """Commit the transaction: its records and offsets become visible together.
 
-        It waits until all records of the transaction are acknowledged.
+        It waits until all records of the transaction are acknowledged. Interrupting or cancelling
+        the call ends the wait alone; call it again to wait for the same outcome.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
@@ -230,7 +223,8 @@ class Producer:
     def abort_transaction(self, *, timeout: float | None = None) -> None:
         """Abort the transaction: none of its records and offsets becomes visible.
 
-        Records that were not sent yet fail with ``TransactionAbortedError``.
+        Records that were not sent yet fail with ``TransactionAbortedError``. Interrupting or
+        cancelling the call ends the wait alone; call it again to wait for the same outcome.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
@@ -245,7 +239,8 @@ class Producer:
         """Wait until every record of the transaction is acknowledged, and leave its end to others.
 
         Any process can end it with ``Admin.end_prepared_transactions``; closing this producer does
-        not abort it. The brokers abort it after ``transaction.timeout.ms``.
+        not abort it. The brokers abort it after ``transaction.timeout.ms``. Interrupting or
+        cancelling the call ends the wait alone; call it again to wait for the same records.
 
         Args:
             timeout: seconds to wait. Default: ``max.block.ms``.
@@ -263,59 +258,45 @@ class Producer:
     def transaction(self) -> Transaction:
         """Return a context manager for one transaction.
 
-        The ``with`` block begins the transaction and commits it at its end; an exception in the
-        block aborts it and is raised. If the commit fails, the transaction is aborted, and the
-        error is raised.
+        Its block begins the transaction and commits it at its end; an exception in the block aborts
+        it and is raised. If the commit fails, the transaction is aborted, and the error is raised.
         """
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:
-        """Return the partitions of a topic by index.
+        """Return the partitions of a topic, by number.
 
         Args:
-            topic: the topic's name. The topic is not created if it does not exist.
-            timeout: seconds to wait. Default: ``default.api.timeout.ms``.
+            topic: the topic's name. A topic that does not exist is not created.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Returns:
-            A dict with the partition indexes, from 0 on, as keys.
+            A dict whose keys are the partitions' numbers, starting at 0.
 
         Raises:
-            UnknownTopicError: the topic does not exist; reported within 5 s.
-            TimeoutError: no broker has responded within ``timeout`` seconds.
-        """
-
-    def connections(self) -> Connections:
-        """Return the state of each connection, by broker, without waiting.
-
-        The connections of a shared client include those of its other users.
+            UnknownTopicError: the topic does not exist; raised within 5 s.
+            TimeoutError: no broker responded in time.
         """
 
     def events(self, *, all_topics: bool = False, timeout: float | None = None) -> Events:
-        """Return an iterator of changes to the cluster and the connections, from now on.
+        """Subscribe to changes of the cluster and of the connections.
+
+        While the returned object exists, metadata is refreshed every ``events.metadata.max.age.ms``
+        (5 s), so that an idle client notices changes.
 
         Args:
-            all_topics: whether to include all topics, and not only those that this producer
-                uses.
-            timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
+            all_topics: whether to include all topics, new ones too, instead of only those that this
+                producer uses. Existing topics cause no events.
+            timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
 
-        See ``Client.events``.
-        """
-
-    def metrics(self) -> ProducerMetrics:
-        """Return the metrics of this producer and its client, by the Java client's names.
-
-        ``ottla.ProducerMetrics`` describes them.
-        """
-
-    def request_statistics(self) -> RequestStatistics:
-        """Return statistics of the client's requests: by API, the slowest, and retries.
-
-        On a shared client, they include its other users.
+        Raises:
+            TimeoutError: the cluster did not respond in time.
         """
 
     def client_instance_id(self, *, timeout: float | None = None) -> str:
         """Return the id under which the cluster receives the metrics of this producer (KIP-714).
 
-        Brokers that support client telemetry assign it to each producer and consumer.
+        Brokers that support client telemetry assign it. A client without producers and consumers
+        pushes its metrics from this call on.
 
         Args:
             timeout: seconds. Default: ``default.api.timeout.ms``.
@@ -328,16 +309,6 @@ class Producer:
             BrokerError: the brokers do not support client telemetry.
             TimeoutError: no broker has assigned an id in time.
         """
-
-    def topic_metrics(self) -> dict[str, TopicMetrics]:
-        """Return the metrics of each topic that this producer has sent to, by topic.
-
-        ``ottla.TopicMetrics`` describes them.
-        """
-
-    @property
-    def buffered_bytes(self) -> int:
-        """The bytes of ``buffer.memory`` that hold unacknowledged records."""
 
     def close(self, *, timeout: float | None = None) -> None:
         """Send all buffered records, wait until they are acknowledged, and close the producer.

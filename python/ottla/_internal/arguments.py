@@ -2,7 +2,8 @@
 
 Invariants: a single str or bytes is never taken for a collection. Its letters would be names, and
 ``delete_topics("abc")`` would delete the topics a, b and c. A bool is never taken for a number: it
-is mostly the value of another argument. ``convert/`` in rust/python has the same rules.
+is mostly the value of another argument. What counts as one or the other, ``convert/`` in
+rust/python decides, for all calls.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, SupportsIndex, TypeVar, overload
 
+from ottla._core import is_bool, is_index, is_text
 from ottla.errors import ArgumentTypeError
 
 K = TypeVar("K")
@@ -36,7 +38,7 @@ def collection(name: str, value: Iterable[T] | None, example: str = "") -> list[
     if value is None:
         return None
     such_as = f", such as {example}" if example else ""
-    if isinstance(value, (str, bytes, bytearray, memoryview)):
+    if is_text(value):
         message = f"{name} is the {type(value).__name__} {_shown(value)}: expected a list{such_as}"
         raise ArgumentTypeError(message)
     try:
@@ -123,8 +125,7 @@ def is_partition(item: Any) -> bool:
         isinstance(item, (tuple, list))
         and len(item) == 2
         and isinstance(item[0], str)
-        and hasattr(item[1], "__index__")
-        and not _is_bool(item[1])
+        and is_index(item[1])
     )
 
 
@@ -170,7 +171,7 @@ def integer(name: str, value: SupportsIndex, expected: str = "an int, such as 1"
     Raises:
         ArgumentTypeError: it is a bool, or no integer.
     """
-    if not _is_bool(value) and hasattr(value, "__index__"):
+    if is_index(value):
         return operator.index(value)
     raise ArgumentTypeError(f"{name} is {_described(value)}: expected {expected}")
 
@@ -181,7 +182,7 @@ def number(name: str, value: float, expected: str = "a number, such as 1.5") -> 
     Raises:
         ArgumentTypeError: it is a bool, a text, or no number.
     """
-    if not _is_bool(value) and (hasattr(value, "__index__") or hasattr(value, "__float__")):
+    if is_index(value) or (hasattr(value, "__float__") and not is_bool(value)):
         return float(value)
     raise ArgumentTypeError(f"{name} is {_described(value)}: expected {expected}")
 
@@ -242,11 +243,6 @@ def offsets(name: str, value: Mapping[K, SupportsIndex]) -> dict[K, int]:
         topic_partition: integer(f"{name}[{topic_partition!r}]", offset, "an offset, such as 42")
         for topic_partition, offset in found.items()
     }
-
-
-def _is_bool(value: object) -> bool:
-    # numpy's, whose older one has an underscore, is no subclass.
-    return isinstance(value, bool) or type(value).__name__ in {"bool", "bool_"}
 
 
 def _described(value: object) -> str:

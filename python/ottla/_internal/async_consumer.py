@@ -89,7 +89,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.
             SerializationError: the next record cannot be deserialized. The position stays before
                 it; ``seek`` past it to continue.
-            StateError: there is no subscription or assignment, or another task polls.
+            StateError: there is no subscription or assignment, or another thread or task polls.
             WakeupError: ``wakeup()`` was called.
             ClosedError: the consumer was closed before or during the poll.
         """
@@ -160,7 +160,9 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         """Leave the group, and close the consumer.
 
         It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A
-        poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect.
+        poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect. In
+        blocking code a signal handler may call it, also while this thread polls: the poll ends
+        after the handler with its exception, or else with ``ClosedError``.
 
         Args:
             timeout: seconds for all of this. Default: 30.

@@ -80,8 +80,8 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         Raises:
             SerializationError: a record cannot be deserialized. It is released, unless
                 ``acknowledge_offsets`` says otherwise before the next poll.
-            StateError: there is no subscription, another task polls, or records of the last poll
-                are not acknowledged with ``share.acknowledgement.mode=explicit``.
+            StateError: there is no subscription, another thread or task polls, or records of the
+                last poll are not acknowledged with ``share.acknowledgement.mode=explicit``.
             UnsupportedVersionError: the brokers have no share groups.
             WakeupError: ``wakeup()`` was called.
             ClosedError: the consumer was closed before or during the poll.
@@ -146,7 +146,9 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         With ``share.acknowledgement.mode=implicit``, the records of the last poll are released and
         delivered again, to any member: only the next poll or ``commit()`` accepts them.
 
-        A poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect.
+        A poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect. In
+        blocking code a signal handler may call it, also while this thread polls: the poll ends
+        after the handler with its exception, or else with ``ClosedError``.
 
         Args:
             timeout: seconds for all of this. Default: 30.

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from ottla._core import error_of_code, proves_no_change, repetition_of
-from ottla.admin.operation_call import Body, Call
+from ottla.admin.operation_call import Body, Call, Operation
 from ottla.error_code import ErrorCode
 from ottla.errors import ConfigError, KafkaError, ProtocolError, TimeoutError  # noqa: A004
 
@@ -130,16 +130,6 @@ def in_order(items: list[K], bodies: list[Body]) -> Results[K, Body]:
     return {item: ProtocolError(message) for item in items}
 
 
-def check_errors(errors: ItemErrors) -> None:
-    """Check the argument ``errors``.
-
-    Raises:
-        ConfigError: it is neither ``"raise"`` nor ``"return"``.
-    """
-    if errors not in {"raise", "return"}:
-        raise ConfigError(f'errors is {errors!r}: expected "raise" or "return"')
-
-
 @overload
 def settle(results: Results[K, V], errors: Literal["raise"]) -> dict[K, V]: ...
 @overload
@@ -155,3 +145,20 @@ def settle(results: Results[K, V], errors: ItemErrors) -> Mapping[K, V | KafkaEr
             if isinstance(result, KafkaError):
                 raise result
     return results
+
+
+def settled(
+    errors: ItemErrors, operation: Operation[Results[K, V]]
+) -> Operation[Mapping[K, V | KafkaError]]:
+    """Return an operation whose result ``settle`` handles; wrong arguments fail before it begins.
+
+    Raises:
+        ConfigError: ``errors`` is neither ``"raise"`` nor ``"return"``.
+    """
+    if errors not in {"raise", "return"}:
+        raise ConfigError(f'errors is {errors!r}: expected "raise" or "return"')
+
+    async def settled_operation(call: Call) -> Mapping[K, V | KafkaError]:
+        return settle(await operation(call), errors)
+
+    return settled_operation

@@ -7,7 +7,7 @@ An operation is written once, as a coroutine that waits for nothing but its ``Ca
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     _RawResponse: TypeAlias = tuple[int, dict[str, Any], bool] | KafkaError
 
 T = TypeVar("T")
+
+Operation: TypeAlias = "Callable[[Call], Coroutine[Any, Any, T]]"
 
 Destination: TypeAlias = int | Literal["any", "controller"]
 """The id of a broker; the controller, to which any broker forwards; or any broker."""

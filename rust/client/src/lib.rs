@@ -30,6 +30,7 @@ pub mod doctor;
 mod endpoint;
 pub mod environment;
 pub mod error;
+mod first_names;
 pub mod group_offsets;
 mod http;
 mod ip_zone;

@@ -8,12 +8,12 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::client::asynchronous::AsyncClient;
+use crate::client::base::ClientBase;
 use crate::client::sync::Client;
 use crate::consumer::ConsumerBase;
 use crate::consumer::share::ShareConsumerBase;
 use crate::convert::errors;
-use crate::producer::asynchronous::AsyncProducer;
-use crate::producer::sync::Producer;
+use crate::producer::base::ProducerBase;
 
 /// Return a ``Client`` over the engine of a client, a producer or a consumer.
 ///
@@ -27,8 +27,8 @@ use crate::producer::sync::Producer;
 ///     TypeError: the handle is another object.
 #[pyfunction]
 #[pyo3(signature = (handle))]
-pub(crate) fn client_of(handle: &Bound<'_, PyAny>) -> PyResult<Client> {
-    open_core_of(handle).map(Client::of)
+pub(crate) fn client_of(handle: &Bound<'_, PyAny>) -> PyResult<Py<Client>> {
+    Py::new(handle.py(), Client::of(open_core_of(handle)?))
 }
 
 /// Return an ``AsyncClient`` over the engine of a client, a producer or a consumer.
@@ -47,8 +47,8 @@ pub(crate) fn client_of(handle: &Bound<'_, PyAny>) -> PyResult<Client> {
 ///     TypeError: the handle is another object.
 #[pyfunction]
 #[pyo3(signature = (handle))]
-pub(crate) fn async_client_of(handle: &Bound<'_, PyAny>) -> PyResult<AsyncClient> {
-    open_core_of(handle).map(AsyncClient::of)
+pub(crate) fn async_client_of(handle: &Bound<'_, PyAny>) -> PyResult<Py<AsyncClient>> {
+    Py::new(handle.py(), AsyncClient::of(open_core_of(handle)?))
 }
 
 /// Returns the engine, whose requests use the connections that all users share.
@@ -66,16 +66,10 @@ fn open_core_of(handle: &Bound<'_, PyAny>) -> PyResult<Core> {
 
 /// Returns the engine of a client, a producer or a consumer; `None` for another object.
 pub(crate) fn engine_of(handle: &Bound<'_, PyAny>) -> PyResult<Option<Core>> {
-    if let Ok(client) = handle.cast::<Client>() {
+    if let Ok(client) = handle.cast::<ClientBase>() {
         return client.get().core().cloned().map(Some);
     }
-    if let Ok(client) = handle.cast::<AsyncClient>() {
-        return client.get().core().cloned().map(Some);
-    }
-    if let Ok(producer) = handle.cast::<Producer>() {
-        return producer.get().client().cloned().map(Some);
-    }
-    if let Ok(producer) = handle.cast::<AsyncProducer>() {
+    if let Ok(producer) = handle.cast::<ProducerBase>() {
         return producer.get().client().cloned().map(Some);
     }
     if let Ok(consumer) = handle.cast::<ConsumerBase>() {

@@ -5,6 +5,7 @@
 //! process's runtime (`runtime.rs`). Its type stubs are in `python/ottla/_core/`.
 
 mod admin;
+mod argument_kinds;
 mod asyncio;
 mod client;
 mod client_of;
@@ -38,8 +39,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<admin::transactions::TransactionListing>()?;
     module.add_class::<producer::PreparedTransaction>()?;
     module.add_class::<convert::record_batch::RecordBatch>()?;
+    module.add_class::<client::base::ClientBase>()?;
     module.add_class::<client::asynchronous::AsyncClient>()?;
-    module.add_class::<client::asynchronous::AsyncEvents>()?;
+    module.add_class::<client::async_events::AsyncEvents>()?;
+    module.add_class::<producer::base::ProducerBase>()?;
     module.add_class::<producer::asynchronous::AsyncProducer>()?;
     module.add_class::<producer::batch_delivery::AsyncBatchDelivery>()?;
     module.add_class::<producer::batch_delivery::BatchDelivery>()?;
@@ -89,6 +92,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<typed::Json>()?;
     module.add_class::<typed::Protobuf>()?;
     module.add_function(wrap_pyfunction!(admin::call::error_of_code, module)?)?;
+    module.add_function(wrap_pyfunction!(argument_kinds::is_bool, module)?)?;
+    module.add_function(wrap_pyfunction!(argument_kinds::is_index, module)?)?;
+    module.add_function(wrap_pyfunction!(argument_kinds::is_text, module)?)?;
     module.add_function(wrap_pyfunction!(error_codes::error_codes, module)?)?;
     module.add_function(wrap_pyfunction!(error_codes::repetition_of, module)?)?;
     module.add_function(wrap_pyfunction!(error_codes::proves_no_change, module)?)?;

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import acls as acl_operations
 from ottla.admin.acls import Acl, AclFilter
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -88,8 +88,10 @@ class AsyncAclCalls(AsynchronousCalls):
             return await self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_creation(call, acls)
             )
-        return await self._settle(
-            "creating ACLs", timeout, errors, lambda call: acl_operations.create_acls(call, acls)
+        return await self._run(
+            "creating ACLs",
+            timeout,
+            settled(errors, lambda call: acl_operations.create_acls(call, acls)),
         )
 
     @overload
@@ -136,6 +138,8 @@ class AsyncAclCalls(AsynchronousCalls):
             return await self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_deletion(call, filters)
             )
-        return await self._settle(
-            "deleting ACLs", timeout, errors, lambda call: acl_operations.delete_acls(call, filters)
+        return await self._run(
+            "deleting ACLs",
+            timeout,
+            settled(errors, lambda call: acl_operations.delete_acls(call, filters)),
         )

@@ -10,7 +10,7 @@ from ottla._internal import arguments
 from ottla.admin import config_resources, configs
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -96,12 +96,14 @@ class AsyncConfigCalls(AsynchronousCalls):
         """
         resources = arguments.collection("resources", resources)
         keys = arguments.names("keys", keys)
-        return await self._settle(
+        return await self._run(
             "describing configurations",
             timeout,
-            errors,
-            lambda call: configs.describe_configs(
-                call, resources, keys=keys, documentation=documentation
+            settled(
+                errors,
+                lambda call: configs.describe_configs(
+                    call, resources, keys=keys, documentation=documentation
+                ),
             ),
         )
 
@@ -156,9 +158,8 @@ class AsyncConfigCalls(AsynchronousCalls):
                 timeout,
                 lambda call: configs.plan_configs(call, alterations),
             )
-        return await self._settle(
+        return await self._run(
             "altering configurations",
             timeout,
-            errors,
-            lambda call: configs.alter_configs(call, alterations),
+            settled(errors, lambda call: configs.alter_configs(call, alterations)),
         )

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import elections
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
@@ -87,9 +87,8 @@ class AsyncElectionCalls(AsynchronousCalls):
                 timeout,
                 lambda call: elections.plan_elections(call, wanted, unclean=unclean),
             )
-        return await self._settle(
+        return await self._run(
             "electing leaders",
             timeout,
-            errors,
-            lambda call: elections.elect_leaders(call, wanted, unclean=unclean),
+            settled(errors, lambda call: elections.elect_leaders(call, wanted, unclean=unclean)),
         )

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import features
 from ottla.admin.features import Downgrade, FeaturesDescription
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
@@ -91,9 +91,10 @@ class AsyncFeatureCalls(AsynchronousCalls):
                 timeout,
                 lambda call: features.plan_features(call, levels, downgrade=downgrade),
             )
-        return await self._settle(
+        return await self._run(
             "updating features",
             timeout,
-            errors,
-            lambda call: features.update_features(call, levels, downgrade=downgrade),
+            settled(
+                errors, lambda call: features.update_features(call, levels, downgrade=downgrade)
+            ),
         )

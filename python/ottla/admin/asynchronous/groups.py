@@ -11,7 +11,7 @@ from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.group_descriptions import GroupDescription
 from ottla.admin.groups import GroupListing
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -94,12 +94,14 @@ class AsyncGroupCalls(AsynchronousCalls):
             TimeoutError: a coordinator did not respond in time.
         """
         groups = arguments.names("groups", groups)
-        return await self._settle(
+        return await self._run(
             "describing groups",
             timeout,
-            errors,
-            lambda call: group_descriptions.describe_groups(
-                call, groups, authorized_operations=authorized_operations
+            settled(
+                errors,
+                lambda call: group_descriptions.describe_groups(
+                    call, groups, authorized_operations=authorized_operations
+                ),
             ),
         )
 
@@ -149,11 +151,10 @@ class AsyncGroupCalls(AsynchronousCalls):
                 timeout,
                 lambda call: group_operations.plan_deletion(call, groups),
             )
-        return await self._settle(
+        return await self._run(
             "deleting groups",
             timeout,
-            errors,
-            lambda call: group_operations.delete_groups(call, groups),
+            settled(errors, lambda call: group_operations.delete_groups(call, groups)),
         )
 
     @overload
@@ -224,11 +225,13 @@ class AsyncGroupCalls(AsynchronousCalls):
                     call, group, member_ids=member_ids, instance_ids=instance_ids
                 ),
             )
-        return await self._settle(
+        return await self._run(
             "removing members",
             timeout,
-            errors,
-            lambda call: group_operations.remove_members(
-                call, group, member_ids=member_ids, instance_ids=instance_ids, reason=reason
+            settled(
+                errors,
+                lambda call: group_operations.remove_members(
+                    call, group, member_ids=member_ids, instance_ids=instance_ids, reason=reason
+                ),
             ),
         )

@@ -10,7 +10,7 @@ from ottla._core import OffsetAndTimestamp
 from ottla._internal import arguments
 from ottla.admin import offsets
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.offsets import IsolationLevel, OffsetSpec
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.errors import KafkaError
@@ -70,9 +70,11 @@ class AsyncOffsetCalls(AsynchronousCalls):
             UnknownTopicError: a topic or a partition does not exist.
         """
         specs = arguments.by_partition("specs", specs, '"latest"')
-        return await self._settle(
+        return await self._run(
             "listing offsets",
             timeout,
-            errors,
-            lambda call: offsets.list_offsets(call, specs, isolation_level=isolation_level),
+            settled(
+                errors,
+                lambda call: offsets.list_offsets(call, specs, isolation_level=isolation_level),
+            ),
         )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from ottla.admin import quotas
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.quotas import QuotaEntity
@@ -90,6 +90,8 @@ class AsyncQuotaCalls(AsynchronousCalls):
             return await self._run(
                 "checking quotas", timeout, lambda call: quotas.plan_quotas(call, alterations)
             )
-        return await self._settle(
-            "altering quotas", timeout, errors, lambda call: quotas.alter_quotas(call, alterations)
+        return await self._run(
+            "altering quotas",
+            timeout,
+            settled(errors, lambda call: quotas.alter_quotas(call, alterations)),
         )

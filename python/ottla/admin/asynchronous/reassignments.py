@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import reassignments
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.reassignments import PartitionReassignment
@@ -82,12 +82,14 @@ class AsyncReassignmentCalls(AsynchronousCalls):
                     call, targets, allow_replication_factor_change=allow_replication_factor_change
                 ),
             )
-        return await self._settle(
+        return await self._run(
             "altering reassignments",
             timeout,
-            errors,
-            lambda call: reassignments.alter_partition_reassignments(
-                call, targets, allow_replication_factor_change=allow_replication_factor_change
+            settled(
+                errors,
+                lambda call: reassignments.alter_partition_reassignments(
+                    call, targets, allow_replication_factor_change=allow_replication_factor_change
+                ),
             ),
         )
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import records
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
@@ -77,6 +77,8 @@ class AsyncRecordCalls(AsynchronousCalls):
             return await self._run(
                 "checking records", timeout, lambda call: records.plan_deletion(call, offsets)
             )
-        return await self._settle(
-            "deleting records", timeout, errors, lambda call: records.delete_records(call, offsets)
+        return await self._run(
+            "deleting records",
+            timeout,
+            settled(errors, lambda call: records.delete_records(call, offsets)),
         )

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import share_group_offsets
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.share_group_offsets import ShareGroupOffset
@@ -60,11 +60,12 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
             TimeoutError: a coordinator did not respond in time.
         """
         groups = arguments.names("groups", groups)
-        return await self._settle(
+        return await self._run(
             "listing the offsets of share groups",
             timeout,
-            errors,
-            lambda call: share_group_offsets.list_share_group_offsets(call, groups),
+            settled(
+                errors, lambda call: share_group_offsets.list_share_group_offsets(call, groups)
+            ),
         )
 
     @overload
@@ -126,11 +127,13 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
                 timeout,
                 lambda call: share_group_offsets.plan_alterations(call, group, offsets),
             )
-        return await self._settle(
+        return await self._run(
             "altering the offsets of a share group",
             timeout,
-            errors,
-            lambda call: share_group_offsets.alter_share_group_offsets(call, group, offsets),
+            settled(
+                errors,
+                lambda call: share_group_offsets.alter_share_group_offsets(call, group, offsets),
+            ),
         )
 
     @overload
@@ -188,9 +191,11 @@ class AsyncShareGroupOffsetCalls(AsynchronousCalls):
                 timeout,
                 lambda call: share_group_offsets.plan_deletion(call, group, topics),
             )
-        return await self._settle(
+        return await self._run(
             "deleting offsets of a share group",
             timeout,
-            errors,
-            lambda call: share_group_offsets.delete_share_group_offsets(call, group, topics),
+            settled(
+                errors,
+                lambda call: share_group_offsets.delete_share_group_offsets(call, group, topics),
+            ),
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 from ottla import _core
 from ottla._internal import arguments
 from ottla.admin import topics
+from ottla.admin.items import settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.topics import NewTopic
@@ -75,8 +76,10 @@ class AsyncSingleTopicCalls(AsynchronousCalls, _core.AsyncAdmin):
             return await self._run(
                 "checking a topic", timeout, lambda call: topics.plan_topics(call, [topic])
             )
-        created = await self._settle(
-            "creating a topic", timeout, "raise", lambda call: topics.create_topics(call, [topic])
+        created = await self._run(
+            "creating a topic",
+            timeout,
+            settled("raise", lambda call: topics.create_topics(call, [topic])),
         )
         return created[name]
 
@@ -112,10 +115,9 @@ class AsyncSingleTopicCalls(AsynchronousCalls, _core.AsyncAdmin):
             return await self._run(
                 "checking a topic", timeout, lambda call: topics.plan_deletion(call, [name], [])
             )
-        deleted = await self._settle(
+        deleted = await self._run(
             "deleting a topic",
             timeout,
-            "raise",
-            lambda call: topics.delete_topics(call, [name], []),
+            settled("raise", lambda call: topics.delete_topics(call, [name], [])),
         )
         return deleted[name]

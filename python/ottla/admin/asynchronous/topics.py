@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from ottla._internal import arguments
 from ottla.admin import topics
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -82,12 +82,14 @@ class AsyncTopicCalls(AsynchronousCalls):
             UnknownTopicError: a topic does not exist.
         """
         names = arguments.names("names", names)
-        return await self._settle(
+        return await self._run(
             "describing topics",
             timeout,
-            errors,
-            lambda call: topics.describe_topics(
-                call, names, authorized_operations=authorized_operations
+            settled(
+                errors,
+                lambda call: topics.describe_topics(
+                    call, names, authorized_operations=authorized_operations
+                ),
             ),
         )
 
@@ -140,8 +142,10 @@ class AsyncTopicCalls(AsynchronousCalls):
             return await self._run(
                 "checking topics", timeout, lambda call: topics.plan_topics(call, new_topics)
             )
-        return await self._settle(
-            "creating topics", timeout, errors, lambda call: topics.create_topics(call, new_topics)
+        return await self._run(
+            "creating topics",
+            timeout,
+            settled(errors, lambda call: topics.create_topics(call, new_topics)),
         )
 
     @overload
@@ -189,11 +193,10 @@ class AsyncTopicCalls(AsynchronousCalls):
             return await self._run(
                 "checking partitions", timeout, lambda call: topics.plan_partitions(call, counts)
             )
-        return await self._settle(
+        return await self._run(
             "adding partitions",
             timeout,
-            errors,
-            lambda call: topics.create_partitions(call, counts),
+            settled(errors, lambda call: topics.create_partitions(call, counts)),
         )
 
     @overload
@@ -251,6 +254,8 @@ class AsyncTopicCalls(AsynchronousCalls):
             return await self._run(
                 "checking topics", timeout, lambda call: topics.plan_deletion(call, names, ids)
             )
-        return await self._settle(
-            "deleting topics", timeout, errors, lambda call: topics.delete_topics(call, names, ids)
+        return await self._run(
+            "deleting topics",
+            timeout,
+            settled(errors, lambda call: topics.delete_topics(call, names, ids)),
         )

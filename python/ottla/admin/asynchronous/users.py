@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from ottla._internal import arguments
 from ottla.admin import users as user_operations
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import AsynchronousCalls
 from ottla.admin.plan import Plan
 from ottla.admin.users import ScramCredential, UserAlteration
@@ -58,11 +58,10 @@ class AsyncUserCalls(AsynchronousCalls):
             TimeoutError: no broker responded in time.
         """
         users = arguments.names("users", users)
-        return await self._settle(
+        return await self._run(
             "describing users",
             timeout,
-            errors,
-            lambda call: user_operations.describe_users(call, users),
+            settled(errors, lambda call: user_operations.describe_users(call, users)),
         )
 
     @overload
@@ -119,9 +118,8 @@ class AsyncUserCalls(AsynchronousCalls):
                 timeout,
                 lambda call: user_operations.plan_alterations(call, alterations),
             )
-        return await self._settle(
+        return await self._run(
             "altering users",
             timeout,
-            errors,
-            lambda call: user_operations.alter_users(call, alterations),
+            settled(errors, lambda call: user_operations.alter_users(call, alterations)),
         )

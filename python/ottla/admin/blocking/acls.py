@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import acls as acl_operations
 from ottla.admin.acls import Acl, AclFilter
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -87,8 +87,10 @@ class AclCalls(BlockingCalls):
             return self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_creation(call, acls)
             )
-        return self._settle(
-            "creating ACLs", timeout, errors, lambda call: acl_operations.create_acls(call, acls)
+        return self._run(
+            "creating ACLs",
+            timeout,
+            settled(errors, lambda call: acl_operations.create_acls(call, acls)),
         )
 
     @overload
@@ -135,6 +137,8 @@ class AclCalls(BlockingCalls):
             return self._run(
                 "checking ACLs", timeout, lambda call: acl_operations.plan_deletion(call, filters)
             )
-        return self._settle(
-            "deleting ACLs", timeout, errors, lambda call: acl_operations.delete_acls(call, filters)
+        return self._run(
+            "deleting ACLs",
+            timeout,
+            settled(errors, lambda call: acl_operations.delete_acls(call, filters)),
         )

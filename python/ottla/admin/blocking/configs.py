@@ -9,7 +9,7 @@ from ottla._internal import arguments
 from ottla.admin import config_resources, configs
 from ottla.admin.config_resources import ConfigResource, ResourceType
 from ottla.admin.configs import Alteration, ConfigEntry
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -95,12 +95,14 @@ class ConfigCalls(BlockingCalls):
         """
         resources = arguments.collection("resources", resources)
         keys = arguments.names("keys", keys)
-        return self._settle(
+        return self._run(
             "describing configurations",
             timeout,
-            errors,
-            lambda call: configs.describe_configs(
-                call, resources, keys=keys, documentation=documentation
+            settled(
+                errors,
+                lambda call: configs.describe_configs(
+                    call, resources, keys=keys, documentation=documentation
+                ),
             ),
         )
 
@@ -155,9 +157,8 @@ class ConfigCalls(BlockingCalls):
                 timeout,
                 lambda call: configs.plan_configs(call, alterations),
             )
-        return self._settle(
+        return self._run(
             "altering configurations",
             timeout,
-            errors,
-            lambda call: configs.alter_configs(call, alterations),
+            settled(errors, lambda call: configs.alter_configs(call, alterations)),
         )

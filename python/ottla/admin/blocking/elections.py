@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import elections
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
@@ -86,9 +86,8 @@ class ElectionCalls(BlockingCalls):
                 timeout,
                 lambda call: elections.plan_elections(call, wanted, unclean=unclean),
             )
-        return self._settle(
+        return self._run(
             "electing leaders",
             timeout,
-            errors,
-            lambda call: elections.elect_leaders(call, wanted, unclean=unclean),
+            settled(errors, lambda call: elections.elect_leaders(call, wanted, unclean=unclean)),
         )

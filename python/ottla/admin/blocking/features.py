@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import features
 from ottla.admin.features import Downgrade, FeaturesDescription
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.errors import KafkaError
@@ -90,9 +90,10 @@ class FeatureCalls(BlockingCalls):
                 timeout,
                 lambda call: features.plan_features(call, levels, downgrade=downgrade),
             )
-        return self._settle(
+        return self._run(
             "updating features",
             timeout,
-            errors,
-            lambda call: features.update_features(call, levels, downgrade=downgrade),
+            settled(
+                errors, lambda call: features.update_features(call, levels, downgrade=downgrade)
+            ),
         )

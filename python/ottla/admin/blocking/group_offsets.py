@@ -9,7 +9,7 @@ from ottla._internal import arguments
 from ottla.admin import group_offsets, lag, resetting
 from ottla.admin.destinations import TopicPartition
 from ottla.admin.group_offsets import CommittedOffset
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.lag import PartitionLag
 from ottla.admin.offsets import IsolationLevel
 from ottla.admin.operation_runners import BlockingCalls
@@ -65,12 +65,14 @@ class GroupOffsetCalls(BlockingCalls):
             TimeoutError: a coordinator did not respond in time.
         """
         groups = arguments.names("groups", groups)
-        return self._settle(
+        return self._run(
             "listing the offsets of groups",
             timeout,
-            errors,
-            lambda call: group_offsets.list_group_offsets(
-                call, groups, require_stable=require_stable
+            settled(
+                errors,
+                lambda call: group_offsets.list_group_offsets(
+                    call, groups, require_stable=require_stable
+                ),
             ),
         )
 
@@ -129,11 +131,10 @@ class GroupOffsetCalls(BlockingCalls):
                 timeout,
                 lambda call: group_offsets.plan_alterations(call, group, committed),
             )
-        return self._settle(
+        return self._run(
             "altering the offsets of a group",
             timeout,
-            errors,
-            lambda call: group_offsets.alter_group_offsets(call, group, committed),
+            settled(errors, lambda call: group_offsets.alter_group_offsets(call, group, committed)),
         )
 
     @overload
@@ -190,11 +191,12 @@ class GroupOffsetCalls(BlockingCalls):
                 timeout,
                 lambda call: group_offsets.plan_deletion(call, group, partitions),
             )
-        return self._settle(
+        return self._run(
             "deleting offsets of a group",
             timeout,
-            errors,
-            lambda call: group_offsets.delete_group_offsets(call, group, partitions),
+            settled(
+                errors, lambda call: group_offsets.delete_group_offsets(call, group, partitions)
+            ),
         )
 
     def reset_group_offsets(

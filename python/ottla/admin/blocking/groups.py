@@ -10,7 +10,7 @@ from ottla.admin import group_descriptions
 from ottla.admin import groups as group_operations
 from ottla.admin.group_descriptions import GroupDescription
 from ottla.admin.groups import GroupListing
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -93,12 +93,14 @@ class GroupCalls(BlockingCalls):
             TimeoutError: a coordinator did not respond in time.
         """
         groups = arguments.names("groups", groups)
-        return self._settle(
+        return self._run(
             "describing groups",
             timeout,
-            errors,
-            lambda call: group_descriptions.describe_groups(
-                call, groups, authorized_operations=authorized_operations
+            settled(
+                errors,
+                lambda call: group_descriptions.describe_groups(
+                    call, groups, authorized_operations=authorized_operations
+                ),
             ),
         )
 
@@ -148,11 +150,10 @@ class GroupCalls(BlockingCalls):
                 timeout,
                 lambda call: group_operations.plan_deletion(call, groups),
             )
-        return self._settle(
+        return self._run(
             "deleting groups",
             timeout,
-            errors,
-            lambda call: group_operations.delete_groups(call, groups),
+            settled(errors, lambda call: group_operations.delete_groups(call, groups)),
         )
 
     @overload
@@ -223,11 +224,13 @@ class GroupCalls(BlockingCalls):
                     call, group, member_ids=member_ids, instance_ids=instance_ids
                 ),
             )
-        return self._settle(
+        return self._run(
             "removing members",
             timeout,
-            errors,
-            lambda call: group_operations.remove_members(
-                call, group, member_ids=member_ids, instance_ids=instance_ids, reason=reason
+            settled(
+                errors,
+                lambda call: group_operations.remove_members(
+                    call, group, member_ids=member_ids, instance_ids=instance_ids, reason=reason
+                ),
             ),
         )

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from ottla._internal import arguments
 from ottla.admin import log_dirs
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.log_dirs import LogDirDescription, Replica
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
@@ -56,11 +56,10 @@ class LogDirCalls(BlockingCalls):
             TimeoutError: a broker did not respond in time, or does not exist.
         """
         brokers = None if brokers is None else arguments.integers("brokers", brokers)
-        return self._settle(
+        return self._run(
             "describing log directories",
             timeout,
-            errors,
-            lambda call: log_dirs.describe_log_dirs(call, brokers),
+            settled(errors, lambda call: log_dirs.describe_log_dirs(call, brokers)),
         )
 
     @overload
@@ -126,9 +125,8 @@ class LogDirCalls(BlockingCalls):
                 timeout,
                 lambda call: log_dirs.plan_replica_log_dirs(call, paths),
             )
-        return self._settle(
+        return self._run(
             "altering log directories",
             timeout,
-            errors,
-            lambda call: log_dirs.alter_replica_log_dirs(call, paths),
+            settled(errors, lambda call: log_dirs.alter_replica_log_dirs(call, paths)),
         )

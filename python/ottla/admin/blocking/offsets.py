@@ -9,7 +9,7 @@ from ottla._core import OffsetAndTimestamp
 from ottla._internal import arguments
 from ottla.admin import offsets
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.offsets import IsolationLevel, OffsetSpec
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.errors import KafkaError
@@ -69,9 +69,11 @@ class OffsetCalls(BlockingCalls):
             UnknownTopicError: a topic or a partition does not exist.
         """
         specs = arguments.by_partition("specs", specs, '"latest"')
-        return self._settle(
+        return self._run(
             "listing offsets",
             timeout,
-            errors,
-            lambda call: offsets.list_offsets(call, specs, isolation_level=isolation_level),
+            settled(
+                errors,
+                lambda call: offsets.list_offsets(call, specs, isolation_level=isolation_level),
+            ),
         )

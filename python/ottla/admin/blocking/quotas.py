@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from ottla.admin import quotas
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.quotas import QuotaEntity
@@ -89,6 +89,8 @@ class QuotaCalls(BlockingCalls):
             return self._run(
                 "checking quotas", timeout, lambda call: quotas.plan_quotas(call, alterations)
             )
-        return self._settle(
-            "altering quotas", timeout, errors, lambda call: quotas.alter_quotas(call, alterations)
+        return self._run(
+            "altering quotas",
+            timeout,
+            settled(errors, lambda call: quotas.alter_quotas(call, alterations)),
         )

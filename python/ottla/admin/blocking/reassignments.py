@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import reassignments
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.reassignments import PartitionReassignment
@@ -81,12 +81,14 @@ class ReassignmentCalls(BlockingCalls):
                     call, targets, allow_replication_factor_change=allow_replication_factor_change
                 ),
             )
-        return self._settle(
+        return self._run(
             "altering reassignments",
             timeout,
-            errors,
-            lambda call: reassignments.alter_partition_reassignments(
-                call, targets, allow_replication_factor_change=allow_replication_factor_change
+            settled(
+                errors,
+                lambda call: reassignments.alter_partition_reassignments(
+                    call, targets, allow_replication_factor_change=allow_replication_factor_change
+                ),
             ),
         )
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ottla._internal import arguments
 from ottla.admin import share_group_offsets
 from ottla.admin.destinations import TopicPartition
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.share_group_offsets import ShareGroupOffset
@@ -59,11 +59,12 @@ class ShareGroupOffsetCalls(BlockingCalls):
             TimeoutError: a coordinator did not respond in time.
         """
         groups = arguments.names("groups", groups)
-        return self._settle(
+        return self._run(
             "listing the offsets of share groups",
             timeout,
-            errors,
-            lambda call: share_group_offsets.list_share_group_offsets(call, groups),
+            settled(
+                errors, lambda call: share_group_offsets.list_share_group_offsets(call, groups)
+            ),
         )
 
     @overload
@@ -125,11 +126,13 @@ class ShareGroupOffsetCalls(BlockingCalls):
                 timeout,
                 lambda call: share_group_offsets.plan_alterations(call, group, offsets),
             )
-        return self._settle(
+        return self._run(
             "altering the offsets of a share group",
             timeout,
-            errors,
-            lambda call: share_group_offsets.alter_share_group_offsets(call, group, offsets),
+            settled(
+                errors,
+                lambda call: share_group_offsets.alter_share_group_offsets(call, group, offsets),
+            ),
         )
 
     @overload
@@ -187,9 +190,11 @@ class ShareGroupOffsetCalls(BlockingCalls):
                 timeout,
                 lambda call: share_group_offsets.plan_deletion(call, group, topics),
             )
-        return self._settle(
+        return self._run(
             "deleting offsets of a share group",
             timeout,
-            errors,
-            lambda call: share_group_offsets.delete_share_group_offsets(call, group, topics),
+            settled(
+                errors,
+                lambda call: share_group_offsets.delete_share_group_offsets(call, group, topics),
+            ),
         )

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 from ottla import _core
 from ottla._internal import arguments
 from ottla.admin import topics
+from ottla.admin.items import settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.topics import NewTopic
@@ -74,8 +75,10 @@ class SingleTopicCalls(BlockingCalls, _core.Admin):
             return self._run(
                 "checking a topic", timeout, lambda call: topics.plan_topics(call, [topic])
             )
-        created = self._settle(
-            "creating a topic", timeout, "raise", lambda call: topics.create_topics(call, [topic])
+        created = self._run(
+            "creating a topic",
+            timeout,
+            settled("raise", lambda call: topics.create_topics(call, [topic])),
         )
         return created[name]
 
@@ -111,10 +114,9 @@ class SingleTopicCalls(BlockingCalls, _core.Admin):
             return self._run(
                 "checking a topic", timeout, lambda call: topics.plan_deletion(call, [name], [])
             )
-        deleted = self._settle(
+        deleted = self._run(
             "deleting a topic",
             timeout,
-            "raise",
-            lambda call: topics.delete_topics(call, [name], []),
+            settled("raise", lambda call: topics.delete_topics(call, [name], [])),
         )
         return deleted[name]

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from ottla._internal import arguments
 from ottla.admin import topics
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.tables import Table
@@ -81,12 +81,14 @@ class TopicCalls(BlockingCalls):
             UnknownTopicError: a topic does not exist.
         """
         names = arguments.names("names", names)
-        return self._settle(
+        return self._run(
             "describing topics",
             timeout,
-            errors,
-            lambda call: topics.describe_topics(
-                call, names, authorized_operations=authorized_operations
+            settled(
+                errors,
+                lambda call: topics.describe_topics(
+                    call, names, authorized_operations=authorized_operations
+                ),
             ),
         )
 
@@ -139,8 +141,10 @@ class TopicCalls(BlockingCalls):
             return self._run(
                 "checking topics", timeout, lambda call: topics.plan_topics(call, new_topics)
             )
-        return self._settle(
-            "creating topics", timeout, errors, lambda call: topics.create_topics(call, new_topics)
+        return self._run(
+            "creating topics",
+            timeout,
+            settled(errors, lambda call: topics.create_topics(call, new_topics)),
         )
 
     @overload
@@ -188,11 +192,10 @@ class TopicCalls(BlockingCalls):
             return self._run(
                 "checking partitions", timeout, lambda call: topics.plan_partitions(call, counts)
             )
-        return self._settle(
+        return self._run(
             "adding partitions",
             timeout,
-            errors,
-            lambda call: topics.create_partitions(call, counts),
+            settled(errors, lambda call: topics.create_partitions(call, counts)),
         )
 
     @overload
@@ -250,6 +253,8 @@ class TopicCalls(BlockingCalls):
             return self._run(
                 "checking topics", timeout, lambda call: topics.plan_deletion(call, names, ids)
             )
-        return self._settle(
-            "deleting topics", timeout, errors, lambda call: topics.delete_topics(call, names, ids)
+        return self._run(
+            "deleting topics",
+            timeout,
+            settled(errors, lambda call: topics.delete_topics(call, names, ids)),
         )

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from ottla._internal import arguments
 from ottla.admin import users as user_operations
-from ottla.admin.items import ItemErrors
+from ottla.admin.items import ItemErrors, settled
 from ottla.admin.operation_runners import BlockingCalls
 from ottla.admin.plan import Plan
 from ottla.admin.users import ScramCredential, UserAlteration
@@ -57,11 +57,10 @@ class UserCalls(BlockingCalls):
             TimeoutError: no broker responded in time.
         """
         users = arguments.names("users", users)
-        return self._settle(
+        return self._run(
             "describing users",
             timeout,
-            errors,
-            lambda call: user_operations.describe_users(call, users),
+            settled(errors, lambda call: user_operations.describe_users(call, users)),
         )
 
     @overload
@@ -118,9 +117,8 @@ class UserCalls(BlockingCalls):
                 timeout,
                 lambda call: user_operations.plan_alterations(call, alterations),
             )
-        return self._settle(
+        return self._run(
             "altering users",
             timeout,
-            errors,
-            lambda call: user_operations.alter_users(call, alterations),
+            settled(errors, lambda call: user_operations.alter_users(call, alterations)),
         )

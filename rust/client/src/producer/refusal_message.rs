@@ -8,12 +8,10 @@ use tokio::time::Duration;
 
 use super::refused_writes::{Notice, RefusedPartition};
 use crate::error::Error;
+use crate::first_names::first_names;
 use crate::metadata::Snapshot;
 use crate::printable::printable;
 use crate::topic_partition::TopicPartition;
-
-/// The maximum number of brokers that a message names.
-const MAX_BROKERS: usize = 10;
 
 /// The error of a partition in a Produce response, with the broker's own message if it has one.
 pub(super) fn refusal(
@@ -88,7 +86,7 @@ fn explained(
 fn in_sync(snapshot: &Snapshot, (topic, partition): &TopicPartition) -> Option<String> {
     let topic = snapshot.topic(topic)?;
     let isr = topic.isr(topic.partition(*partition)?);
-    (!isr.is_empty()).then(|| brokers(isr.iter().map(|id| format!("broker {id}"))))
+    (!isr.is_empty()).then(|| first_names(isr.iter().map(|id| format!("broker {id}"))))
 }
 
 /// Why fewer replicas are in sync than `min.insync.replicas`, and what to do.
@@ -109,7 +107,7 @@ fn too_few_replicas(snapshot: &Snapshot, (topic, partition): &TopicPartition) ->
         ),
         (_, lost) => {
             let state = |id: &i32| if offline.contains(id) { "offline" } else { "not in sync" };
-            let states = brokers(missing.iter().map(|id| format!("broker {id} {}", state(id))));
+            let states = first_names(missing.iter().map(|id| format!("broker {id} {}", state(id))));
             let them = if lost == 1 { "it" } else { "them" };
             let (in_sync, verb) = (count - lost, if count - lost == 1 { "is" } else { "are" });
             format!(
@@ -117,15 +115,6 @@ fn too_few_replicas(snapshot: &Snapshot, (topic, partition): &TopicPartition) ->
             )
         }
     }
-}
-
-fn brokers(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len().saturating_sub(MAX_BROKERS);
-    let mut all = names.take(MAX_BROKERS).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        all.push_str(&format!(" and {more} more"));
-    }
-    all
 }
 
 #[cfg(test)]

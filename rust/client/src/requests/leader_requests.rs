@@ -25,40 +25,43 @@ pub(crate) type PartitionRequests<W> = BTreeMap<TopicPartition, W>;
 /// The result of each partition in a leader's response.
 pub(crate) type PartitionResults<F> = Vec<(TopicPartition, Result<F>)>;
 
+/// A function that sends a request to one leader, a broker's id, and returns the result of each of its partitions.
+pub(crate) trait SendRequest<W, F>:
+    Fn(Client, i32, PartitionRequests<W>, Arc<Snapshot>) -> <Self as SendRequest<W, F>>::Response
+{
+    type Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static;
+}
+
+impl<W, F, Function, Response> SendRequest<W, F> for Function
+where
+    Function: Fn(Client, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
+    Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
+{
+    type Response = Response;
+}
+
 impl Client {
     /// Calls `send` for each leader with its partitions of `wanted`, until each has a result. Fails with the first
     /// error of a partition.
-    pub(crate) async fn request_from_leaders<W, F, SendRequest, Response>(
+    pub(crate) async fn request_from_leaders<W: Clone, F: Send + 'static>(
         &self,
         what: &str,
         wanted: impl IntoIterator<Item = (TopicPartition, W)>,
         timeout: Duration,
-        send: SendRequest,
-    ) -> Result<HashMap<TopicPartition, F>>
-    where
-        W: Clone,
-        F: Send + 'static,
-        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
-        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
-    {
+        send: impl SendRequest<W, F>,
+    ) -> Result<HashMap<TopicPartition, F>> {
         let results = self.request_each((what, true), wanted, timeout, send).await;
         results.into_iter().map(|(partition, result)| Ok((partition, result?))).collect()
     }
 
     /// As [`Client::request_from_leaders`], with the error of each partition in the place of its result.
-    pub(crate) async fn request_each_from_leaders<W, F, SendRequest, Response>(
+    pub(crate) async fn request_each_from_leaders<W: Clone, F: Send + 'static>(
         &self,
         what: &str,
         wanted: impl IntoIterator<Item = (TopicPartition, W)>,
         timeout: Duration,
-        send: SendRequest,
-    ) -> BTreeMap<TopicPartition, Result<F>>
-    where
-        W: Clone,
-        F: Send + 'static,
-        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
-        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
-    {
+        send: impl SendRequest<W, F>,
+    ) -> BTreeMap<TopicPartition, Result<F>> {
         let results = self.request_each((what, false), wanted, timeout, send).await;
         let placed = results.into_iter().map(|(partition, result)| {
             let result = result.map_err(|error| error.at(&partition.0, partition.1));
@@ -67,19 +70,13 @@ impl Client {
         placed.collect()
     }
 
-    async fn request_each<W, F, SendRequest, Response>(
+    async fn request_each<W: Clone, F: Send + 'static>(
         &self,
         (what, stop_at_error): (&str, bool),
         wanted: impl IntoIterator<Item = (TopicPartition, W)>,
         timeout: Duration,
-        send: SendRequest,
-    ) -> BTreeMap<TopicPartition, Result<F>>
-    where
-        W: Clone,
-        F: Send + 'static,
-        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
-        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
-    {
+        send: impl SendRequest<W, F>,
+    ) -> BTreeMap<TopicPartition, Result<F>> {
         let wanted = wanted.into_iter().collect();
         let mut call = Call { wanted, results: BTreeMap::new(), stop_at_error, has_failed: false };
         let mut retry = self.retry(what, timeout);
@@ -95,19 +92,13 @@ impl Client {
     }
 
     /// One attempt for all partitions without a result, and the pause after it. An error concerns all of them.
-    async fn attempt<W, F, SendRequest, Response>(
+    async fn attempt<W: Clone, F: Send + 'static>(
         &self,
         call: &mut Call<W, F>,
         retry: &mut Retry,
         is_first: bool,
-        send: &SendRequest,
-    ) -> Result<()>
-    where
-        W: Clone,
-        F: Send + 'static,
-        SendRequest: Fn(Self, i32, PartitionRequests<W>, Arc<Snapshot>) -> Response,
-        Response: Future<Output = Result<PartitionResults<F>>> + Send + 'static,
-    {
+        send: &impl SendRequest<W, F>,
+    ) -> Result<()> {
         self.drop_missing(call, retry, is_first).await?;
         if call.is_done() {
             return Ok(());

@@ -7,8 +7,7 @@ use ottla_client::Client as Core;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::asynchronous::AsyncClient;
-use crate::client::sync::Client;
+use crate::client::base::ClientBase;
 use crate::config;
 use crate::convert::errors;
 use crate::runtime::{seconds, wait_for};
@@ -22,13 +21,8 @@ pub(crate) fn resolve_client(
     config: Option<&Bound<'_, PyAny>>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Core, bool)> {
-    let shared = match bootstrap {
-        Some(client) if client.is_instance_of::<Client>() => Some(client.cast::<Client>()?.get().core()?),
-        Some(client) if client.is_instance_of::<AsyncClient>() => {
-            Some(client.cast::<AsyncClient>()?.get().core()?)
-        }
-        _ => None,
-    };
+    let client = bootstrap.and_then(|argument| argument.cast::<ClientBase>().ok());
+    let shared = client.map(|client| client.get().core()).transpose()?;
     match shared {
         Some(_) if config.is_some() || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) => {
             let message =
@@ -46,7 +40,7 @@ pub(crate) fn resolve_client(
 
 /// Whether the argument is a client to share.
 pub(crate) fn is_client(bootstrap: &Bound<'_, PyAny>) -> bool {
-    bootstrap.is_instance_of::<Client>() || bootstrap.is_instance_of::<AsyncClient>()
+    bootstrap.is_instance_of::<ClientBase>()
 }
 
 /// Connects a new client. A shared client is connected already, or connects with its first call.

@@ -15,12 +15,14 @@ use pyo3::{IntoPyObjectExt, intern};
 
 use super::base::{ConsumerBase, repr};
 use super::blocking::{deadline_after, default_deadline};
+use super::docs::docs;
 use super::hooks::Hooks;
 use super::partitions;
 use super::record::{ReadyRecord, Record};
 use crate::asyncio::{FutureResult, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::client::docs::docs as client_docs;
 use crate::consumer::async_call::ConsumerCall;
 use crate::consumer::commit_callbacks::{CallbackCall, start_now};
 use crate::consumer::consumer_handle::ConsumerHandle;
@@ -29,7 +31,6 @@ use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::offsets;
 use crate::convert::record_batch::RecordBatch;
-use crate::convert::renamed;
 use crate::runtime::seconds;
 use crate::scan;
 use crate::typed::{ColumnFormat, typed_columns};
@@ -171,11 +172,7 @@ impl AsyncConsumerBase {
         Ok(ConsumerCall::unsubscribe(handle, default_deadline(handle)))
     }
 
-    /// Subscribe to changes of the cluster and the connections; see ``AsyncClient.events``.
-    ///
-    /// Args:
-    ///     all_topics: whether to include all topics instead of only those that this consumer uses.
-    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    #[doc = client_docs!(events, "consumer")]
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events<'py>(
         this: &Bound<'py, Self>,
@@ -185,7 +182,7 @@ impl AsyncConsumerBase {
         async_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
-    /// Return the names of all topics, as ``AsyncClient.topic_names`` does.
+    #[doc = client_docs!(topic_names)]
     #[pyo3(signature = (*, timeout=None))]
     fn topic_names<'py>(
         this: &Bound<'py, Self>,
@@ -194,17 +191,7 @@ impl AsyncConsumerBase {
         async_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
     }
 
-    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
-    #[getter]
-    fn list_topics(&self) -> PyResult<Py<PyAny>> {
-        Err(renamed::old_method("AsyncConsumer.list_topics()", "topic_names()"))
-    }
-
-    /// Return the partitions of a topic, by number, as ``AsyncClient.partitions_for`` does.
-    ///
-    /// Args:
-    ///     topic: the topic's name. A topic that does not exist is not created.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    #[doc = client_docs!(partitions_for)]
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         this: &Bound<'py, Self>,
@@ -214,17 +201,7 @@ impl AsyncConsumerBase {
         async_client::partitions_for(this.py(), handle(this)?.core.client(), topic, timeout)
     }
 
-    /// Return a partition's position, the offset of the next record, once it is known.
-    ///
-    /// Args:
-    ///     topic: the topic.
-    ///     partition: the partition.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
-    ///     StateError: the partition is not assigned.
-    ///     TimeoutError: the position was not determined in time.
+    #[doc = docs!(position)]
     #[pyo3(signature = (topic, partition, *, timeout=None))]
     fn position<'py>(
         this: &Bound<'py, Self>,
@@ -243,18 +220,7 @@ impl AsyncConsumerBase {
     ///
     /// Commits are sent in the order of the calls, whether or not the future is awaited.
     ///
-    /// Args:
-    ///     offsets: a record that was processed; or the offset of the next record to read, or an
-    ///         ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions at the
-    ///         time of the call.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     AuthorizationError: the principal may not commit for the group or a topic.
-    ///     CommitFailedError: the group is rebalancing or removed this member; other members may
-    ///         own its partitions.
-    ///     ConfigError: there is no ``group.id``, or an offset is negative.
-    ///     TimeoutError: the group's coordinator did not respond in time.
+    #[doc = docs!(commit)]
     #[pyo3(signature = (offsets=None, *, timeout=None))]
     fn commit<'py>(
         this: &Bound<'py, Self>,
@@ -297,19 +263,7 @@ impl AsyncConsumerBase {
         handle.commit_callbacks.next_call(this.py())
     }
 
-    /// Return the offsets that the group has committed.
-    ///
-    /// Args:
-    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     The offsets by ``(topic, partition)``; None for a partition without one.
-    ///
-    /// Raises:
-    ///     AuthorizationError: the principal may not read the group's offsets.
-    ///     ConfigError: there is no ``group.id``.
-    ///     TimeoutError: the group's coordinator did not respond in time.
+    #[doc = docs!(committed)]
     #[pyo3(signature = (*partitions, timeout=None))]
     fn committed<'py>(
         this: &Bound<'py, Self>,
@@ -323,18 +277,7 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, offsets| Ok(partitions::committed(py, offsets)?.into_any().unbind()))
     }
 
-    /// Look up the first record at or after a timestamp, by partition.
-    ///
-    /// Args:
-    ///     timestamps: milliseconds since 1970 or an aware ``datetime``, by ``(topic, partition)``.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     Offset and timestamp by ``(topic, partition)``; None if all records are older.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: a topic or a partition does not exist.
-    ///     TimeoutError: a leader did not respond in time.
+    #[doc = docs!(offsets_for_times)]
     #[pyo3(signature = (timestamps, *, timeout=None))]
     fn offsets_for_times<'py>(
         this: &Bound<'py, Self>,
@@ -347,15 +290,7 @@ impl AsyncConsumerBase {
         })
     }
 
-    /// Look up the first offset of partitions.
-    ///
-    /// Args:
-    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: a topic or a partition does not exist.
-    ///     TimeoutError: a leader did not respond in time.
+    #[doc = docs!(beginning_offsets)]
     #[pyo3(signature = (*partitions, timeout=None))]
     fn beginning_offsets<'py>(
         this: &Bound<'py, Self>,
@@ -366,17 +301,7 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
-    /// Look up the end offset of partitions: the offset of the next record to be written.
-    ///
-    /// With ``isolation.level=read_committed`` it is the last stable offset.
-    ///
-    /// Args:
-    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: a topic or a partition does not exist.
-    ///     TimeoutError: a leader did not respond in time.
+    #[doc = docs!(end_offsets)]
     #[pyo3(signature = (*partitions, timeout=None))]
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,
@@ -387,20 +312,7 @@ impl AsyncConsumerBase {
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
-    /// Return the id under which the cluster receives the metrics of this consumer (KIP-714).
-    ///
-    /// Brokers that support client telemetry assign it to each producer and consumer.
-    ///
-    /// Args:
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
-    ///
-    /// Raises:
-    ///     ConfigError: ``enable.metrics.push`` is false.
-    ///     BrokerError: the brokers do not support client telemetry.
-    ///     TimeoutError: no broker has assigned an id in time.
+    #[doc = client_docs!(client_instance_id, "consumer")]
     #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id<'py>(
         this: &Bound<'py, Self>,

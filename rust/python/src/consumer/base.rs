@@ -19,6 +19,7 @@ use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::number;
+use crate::convert::renamed;
 use crate::convert::{self, errors};
 use crate::runtime::{ProcessLocal, runtime};
 
@@ -314,6 +315,12 @@ impl ConsumerBase {
                 Err(errors::raise(py, &Error::new(Kind::Config, "this consumer has no group: set group.id")))
             }
         }
+    }
+
+    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
+    #[getter]
+    fn list_topics(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method(this.as_any(), "list_topics", "topic_names"))
     }
 
     /// Return the state of each connection, by broker, without waiting.

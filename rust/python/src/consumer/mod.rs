@@ -1,6 +1,6 @@
 //! `Consumer` and `AsyncConsumer`, over one `consumer_handle`.
 //!
-//! - `base`: methods that do not wait; `sync` and `asynchronous`: those that do.
+//! - `base`: methods that do not wait; `sync` and `asynchronous`: those that do; `docs`: the docstrings of both.
 //! - `blocking`, `async_call`: run the steps of a call on a thread or for a coroutine; `steps`: what the core
 //!   does in each step. The order of the steps is the core's.
 //! - `subscription_arg`: the argument of `subscribe`.
@@ -19,6 +19,7 @@ mod blocking;
 mod commit_callbacks;
 mod consumer_handle;
 mod deserializers;
+mod docs;
 mod hooks;
 mod interceptors;
 pub(crate) mod partitions;

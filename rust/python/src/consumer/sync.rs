@@ -9,10 +9,12 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::base::{ConsumerBase, repr};
 use super::blocking::{self, deadline_after, default_deadline, poll};
+use super::docs::docs;
 use super::hooks::Hooks;
 use super::partitions;
 use super::record::Record;
 use crate::client::client_arg::resolve_connected_client;
+use crate::client::docs::docs as client_docs;
 use crate::client::events::Events;
 use crate::client::sync as sync_client;
 use crate::consumer::consumer_handle::ConsumerHandle;
@@ -113,7 +115,7 @@ impl Consumer {
     ///     OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.
     ///     SerializationError: the next record cannot be deserialized. The position stays before
     ///         it; ``seek`` past it to continue.
-    ///     StateError: there is no subscription or assignment, or another thread polls.
+    ///     StateError: there is no subscription or assignment, or another thread or task polls.
     ///     WakeupError: ``wakeup()`` was called.
     ///     ClosedError: the consumer was closed before or during the poll.
     #[pyo3(signature = (*, timeout=1.0, max_records=None))]
@@ -184,11 +186,7 @@ impl Consumer {
         blocking::next_record(this, handle(this)?).map(Some)
     }
 
-    /// Subscribe to changes of the cluster and the connections; see ``Client.events``.
-    ///
-    /// Args:
-    ///     all_topics: whether to include all topics instead of only those that this consumer uses.
-    ///     timeout: seconds for looking up the topics. Default: ``default.api.timeout.ms``.
+    #[doc = client_docs!(events, "consumer")]
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(
         this: &Bound<'_, Self>,
@@ -198,7 +196,7 @@ impl Consumer {
         sync_client::events(this.py(), handle(this)?.core.client(), all_topics, timeout)
     }
 
-    /// Return the names of all topics, as ``Client.topic_names`` does.
+    #[doc = client_docs!(topic_names)]
     #[pyo3(signature = (*, timeout=None))]
     fn topic_names(
         this: &Bound<'_, Self>,
@@ -207,17 +205,7 @@ impl Consumer {
         sync_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
     }
 
-    /// The old name of ``topic_names()``, which raises an ``AttributeError``.
-    #[getter]
-    fn list_topics(&self) -> PyResult<Py<PyAny>> {
-        Err(renamed::old_method("Consumer.list_topics()", "topic_names()"))
-    }
-
-    /// Return the partitions of a topic, by number, as ``Client.partitions_for`` does.
-    ///
-    /// Args:
-    ///     topic: the topic's name. A topic that does not exist is not created.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
+    #[doc = client_docs!(partitions_for)]
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         this: &Bound<'py, Self>,
@@ -227,17 +215,7 @@ impl Consumer {
         sync_client::partitions_for(this.py(), handle(this)?.core.client(), topic, timeout)
     }
 
-    /// Return a partition's position, the offset of the next record; waits until it is known.
-    ///
-    /// Args:
-    ///     topic: the topic.
-    ///     partition: the partition.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     OffsetError: there is no committed offset, and ``auto.offset.reset`` is ``none``.
-    ///     StateError: the partition is not assigned.
-    ///     TimeoutError: the position was not determined in time.
+    #[doc = docs!(position)]
     #[pyo3(signature = (topic, partition, *, timeout=None))]
     fn position(
         this: &Bound<'_, Self>,
@@ -252,18 +230,7 @@ impl Consumer {
 
     /// Commit offsets to the group, and wait for the response.
     ///
-    /// Args:
-    ///     offsets: a record that was processed; or the offset of the next record to read, or an
-    ///         ``OffsetAndMetadata``, by ``(topic, partition)``. Default: the positions of all
-    ///         assigned partitions.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     AuthorizationError: the principal may not commit for the group or a topic.
-    ///     CommitFailedError: the group is rebalancing or removed this member; other members may
-    ///         own its partitions.
-    ///     ConfigError: there is no ``group.id``, or an offset is negative.
-    ///     TimeoutError: the group's coordinator did not respond in time.
+    #[doc = docs!(commit)]
     #[pyo3(signature = (offsets=None, *, timeout=None))]
     fn commit(
         this: &Bound<'_, Self>,
@@ -296,19 +263,7 @@ impl Consumer {
         handle(this)?.commit_async(partitions::offsets(offsets)?, on_commit)
     }
 
-    /// Return the offsets that the group has committed.
-    ///
-    /// Args:
-    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     The offsets by ``(topic, partition)``; None for a partition without one.
-    ///
-    /// Raises:
-    ///     AuthorizationError: the principal may not read the group's offsets.
-    ///     ConfigError: there is no ``group.id``.
-    ///     TimeoutError: the group's coordinator did not respond in time.
+    #[doc = docs!(committed)]
     #[pyo3(signature = (*partitions, timeout=None))]
     fn committed<'py>(
         this: &Bound<'py, Self>,
@@ -322,18 +277,7 @@ impl Consumer {
         partitions::committed(py, wait_for(py, handle.core.committed(partitions, timeout))?)
     }
 
-    /// Look up the first record at or after a timestamp, by partition.
-    ///
-    /// Args:
-    ///     timestamps: milliseconds since 1970 or an aware ``datetime``, by ``(topic, partition)``.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     Offset and timestamp by ``(topic, partition)``; None if all records are older.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: a topic or a partition does not exist.
-    ///     TimeoutError: a leader did not respond in time.
+    #[doc = docs!(offsets_for_times)]
     #[pyo3(signature = (timestamps, *, timeout=None))]
     fn offsets_for_times<'py>(
         this: &Bound<'py, Self>,
@@ -345,15 +289,7 @@ impl Consumer {
         partitions::offsets_by_time(py, wait_for(py, handle.list_offsets(specs, timeout)?)?)
     }
 
-    /// Look up the first offset of partitions.
-    ///
-    /// Args:
-    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: a topic or a partition does not exist.
-    ///     TimeoutError: a leader did not respond in time.
+    #[doc = docs!(beginning_offsets)]
     #[pyo3(signature = (*partitions, timeout=None))]
     fn beginning_offsets<'py>(
         this: &Bound<'py, Self>,
@@ -364,17 +300,7 @@ impl Consumer {
         partitions::offsets_only(this.py(), wait_for(this.py(), offsets)?)
     }
 
-    /// Look up the end offset of partitions: the offset of the next record to be written.
-    ///
-    /// With ``isolation.level=read_committed`` it is the last stable offset.
-    ///
-    /// Args:
-    ///     partitions: pairs of a topic and a number. Default: all assigned partitions.
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: a topic or a partition does not exist.
-    ///     TimeoutError: a leader did not respond in time.
+    #[doc = docs!(end_offsets)]
     #[pyo3(signature = (*partitions, timeout=None))]
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,
@@ -385,20 +311,7 @@ impl Consumer {
         partitions::offsets_only(this.py(), wait_for(this.py(), offsets)?)
     }
 
-    /// Return the id under which the cluster receives the metrics of this consumer (KIP-714).
-    ///
-    /// Brokers that support client telemetry assign it to each producer and consumer.
-    ///
-    /// Args:
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
-    ///
-    /// Raises:
-    ///     ConfigError: ``enable.metrics.push`` is false.
-    ///     BrokerError: the brokers do not support client telemetry.
-    ///     TimeoutError: no broker has assigned an id in time.
+    #[doc = client_docs!(client_instance_id, "consumer")]
     #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id(
         this: &Bound<'_, Self>,
@@ -412,9 +325,9 @@ impl Consumer {
     /// Leave the group, and close the consumer.
     ///
     /// It first commits the positions (with ``enable.auto.commit``) and calls ``on_revoked``. A
-    /// poll in another thread ends with ``ClosedError``. Closing a closed consumer has no effect.
-    /// A signal handler may call it, also while this thread polls: the poll ends after the handler
-    /// with its exception, or else with ``ClosedError``.
+    /// poll in progress ends with ``ClosedError``. Closing a closed consumer has no effect. In
+    /// blocking code a signal handler may call it, also while this thread polls: the poll ends
+    /// after the handler with its exception, or else with ``ClosedError``.
     ///
     /// Args:
     ///     timeout: seconds for all of this. Default: 30.

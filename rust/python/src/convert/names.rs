@@ -3,7 +3,7 @@
 //! Invariant: a single str is refused. Its letters would be names.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMemoryView, PyString};
 
 use super::errors;
 
@@ -59,8 +59,9 @@ pub(crate) fn items<'py>(
 }
 
 /// Whether an argument is a str or bytes, which iterate over their letters.
-fn is_text(argument: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_text(argument: &Bound<'_, PyAny>) -> bool {
     argument.is_instance_of::<PyString>()
         || argument.is_instance_of::<PyBytes>()
         || argument.is_instance_of::<PyByteArray>()
+        || argument.is_instance_of::<PyMemoryView>()
 }

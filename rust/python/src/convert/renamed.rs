@@ -25,6 +25,9 @@ pub(crate) fn refuse_old_formats(
 }
 
 /// Returns the error of a method under its old name, which raises it as an attribute does that does not exist.
-pub(crate) fn old_method(old: &str, new: &str) -> PyErr {
-    PyAttributeError::new_err(format!("{old} was renamed: use {new}"))
+pub(crate) fn old_method(object: &Bound<'_, PyAny>, old: &str, new: &str) -> PyErr {
+    match object.get_type().name() {
+        Ok(class) => PyAttributeError::new_err(format!("{class}.{old}() was renamed: use {new}()")),
+        Err(error) => error,
+    }
 }

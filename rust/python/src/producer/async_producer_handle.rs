@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use crate::asyncio::{self, FutureCompleter, LoopCache, start};
 use crate::convert::errors;
 use crate::producer::backlog::{Backlog, CancellationFlag, WaitingRecord, run_on_loop};
+use crate::producer::base::HasCore;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::AsyncBatchDelivery;
 use crate::producer::delivery_groups::DeliveryGroups;
@@ -29,6 +30,12 @@ pub(crate) struct AsyncProducerHandle {
     pub(crate) backlog: Arc<Backlog>,
     /// The client was created for this producer and is closed with it.
     pub(crate) own_client: bool,
+}
+
+impl HasCore for CoreProducer {
+    fn core(&self) -> &CoreProducer {
+        self
+    }
 }
 
 impl AsyncProducerHandle {

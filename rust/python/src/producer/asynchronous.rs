@@ -5,23 +5,23 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::Client;
+use ottla_client::producer::Producer as CoreProducer;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::asyncio::{LoopCache, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
-use crate::client::connections::{Connections, connections};
-use crate::client::metrics::{metrics, topic_metrics};
-use crate::client::request_statistics::{RequestStatistics, request_statistics};
+use crate::client::docs::docs as client_docs;
 use crate::convert::errors;
 use crate::convert::number;
 use crate::convert::renamed;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
 use crate::producer::backlog::Backlog;
+use crate::producer::base::ProducerBase;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::delivery_groups::DeliveryGroups;
+use crate::producer::docs::docs;
 use crate::producer::hooks::Hooks;
 use crate::producer::producer_handle::leave;
 use crate::producer::record::RecordArgs;
@@ -55,7 +55,7 @@ use crate::typed::ColumnFormat;
 /// Raises:
 ///     ConfigError: a key or a value is invalid, or both a client and configuration were
 ///         passed.
-#[pyclass(frozen, module = "ottla")]
+#[pyclass(frozen, extends = ProducerBase, module = "ottla")]
 pub(crate) struct AsyncProducer {
     pub(super) handle: ProcessLocal<AsyncProducerHandle>,
     hooks: Arc<Hooks>,
@@ -86,14 +86,6 @@ impl Drop for AsyncProducer {
     }
 }
 
-impl AsyncProducer {
-    /// Returns the client, unless the producer was closed.
-    pub(crate) fn client(&self) -> PyResult<&Client> {
-        let core = &self.handle.get()?.core;
-        if core.is_closed() { Err(errors::closed("this producer was closed")) } else { Ok(core.client()) }
-    }
-}
-
 #[pymethods]
 impl AsyncProducer {
     #[new]
@@ -108,7 +100,7 @@ impl AsyncProducer {
         value_serializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
+    ) -> PyResult<PyClassInitializer<Self>> {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (own_id, kwargs) = transactional_id::from_kwargs(py, bootstrap, kwargs)?;
         let (client, own_client) = resolve_client(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
@@ -124,8 +116,11 @@ impl AsyncProducer {
             Arc::new(Backlog::new(Arc::clone(&core), Arc::clone(&groups), hooks.partitioner.clone()));
         let open: Weak<Backlog> = Arc::downgrade(&backlog);
         exit::register(open);
+        let base = ProducerBase::new(Arc::<CoreProducer>::clone(&core));
         let handle = ProcessLocal::new(AsyncProducerHandle { core, groups, backlog, own_client });
-        Ok(Self { handle, hooks: Arc::new(hooks), loop_cache: LoopCache::default(), timeout })
+        let hooks = Arc::new(hooks);
+        let producer = Self { handle, hooks, loop_cache: LoopCache::default(), timeout };
+        Ok(PyClassInitializer::from(base).add_subclass(producer))
     }
 
     /// Find the cluster, unless it was found before.
@@ -147,14 +142,7 @@ impl AsyncProducer {
     /// records of the topic wait behind it. Cancelling the future affects this record alone:
     /// a waiting record is not sent, but a record in a batch may still be written.
     ///
-    /// Args:
-    ///     topic: the topic.
-    ///     value: bytes, text (sent as UTF-8), or None for a tombstone; or what the
-    ///         serializer accepts.
-    ///     key: bytes, text or None; or what the serializer accepts.
-    ///     headers: pairs of a name and a value, or a mapping.
-    ///     timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
-    ///     partition: the partition. Default: the partitioner chooses.
+    #[doc = docs!(send_arguments)]
     ///     on_delivery: called once with an error or None and the record's metadata, on the
     ///         loop's thread. It is also called for a record that fails while it waits
     ///         (``partition`` is -1 if none was chosen), but not for one that is cancelled
@@ -203,25 +191,7 @@ impl AsyncProducer {
     /// each call before the next one, and before ``send``. Cancelling the future ends the
     /// call between two rows.
     ///
-    /// Args:
-    ///     topic: the topic.
-    ///     values: a list, or Arrow data, as for ``Producer.send_batch``.
-    ///     keys: a list, or an Arrow array, as long as the values.
-    ///     headers: the headers of each record of a list.
-    ///     timestamps: the timestamp of each record of a list.
-    ///     partitions: the partition of each record of a list.
-    ///     key_format: how a typed column of keys is encoded, such as
-    ///         ``ottla.schema.Avro(registry)``. Default: the producer's serializer, if it is such a
-    ///         format.
-    ///     value_format: the same for values. A table without a column ``value`` is then itself the
-    ///         values.
-    ///
-    /// Returns:
-    ///     A future of an ``AsyncBatchDelivery``.
-    ///
-    /// Raises:
-    ///     KafkaError: the call ended before its last record, as with
-    ///         ``Producer.send_batch``.
+    #[doc = docs!(send_batch)]
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None, **renamed), text_signature = "($self, topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch<'py>(
@@ -274,18 +244,7 @@ impl AsyncProducer {
         })
     }
 
-    /// Return the partitions of a topic by index.
-    ///
-    /// Args:
-    ///     topic: the topic's name. The topic is not created if it does not exist.
-    ///     timeout: seconds to wait. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     A dict with the partition indexes, from 0 on, as keys.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: the topic does not exist; reported within 5 s.
-    ///     TimeoutError: no broker has responded within ``timeout`` seconds.
+    #[doc = client_docs!(partitions_for)]
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         &self,
@@ -296,21 +255,7 @@ impl AsyncProducer {
         async_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
 
-    /// Return the state of each connection, by broker, without waiting.
-    ///
-    /// The connections of a shared client include those of its other users.
-    fn connections(&self) -> PyResult<Connections> {
-        Ok(connections(self.handle.get()?.core.client()))
-    }
-
-    /// Return an iterator of changes to the cluster and the connections, from now on.
-    ///
-    /// Args:
-    ///     all_topics: whether to include all topics, and not only those that this producer
-    ///         uses.
-    ///     timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
-    ///
-    /// See ``AsyncClient.events``.
+    #[doc = client_docs!(events, "producer")]
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events<'py>(
         &self,
@@ -321,34 +266,7 @@ impl AsyncProducer {
         async_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
 
-    /// Return the metrics of this producer and its client, by the Java client's names.
-    ///
-    /// ``ottla.ProducerMetrics`` describes them.
-    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        metrics(py, self.handle.get()?.core.metrics())
-    }
-
-    /// Return statistics of the client's requests: by API, the slowest, and retries.
-    ///
-    /// On a shared client, they include its other users.
-    fn request_statistics(&self, py: Python<'_>) -> PyResult<RequestStatistics> {
-        request_statistics(py, self.handle.get()?.core.client())
-    }
-
-    /// Return the id under which the cluster receives the metrics of this producer (KIP-714).
-    ///
-    /// Brokers that support client telemetry assign it to each producer and consumer.
-    ///
-    /// Args:
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
-    ///
-    /// Raises:
-    ///     ConfigError: ``enable.metrics.push`` is false.
-    ///     BrokerError: the brokers do not support client telemetry.
-    ///     TimeoutError: no broker has assigned an id in time.
+    #[doc = client_docs!(client_instance_id, "producer")]
     #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id<'py>(
         &self,
@@ -359,19 +277,6 @@ impl AsyncProducer {
         let timeout = seconds(timeout, core.client().config().default_api_timeout)?;
         let work = async move { core.client_instance_id(timeout).await };
         start(py, work, async_client::instance_id_to_python)
-    }
-
-    /// Return the metrics of each topic that this producer has sent to, by topic.
-    ///
-    /// ``ottla.TopicMetrics`` describes them.
-    fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        topic_metrics(py, &self.handle.get()?.core)
-    }
-
-    /// The bytes of ``buffer.memory`` that hold unacknowledged records.
-    #[getter]
-    fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.handle.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -413,13 +318,5 @@ impl AsyncProducer {
         self.handle.get()?.close(py, &self.hooks, CLOSE_TIMEOUT, move |py, unobserved, closed| {
             leave(py, failed, closed, || unobserved)
         })
-    }
-
-    fn __repr__(&self) -> String {
-        let Some(AsyncProducerHandle { core, .. }) = self.handle.peek() else {
-            return "AsyncProducer(created in another process)".to_owned();
-        };
-        let servers = core.client().config().bootstrap_servers.join(",");
-        format!("AsyncProducer(bootstrap={servers:?}, buffered_bytes={})", core.buffered_bytes())
     }
 }

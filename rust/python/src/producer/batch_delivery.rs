@@ -12,6 +12,7 @@ use crate::asyncio::start;
 use crate::convert::errors;
 use crate::convert::number;
 use crate::producer::arrow_array::Array;
+use crate::producer::docs::docs;
 use crate::producer::row_results::{FailedRows, RowResults};
 use crate::runtime::{ProcessLocal, check_process, pid, seconds, wait};
 
@@ -59,16 +60,7 @@ impl BatchDelivery {
         self.results.is_done()
     }
 
-    /// Wait until all records are acknowledged, and return their number.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
-    ///     KafkaError: the first failure; its message has the number of failed records, and
-    ///         ``context["index"]`` is the index of the first.
+    #[doc = docs!(batch_result)]
     #[pyo3(signature = (*, timeout=None))]
     fn result(
         &self,
@@ -79,18 +71,7 @@ impl BatchDelivery {
         self.results.result(py, &failures)
     }
 
-    /// Wait until every record is acknowledged or failed, and return the failures.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Returns:
-    ///     ``(index of the first record, number of records, error)`` for each run of records
-    ///     that failed together. The error also has the index in ``context["index"]``.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
+    #[doc = docs!(batch_errors)]
     #[pyo3(signature = (*, timeout=None))]
     fn errors(
         &self,
@@ -100,25 +81,12 @@ impl BatchDelivery {
         to_python(py, self.wait(py, timeout)?)
     }
 
-    /// Return the partition of each record as an Arrow array of int32, without waiting.
-    ///
-    /// It is null for a record that was never in a batch, because it is too large.
+    #[doc = docs!(batch_partitions)]
     fn partitions(&self) -> Array {
         self.results.partitions()
     }
 
-    /// Wait until every record is acknowledged or failed, and return the offset of each.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Returns:
-    ///     An Arrow array of int64; null for a record that failed, and if the broker did not
-    ///     report the offset, as with ``acks=0``.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
+    #[doc = docs!(batch_offsets)]
     #[pyo3(signature = (*, timeout=None))]
     fn offsets(
         &self,
@@ -129,20 +97,7 @@ impl BatchDelivery {
         Ok(py.detach(|| self.results.offsets()))
     }
 
-    /// Wait until all records are acknowledged, and return where they were written.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Returns:
-    ///     ``(partition, offset of the first record, number of records)`` for each run of
-    ///     records with consecutive offsets. The offset is None if the broker did not report
-    ///     it, as with ``acks=0``.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
-    ///     KafkaError: the first failure, as from ``result``.
+    #[doc = docs!(batch_written)]
     #[pyo3(signature = (*, timeout=None))]
     fn written(
         &self,
@@ -197,15 +152,7 @@ impl AsyncBatchDelivery {
         Ok(self.results.get()?.is_done())
     }
 
-    /// Wait until all records are acknowledged, and return their number.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
-    ///     KafkaError: the first failure, as from ``BatchDelivery.result``.
+    #[doc = docs!(batch_result)]
     #[pyo3(signature = (*, timeout=None))]
     fn result<'py>(
         &self,
@@ -215,18 +162,7 @@ impl AsyncBatchDelivery {
         self.wait(py, timeout, |py, results, failures| results.result(py, &failures)?.into_py_any(py))
     }
 
-    /// Wait until every record is acknowledged or failed, and return the failures.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Returns:
-    ///     ``(index of the first record, number of records, error)`` for each run of records
-    ///     that failed together.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
+    #[doc = docs!(batch_errors)]
     #[pyo3(signature = (*, timeout=None))]
     fn errors<'py>(
         &self,
@@ -236,25 +172,12 @@ impl AsyncBatchDelivery {
         self.wait(py, timeout, |py, _, failures| to_python(py, failures)?.into_py_any(py))
     }
 
-    /// Return the partition of each record as an Arrow array of int32, without waiting.
-    ///
-    /// It is null for a record that was never in a batch, because it is too large.
+    #[doc = docs!(batch_partitions)]
     fn partitions(&self) -> PyResult<Array> {
         Ok(self.results.get()?.partitions())
     }
 
-    /// Wait until every record is acknowledged or failed, and return the offset of each.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Returns:
-    ///     An Arrow array of int64; null for a record that failed, and if the broker did not
-    ///     report the offset, as with ``acks=0``.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
+    #[doc = docs!(batch_offsets)]
     #[pyo3(signature = (*, timeout=None))]
     fn offsets<'py>(
         &self,
@@ -264,20 +187,7 @@ impl AsyncBatchDelivery {
         self.wait(py, timeout, |py, results, _| results.offsets().into_py_any(py))
     }
 
-    /// Wait until all records are acknowledged, and return where they were written.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: no limit.
-    ///
-    /// Returns:
-    ///     ``(partition, offset of the first record, number of records)`` for each run of
-    ///     records with consecutive offsets. The offset is None if the broker did not report
-    ///     it, as with ``acks=0``.
-    ///
-    /// Raises:
-    ///     TimeoutError: not all results are known within ``timeout`` seconds; the records
-    ///         are still pending.
-    ///     KafkaError: the first failure, as from ``result``.
+    #[doc = docs!(batch_written)]
     #[pyo3(signature = (*, timeout=None))]
     fn written<'py>(
         &self,

@@ -1,7 +1,8 @@
 //! `Producer` and `AsyncProducer`.
 //!
-//! - `sync` and `asynchronous`: the two classes, over `producer_handle` and `async_producer_handle`;
-//!   `backlog`: asyncio records that wait for their topic or for memory.
+//! - `base`: methods that do not wait; `sync` and `asynchronous`: those that do, over `producer_handle` and
+//!   `async_producer_handle`; `docs`: the docstrings of both; `backlog`: asyncio records that wait for their topic or
+//!   for memory.
 //! - `hooks`: the application's `interceptors`, `serializers` and `partitioner`, in this order.
 //! - `record`: the arguments of `send`. `send_batch`: many records in one call, given as `batch_args`, read by `arrow_rows` or
 //!   `list_rows` into `owned_rows`; `intercepted_rows` are sent one by one; `row_results`: their results.
@@ -15,11 +16,13 @@ pub(crate) mod arrow_rows;
 pub(crate) mod async_producer_handle;
 pub(crate) mod asynchronous;
 pub(crate) mod backlog;
+pub(crate) mod base;
 pub(crate) mod batch_args;
 pub(crate) mod batch_delivery;
 pub(crate) mod callbacks;
 pub(crate) mod delivery;
 pub(crate) mod delivery_groups;
+mod docs;
 pub(crate) mod hooks;
 pub(crate) mod intercepted_rows;
 pub(crate) mod interceptors;

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use tokio::time::Instant;
 
 use crate::convert::errors;
+use crate::producer::base::HasCore;
 use crate::producer::callbacks::{CallbackPermit, Callbacks};
 use crate::runtime::exit::CloseAtExit;
 use crate::runtime::wait_for;
@@ -94,6 +95,12 @@ impl ProducerHandle {
     /// whose result was not checked; the block's own exception takes precedence.
     pub(crate) fn leave(&self, py: Python<'_>, failed: bool, closed: PyResult<()>) -> PyResult<()> {
         leave(py, failed, closed, || self.core.unobserved_failure())
+    }
+}
+
+impl HasCore for ProducerHandle {
+    fn core(&self) -> &CoreProducer {
+        &self.core
     }
 }
 

@@ -3,24 +3,23 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla_client::Client;
 use ottla_client::producer::SendResult;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::client::client_arg::resolve_connected_client;
-use crate::client::connections::{Connections, connections};
+use crate::client::docs::docs as client_docs;
 use crate::client::events::Events;
-use crate::client::metrics::{metrics, topic_metrics};
-use crate::client::request_statistics::{RequestStatistics, request_statistics};
 use crate::client::sync as sync_client;
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
 use crate::convert::number;
 use crate::convert::renamed;
+use crate::producer::base::ProducerBase;
 use crate::producer::batch_args::BatchArgs;
 use crate::producer::batch_delivery::BatchDelivery;
 use crate::producer::delivery::Delivery;
+use crate::producer::docs::docs;
 use crate::producer::hooks::Hooks;
 use crate::producer::intercepted_rows;
 use crate::producer::producer_handle::ProducerHandle;
@@ -58,7 +57,7 @@ use crate::typed::ColumnFormat;
 ///         cause.
 ///     ConfigError: a key or a value is invalid, or both a client and configuration were
 ///         passed.
-#[pyclass(frozen, module = "ottla")]
+#[pyclass(frozen, extends = ProducerBase, module = "ottla")]
 pub(crate) struct Producer {
     pub(super) handle: ProcessLocal<Arc<ProducerHandle>>,
     hooks: Hooks,
@@ -81,14 +80,6 @@ impl Drop for Producer {
     }
 }
 
-impl Producer {
-    /// Returns the client, unless the producer was closed.
-    pub(crate) fn client(&self) -> PyResult<&Client> {
-        let core = &self.handle.get()?.core;
-        if core.is_closed() { Err(errors::closed("this producer was closed")) } else { Ok(core.client()) }
-    }
-}
-
 #[pymethods]
 impl Producer {
     #[new]
@@ -103,7 +94,7 @@ impl Producer {
         value_serializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
+    ) -> PyResult<PyClassInitializer<Self>> {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (own_id, kwargs) = transactional_id::from_kwargs(py, bootstrap, kwargs)?;
         let (client, own_client) =
@@ -116,21 +107,13 @@ impl Producer {
         let handle = Arc::new(ProducerHandle::new(core, own_client));
         let open: Weak<ProducerHandle> = Arc::downgrade(&handle);
         exit::register(open);
-        Ok(Self { handle: ProcessLocal::new(handle), hooks })
+        let base = ProducerBase::new(Arc::<ProducerHandle>::clone(&handle));
+        Ok(PyClassInitializer::from(base).add_subclass(Self { handle: ProcessLocal::new(handle), hooks }))
     }
 
     /// Add a record to its partition's batch; returns at once unless the buffer is full.
     ///
-    /// Args:
-    ///     topic: the topic.
-    ///     value: bytes, text (sent as UTF-8), or None for a tombstone; or what the
-    ///         serializer accepts.
-    ///     key: bytes, text or None; or what the serializer accepts. Records with the same
-    ///         key go to the same partition.
-    ///     headers: pairs of a name and a value, or a mapping; a name may occur more than
-    ///         once.
-    ///     timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
-    ///     partition: the partition. Default: the partitioner chooses.
+    #[doc = docs!(send_arguments)]
     ///     on_delivery: called once with an error or None and the record's metadata, when the
     ///         record is acknowledged or failed. Calls come from a thread of the producer,
     ///         one at a time. ``flush`` or ``close`` raises its exception. It is not called
@@ -171,32 +154,7 @@ impl Producer {
     ///
     /// While the buffer is full, the call waits for up to ``max.block.ms`` per record.
     ///
-    /// Args:
-    ///     topic: the topic.
-    ///     values: a list of bytes, text or None; or Arrow data: an array of values, or a
-    ///         batch or table with the column ``value`` and optionally ``key``, ``headers``,
-    ///         ``timestamp`` and ``partition``.
-    ///     keys: a list, or an Arrow array, as long as the values.
-    ///     headers: the headers of each record of a list.
-    ///     timestamps: the timestamp of each record of a list.
-    ///     partitions: the partition of each record of a list.
-    ///     key_format: how a typed column of keys is encoded, such as
-    ///         ``ottla.schema.Avro(registry)``. Default: the producer's serializer, if it is such a
-    ///         format.
-    ///     value_format: the same for values. A table without a column ``value`` is then itself the
-    ///         values.
-    ///
-    /// Returns:
-    ///     A future of all records. It reports records that are too large as failed.
-    ///
-    /// Raises:
-    ///     TypeError: a value or a key has a wrong type; nothing is sent.
-    ///     SerializationError: a row cannot be encoded; nothing is sent.
-    ///     UnknownTopicError: the topic did not appear within ``max.block.ms``.
-    ///     TimeoutError: the buffer stayed full for ``max.block.ms``.
-    ///     KafkaError: if the call ends before its last record, ``delivery`` holds the
-    ///         accepted records, and ``context["index"]`` is the index of the first record to
-    ///         send again.
+    #[doc = docs!(send_batch)]
     #[pyo3(signature = (topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None, **renamed), text_signature = "($self, topic, values, keys=None, *, headers=None, timestamps=None, partitions=None, key_format=None, value_format=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn send_batch(
@@ -262,18 +220,7 @@ impl Producer {
         handle.flush(py, seconds(timeout, longest)?)
     }
 
-    /// Return the partitions of a topic by index.
-    ///
-    /// Args:
-    ///     topic: the topic's name. The topic is not created if it does not exist.
-    ///     timeout: seconds to wait. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     A dict with the partition indexes, from 0 on, as keys.
-    ///
-    /// Raises:
-    ///     UnknownTopicError: the topic does not exist; reported within 5 s.
-    ///     TimeoutError: no broker has responded within ``timeout`` seconds.
+    #[doc = client_docs!(partitions_for)]
     #[pyo3(signature = (topic, *, timeout=None))]
     fn partitions_for<'py>(
         &self,
@@ -284,21 +231,7 @@ impl Producer {
         sync_client::partitions_for(py, self.handle.get()?.core.client(), topic, timeout)
     }
 
-    /// Return the state of each connection, by broker, without waiting.
-    ///
-    /// The connections of a shared client include those of its other users.
-    fn connections(&self) -> PyResult<Connections> {
-        Ok(connections(self.handle.get()?.core.client()))
-    }
-
-    /// Return an iterator of changes to the cluster and the connections, from now on.
-    ///
-    /// Args:
-    ///     all_topics: whether to include all topics, and not only those that this producer
-    ///         uses.
-    ///     timeout: seconds to look up the topics. Default: ``default.api.timeout.ms``.
-    ///
-    /// See ``Client.events``.
+    #[doc = client_docs!(events, "producer")]
     #[pyo3(signature = (*, all_topics=false, timeout=None))]
     fn events(
         &self,
@@ -309,34 +242,7 @@ impl Producer {
         sync_client::events(py, self.handle.get()?.core.client(), all_topics, timeout)
     }
 
-    /// Return the metrics of this producer and its client, by the Java client's names.
-    ///
-    /// ``ottla.ProducerMetrics`` describes them.
-    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        metrics(py, self.handle.get()?.core.metrics())
-    }
-
-    /// Return statistics of the client's requests: by API, the slowest, and retries.
-    ///
-    /// On a shared client, they include its other users.
-    fn request_statistics(&self, py: Python<'_>) -> PyResult<RequestStatistics> {
-        request_statistics(py, self.handle.get()?.core.client())
-    }
-
-    /// Return the id under which the cluster receives the metrics of this producer (KIP-714).
-    ///
-    /// Brokers that support client telemetry assign it to each producer and consumer.
-    ///
-    /// Args:
-    ///     timeout: seconds. Default: ``default.api.timeout.ms``.
-    ///
-    /// Returns:
-    ///     22 characters, as in the brokers' logs and in ``match`` of a subscription.
-    ///
-    /// Raises:
-    ///     ConfigError: ``enable.metrics.push`` is false.
-    ///     BrokerError: the brokers do not support client telemetry.
-    ///     TimeoutError: no broker has assigned an id in time.
+    #[doc = client_docs!(client_instance_id, "producer")]
     #[pyo3(signature = (*, timeout=None))]
     fn client_instance_id(
         &self,
@@ -346,19 +252,6 @@ impl Producer {
         let handle = self.handle.get()?;
         let timeout = seconds(timeout, handle.core.client().config().default_api_timeout)?;
         Ok(wait_for(py, handle.core.client_instance_id(timeout))?.to_string())
-    }
-
-    /// Return the metrics of each topic that this producer has sent to, by topic.
-    ///
-    /// ``ottla.TopicMetrics`` describes them.
-    fn topic_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        topic_metrics(py, &self.handle.get()?.core)
-    }
-
-    /// The bytes of ``buffer.memory`` that hold unacknowledged records.
-    #[getter]
-    fn buffered_bytes(&self) -> PyResult<usize> {
-        Ok(self.handle.get()?.core.buffered_bytes())
     }
 
     /// Send all buffered records, wait until they are acknowledged, and close the producer.
@@ -394,14 +287,6 @@ impl Producer {
     ) -> PyResult<()> {
         let closed = self.close(py, None);
         self.handle.get()?.leave(py, kind.is_some(), closed)
-    }
-
-    fn __repr__(&self) -> String {
-        let Some(handle) = self.handle.peek() else {
-            return "Producer(created in another process)".to_owned();
-        };
-        let servers = handle.core.client().config().bootstrap_servers.join(",");
-        format!("Producer(bootstrap={servers:?}, buffered_bytes={})", handle.core.buffered_bytes())
     }
 }
 

@@ -15,6 +15,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::asynchronous::AsyncProducer;
+use super::docs::docs;
 use super::prepared_transaction::PreparedTransaction;
 use super::sync::Producer;
 use crate::asyncio::start;
@@ -54,20 +55,7 @@ fn offsets_and_member(
 
 #[pymethods]
 impl Producer {
-    /// Get a producer id for ``transactional.id``; call it once, before the first transaction.
-    ///
-    /// It fences older producers with the same id, and ends the transactions that they left open.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    ///
-    /// Raises:
-    ///     AuthorizationError: the principal may not use the id; close the producer.
-    ///     BrokerError: ``transaction.timeout.ms`` is above the brokers' maximum, or another fatal
-    ///         error; close the producer.
-    ///     ConfigError: ``transactional.id`` is not set.
-    ///     StateError: the producer is initialized.
-    ///     TimeoutError: call it again to wait for the same attempt.
+    #[doc = docs!(init_transactions)]
     #[pyo3(signature = (*, timeout=None))]
     fn init_transactions(
         &self,
@@ -77,33 +65,7 @@ impl Producer {
         wait_for(py, self.handle.get()?.core.init_transactions(timeout_arg(timeout)?))
     }
 
-    /// Begin a transaction; the records sent from now on belong to it. Costs no request.
-    ///
-    /// Raises:
-    ///     FencedError: a newer producer with the same id has taken over; close this one.
-    ///     StateError: ``init_transactions`` was not called, or a transaction is open.
-    ///     TransactionAbortableError: the open transaction has failed; abort it.
-    fn begin_transaction(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.get()?.core.begin_transaction().map_err(|error| errors::raise(py, &error))
-    }
-
-    /// Commit a consumer's offsets together with the transaction.
-    ///
-    /// The group checks that the consumer still owns its partitions (KIP-447). Set the consumer's
-    /// ``enable.auto.commit`` to false.
-    ///
-    /// Args:
-    ///     offsets: a record that was processed; or the offset of the next record to read, or an
-    ///         ``OffsetAndMetadata``, by ``(topic, partition)``; None for the positions of all
-    ///         assigned partitions.
-    ///     consumer: the consumer, or its ``GroupMetadata`` if it is in another process.
-    ///
-    /// Raises:
-    ///     CommitFailedError: the consumer has lost its place in the group; abort.
-    ///     ConfigError: the consumer has no group, or commits automatically.
-    ///     FencedError: a newer producer with the same id has taken over; close this one.
-    ///     StateError: no transaction is open.
-    ///     TransactionAbortableError: the offsets were not added; abort.
+    #[doc = docs!(send_offsets_to_transaction)]
     fn send_offsets_to_transaction(
         &self,
         py: Python<'_>,
@@ -115,20 +77,7 @@ impl Producer {
         wait_for(py, handle.core.send_offsets_to_transaction(offsets, &member))
     }
 
-    /// Commit the transaction: its records and offsets become visible together.
-    ///
-    /// It waits until all records of the transaction are acknowledged.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    ///
-    /// Raises:
-    ///     FencedError: a newer producer with the same id has taken over, or the transaction was
-    ///         open for longer than ``transaction.timeout.ms``; close the producer. ``maybe_done``
-    ///         says whether the transaction may have been committed.
-    ///     StateError: no transaction is open.
-    ///     TimeoutError: the commit continues; call it again to wait for its outcome.
-    ///     TransactionAbortableError: nothing was committed; abort.
+    #[doc = docs!(commit_transaction)]
     #[pyo3(signature = (*, timeout=None))]
     fn commit_transaction(
         &self,
@@ -138,17 +87,7 @@ impl Producer {
         wait_for(py, self.handle.get()?.core.commit_transaction(timeout_arg(timeout)?))
     }
 
-    /// Abort the transaction: none of its records and offsets becomes visible.
-    ///
-    /// Records that were not sent yet fail with ``TransactionAbortedError``.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    ///
-    /// Raises:
-    ///     FencedError: a newer producer with the same id has taken over; close this one.
-    ///     StateError: no transaction is open.
-    ///     TimeoutError: the abort continues; call it again to wait for it.
+    #[doc = docs!(abort_transaction)]
     #[pyo3(signature = (*, timeout=None))]
     fn abort_transaction(
         &self,
@@ -158,22 +97,7 @@ impl Producer {
         wait_for(py, self.handle.get()?.core.abort_transaction(timeout_arg(timeout)?))
     }
 
-    /// Wait until every record of the transaction is acknowledged, and leave its end to others.
-    ///
-    /// Any process can end it with ``Admin.end_prepared_transactions``; closing this producer does
-    /// not abort it. The brokers abort it after ``transaction.timeout.ms``.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    ///
-    /// Returns:
-    ///     What others need to end it; None if nothing was written.
-    ///
-    /// Raises:
-    ///     FencedError: a newer producer with the same id has taken over; close this one.
-    ///     StateError: no transaction is open.
-    ///     TimeoutError: call it again to wait for the same records, or abort.
-    ///     TransactionAbortableError: a record failed; abort.
+    #[doc = docs!(prepare_transaction)]
     #[pyo3(signature = (*, timeout=None))]
     fn prepare_transaction(
         &self,
@@ -184,11 +108,7 @@ impl Producer {
         Ok(prepared.map(PreparedTransaction::from))
     }
 
-    /// Return a context manager for one transaction.
-    ///
-    /// The ``with`` block begins the transaction and commits it at its end; an exception in the
-    /// block aborts it and is raised. If the commit fails, the transaction is aborted, and the
-    /// error is raised.
+    #[doc = docs!(transaction)]
     fn transaction<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("ottla._internal.transactions")?.getattr("Transaction")?.call1((this,))
     }
@@ -196,12 +116,7 @@ impl Producer {
 
 #[pymethods]
 impl AsyncProducer {
-    /// Get a producer id for ``transactional.id``; see ``Producer.init_transactions``.
-    ///
-    /// Cancelling the future ends the wait; call it again to wait for the same attempt.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
+    #[doc = docs!(init_transactions)]
     #[pyo3(signature = (*, timeout=None))]
     fn init_transactions<'py>(
         &self,
@@ -213,18 +128,7 @@ impl AsyncProducer {
         start(py, async move { core.init_transactions(timeout).await }, |py, ()| Ok(py.None()))
     }
 
-    /// Begin a transaction, without waiting; see ``Producer.begin_transaction``.
-    fn begin_transaction(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.get()?.core.begin_transaction().map_err(|error| errors::raise(py, &error))
-    }
-
-    /// Commit a consumer's offsets together with the transaction.
-    ///
-    /// See ``Producer.send_offsets_to_transaction``.
-    ///
-    /// Args:
-    ///     offsets: as there.
-    ///     consumer: a ``Consumer`` or ``AsyncConsumer``, or its ``GroupMetadata``.
+    #[doc = docs!(send_offsets_to_transaction)]
     fn send_offsets_to_transaction<'py>(
         &self,
         py: Python<'py>,
@@ -237,13 +141,7 @@ impl AsyncProducer {
         start(py, work, |py, ()| Ok(py.None()))
     }
 
-    /// Commit the transaction; see ``Producer.commit_transaction``.
-    ///
-    /// It waits for all records that were sent, awaited or not. Cancelling the future ends the
-    /// wait; call it again to wait for the same outcome.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
+    #[doc = docs!(commit_transaction)]
     #[pyo3(signature = (*, timeout=None))]
     fn commit_transaction<'py>(
         &self,
@@ -255,10 +153,7 @@ impl AsyncProducer {
         start(py, async move { backlog.commit_transaction(timeout).await }, |py, ()| Ok(py.None()))
     }
 
-    /// Abort the transaction; see ``Producer.abort_transaction``.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
+    #[doc = docs!(abort_transaction)]
     #[pyo3(signature = (*, timeout=None))]
     fn abort_transaction<'py>(
         &self,
@@ -275,16 +170,7 @@ impl AsyncProducer {
         })
     }
 
-    /// Leave the end of the transaction to others; see ``Producer.prepare_transaction``.
-    ///
-    /// It waits for all records that were sent, awaited or not. Cancelling the future ends the
-    /// wait; call it again to wait for the same records.
-    ///
-    /// Args:
-    ///     timeout: seconds to wait. Default: ``max.block.ms``.
-    ///
-    /// Returns:
-    ///     What others need to end it; None if nothing was written.
+    #[doc = docs!(prepare_transaction)]
     #[pyo3(signature = (*, timeout=None))]
     fn prepare_transaction<'py>(
         &self,
@@ -298,7 +184,7 @@ impl AsyncProducer {
         })
     }
 
-    /// Return a context manager for ``async with``; see ``Producer.transaction``.
+    #[doc = docs!(transaction)]
     fn transaction<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("ottla._internal.transactions")?.getattr("AsyncTransaction")?.call1((this,))
     }

@@ -7,6 +7,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::docs::docs;
 use super::registry_handle::RegistryHandle;
 use super::registry_ops::{self, Wanted, schema_id};
 use super::schema::{Compatibility, Schema};
@@ -67,16 +68,7 @@ impl AsyncRegistry {
         self.handle.urls()
     }
 
-    /// Return the schema with an id.
-    ///
-    /// Args:
-    ///     id: the id, or a GUID as text (Confluent Platform 8).
-    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     SchemaError: there is no such schema.
-    ///     AuthenticationError: the registry rejected the credentials.
-    ///     TimeoutError: no address responded in time; the message says why.
+    #[doc = docs!(schema)]
     #[pyo3(signature = (id, *, timeout=None))]
     fn schema<'py>(
         &self,
@@ -87,18 +79,7 @@ impl AsyncRegistry {
         self.find(py, Wanted::Id(schema_id(id)?), timeout)
     }
 
-    /// Return the latest schema of a subject.
-    ///
-    /// It is cached for ``schema.registry.latest.cache.ttl.ms``, 60 s.
-    ///
-    /// Args:
-    ///     subject: the subject.
-    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     SchemaError: the subject does not exist.
-    ///     AuthenticationError: the registry rejected the credentials.
-    ///     TimeoutError: no address responded in time; the message says why.
+    #[doc = docs!(latest)]
     #[pyo3(signature = (subject, *, timeout=None))]
     fn latest<'py>(
         &self,
@@ -109,17 +90,7 @@ impl AsyncRegistry {
         self.find(py, Wanted::Latest(subject), timeout)
     }
 
-    /// Return the schema of a version of a subject.
-    ///
-    /// Args:
-    ///     subject: the subject.
-    ///     version: the version, from 1.
-    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     SchemaError: the subject or the version does not exist.
-    ///     AuthenticationError: the registry rejected the credentials.
-    ///     TimeoutError: no address responded in time; the message says why.
+    #[doc = docs!(schema_by_version)]
     #[pyo3(signature = (subject, version, *, timeout=None))]
     fn schema_by_version<'py>(
         &self,
@@ -133,21 +104,11 @@ impl AsyncRegistry {
 
     /// The old name of ``schema_by_version()``, which raises an ``AttributeError``.
     #[getter]
-    fn version(&self) -> PyResult<Py<PyAny>> {
-        Err(renamed::old_method("AsyncRegistry.version()", "schema_by_version()"))
+    fn version(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        Err(renamed::old_method(this.as_any(), "version", "schema_by_version"))
     }
 
-    /// Return a schema as it is registered in a subject, with version and id.
-    ///
-    /// Args:
-    ///     subject: the subject.
-    ///     schema: the schema.
-    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     SchemaError: the subject does not exist, or does not have this schema.
-    ///     AuthenticationError: the registry rejected the credentials.
-    ///     TimeoutError: no address responded in time; the message says why.
+    #[doc = docs!(lookup)]
     #[pyo3(signature = (subject, schema, *, timeout=None))]
     fn lookup<'py>(
         &self,
@@ -159,20 +120,7 @@ impl AsyncRegistry {
         self.find(py, Wanted::Registered(subject, schema.get().to_new()), timeout)
     }
 
-    /// Register a schema in a subject, and return it with version and id.
-    ///
-    /// A schema that is registered already is returned as it is.
-    ///
-    /// Args:
-    ///     subject: the subject: by convention the topic's name and ``-key`` or ``-value``.
-    ///     schema: the schema.
-    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     SchemaError: the schema is invalid, or incompatible with earlier versions.
-    ///     AuthenticationError: the registry rejected the credentials.
-    ///     AuthorizationError: the credentials lack the permission.
-    ///     TimeoutError: no address responded in time; the schema may be registered all the same.
+    #[doc = docs!(register)]
     #[pyo3(signature = (subject, schema, *, timeout=None))]
     fn register<'py>(
         &self,
@@ -186,14 +134,7 @@ impl AsyncRegistry {
         start(py, registry_ops::register(registry, subject, schema, timeout), schema_value)
     }
 
-    /// Return the names of all subjects.
-    ///
-    /// Args:
-    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     AuthenticationError: the registry rejected the credentials.
-    ///     TimeoutError: no address responded in time; the message says why.
+    #[doc = docs!(subjects)]
     #[pyo3(signature = (*, timeout=None))]
     fn subjects<'py>(
         &self,
@@ -204,18 +145,7 @@ impl AsyncRegistry {
         start(py, registry_ops::subjects(registry, timeout), |py, names| names.into_py_any(py))
     }
 
-    /// Check whether a subject would accept a schema; nothing is registered.
-    ///
-    /// Args:
-    ///     subject: the subject.
-    ///     schema: the schema.
-    ///     version: the version to compare with. Default: the latest one.
-    ///     timeout: seconds. Default: ``schema.registry.default.api.timeout.ms``.
-    ///
-    /// Raises:
-    ///     SchemaError: the subject or the version does not exist, or the schema is invalid.
-    ///     AuthenticationError: the registry rejected the credentials.
-    ///     TimeoutError: no address responded in time; the message says why.
+    #[doc = docs!(check_compatibility)]
     #[pyo3(signature = (subject, schema, version=None, *, timeout=None))]
     fn check_compatibility<'py>(
         &self,
@@ -231,9 +161,7 @@ impl AsyncRegistry {
         start(py, call, |py, found| Compatibility::from(found).into_py_any(py))
     }
 
-    /// Close the connections.
-    ///
-    /// Later calls, and readers that use this client, raise a ``ClosedError``.
+    #[doc = docs!(close)]
     fn close<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
         self.handle.close()?;
         start(py, std::future::ready(Ok(())), |py, ()| Ok(py.None()))

@@ -15,10 +15,8 @@ use super::group_state::GroupState;
 use super::topic_names::TopicIdPartition;
 use crate::cluster::CoordinatorKind;
 use crate::error::{Error, Kind, Result};
+use crate::first_names::first_names;
 use crate::printable::printable;
-
-/// The maximum number of members that a warning names.
-const MAX_NAMES: usize = 10;
 
 /// The partitions that the group has assigned to a member and that it does not have yet.
 #[derive(Debug, Default)]
@@ -91,12 +89,7 @@ fn name(member: &Member) -> String {
 pub(super) fn warn(group: &str, unreleased: &Unreleased, lasted: Duration) {
     let Unreleased { partitions, target, example, holders } = unreleased;
     let (count, seconds) = (partitions.len(), lasted.as_secs_f64());
-    let mut names = holders.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
-    match holders.len().saturating_sub(MAX_NAMES) {
-        0 if holders.is_empty() => names.push_str("another member"),
-        0 => {}
-        more => names.push_str(&format!(" and {more} more")),
-    }
+    let names = if holders.is_empty() { "another member".to_owned() } else { first_names(holders) };
     tracing::warn!(
         target: "ottla.group", %group,
         "this member has been waiting for {seconds:.0} s for {count} of its {target} partitions, such as {example}, which other members have not released: {names}. A running member releases them with a heartbeat after its next poll. One that was stopped without closing holds them until its session expires (consumer.session.timeout.ms of the group, 45 s by default), one that does not poll for its max.poll.interval.ms: close consumers when they end, and poll more often"

@@ -16,11 +16,9 @@ use tokio::time::{Instant, sleep, timeout};
 use super::group_state::GroupState;
 use crate::cluster::Coordinator;
 use crate::error::{Error, Result};
+use crate::first_names::first_names;
 use crate::printable::printable;
 use crate::retry::persistent_failures::REPORTED_AFTER;
-
-/// The maximum number of members that a warning names.
-const MAX_NAMES: usize = 10;
 
 /// Waits for the response to a JoinGroup request, and reports what it waits for.
 pub(super) async fn report_while<T>(
@@ -44,7 +42,7 @@ pub(super) async fn report_while<T>(
     };
     let names = match others {
         Ok(Ok(others)) if others.is_empty() => return response.await,
-        Ok(Ok(others)) => names(&others),
+        Ok(Ok(others)) => first_names(&others),
         Ok(Err(_)) | Err(_) => "they could not be listed".to_owned(),
     };
     let group = &shared.settings.group_id;
@@ -81,12 +79,4 @@ async fn other_members(
     Ok(others
         .map(|member| format!("{} on {}", printable(&member.client_id), printable(&member.client_host)))
         .collect())
-}
-
-fn names(others: &[String]) -> String {
-    let shown = others.get(..MAX_NAMES).unwrap_or(others).join(", ");
-    match others.len().saturating_sub(MAX_NAMES) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
