@@ -11,7 +11,16 @@ import ottla
 from ottla import errors
 from ottla.admin import ConfigResource
 from tests.cluster.conftest import Brokers
-from tests.spark.exactly_once import COMPACTED, PARTITIONS, Crash, Query, Run, expected, options_for
+from tests.spark.exactly_once import (
+    COMPACTED,
+    PARTITIONS,
+    Crash,
+    Query,
+    Run,
+    expected,
+    options_for,
+    rows_of,
+)
 from tests.support.kafka_admin import wait_until
 
 LOST = "has no decision of .*, although this query has run before"
@@ -29,7 +38,16 @@ def visible_after_a_crash(query: Query) -> list[bytes]:
     query.crash_after(1)
     with pytest.raises(Crash):
         run.commit(run.tasks(1, PARTITIONS))
-    return query.values(all_ended=False)
+    # A coordinator confirms a commit before the partition has its marker.
+    committed = len(expected(1)) + len(rows_of(1, 0))
+    seen: list[bytes] = []
+
+    def all_committed_are_visible() -> bool:
+        seen[:] = query.values(all_ended=False)
+        return len(seen) == committed
+
+    wait_until(all_committed_are_visible, lambda: f"{len(seen)} of {committed} are visible")
+    return seen
 
 
 def test_a_topic_of_decisions_that_was_deleted_is_noticed(query: Query) -> None:
