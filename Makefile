@@ -51,7 +51,7 @@ test-python: $(QUICK) .venv/dev.stamp console-assets browser ## tier 3: Python o
 
 test-broker: $(QUICK) .venv/dev.stamp jars console-assets browser ## tier 4: three real brokers, security, older Kafka
 	$(STEP) 'pytest on real brokers'
-	@$(PYTEST_TIER) test-broker -m 'cluster and not deep' tests/cluster tests/security tests/compat
+	@$(PYTEST_TIER) test-broker --numprocesses=2 --dist=loadscope -m 'cluster and not deep' tests/cluster tests/security tests/compat
 
 test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared with Spark's own source
 	$(STEP) 'pytest in Spark'
@@ -84,7 +84,7 @@ jars: ## real brokers and Spark's own connector
 	@tools/jars.sh brokers spark kafka-2.8
 
 older-jars:
-	@tools/jars.sh kafka-3.9
+	@tools/jars.sh kafka-4.3 kafka-3.9
 
 apicurio:
 	@tools/jars.sh apicurio
@@ -107,11 +107,14 @@ console-assets: .ottla-build/console-assets.stamp ## the chart library of the co
 	@touch $@
 
 lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
-	$(STEP) 'clippy'
-	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
-	@cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings
-	$(STEP) 'mypy, stubtest'
-	@$(PY) -m mypy
+	$(STEP) 'clippy, mypy'
+# Side by side: compiling the largest crates occupies one core.
+	@$(PY) -m mypy & mypy=$$!; \
+	trap 'kill $$mypy 2>/dev/null || true' EXIT; \
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings; \
+	cargo clippy --quiet --locked -p ottla-client --no-default-features -- -D warnings; \
+	wait $$mypy
+	$(STEP) 'stubtest'
 	@$(PY) tools/check_stubs.py
 	$(STEP) 'AsyncAdmin, import circles, links of the documentation'
 	@$(PY) tools/async_admin.py --check

@@ -7,7 +7,7 @@ import re
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.support.kafka_cluster import KafkaCluster
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+    from xdist.scheduler import Scheduling
 
 # Spark's workers must be this interpreter, not whichever `python3` is first on PATH.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -32,6 +33,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.get_closest_marker(name) for name in _DEEP):
             item.add_marker("deep")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """Let `--dist=loadscope` give each worker tests with brokers of their own."""
+    if config.getoption("dist") != "loadscope":
+        return None
+    from tests.gate.workers import BrokerScheduling
+
+    return BrokerScheduling(config, log)
 
 
 @pytest.fixture(scope="session")

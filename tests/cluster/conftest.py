@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,6 +56,23 @@ class Brokers:
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Delete the records before an offset."""
         self.cluster.delete_records(topic, partition, before)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave protocol 1 of transactions to `make deep`, in Spark's tests on real brokers.
+
+    The mock runs these tests with both, and tests/compat has protocol 1 on real brokers.
+    """
+    for item in items:
+        if (
+            item.path.parent == Path(__file__).parent
+            and item.path.name.startswith("test_spark_")
+            and item.get_closest_marker("cluster")
+            and isinstance(item, pytest.Function)
+            and getattr(item, "callspec", None) is not None
+            and item.callspec.params.get("transaction_level") == 0
+        ):
+            item.add_marker("deep")
 
 
 @pytest.fixture(scope="module", params=[0, 2])

@@ -21,7 +21,7 @@ from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
-CONFIGS = "kafka.admin.ConfigCommand"
+CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
 
 

@@ -22,7 +22,7 @@ from tests.support.kafka_admin import wait_until
 from tests.support.kafka_cluster import KafkaCluster
 
 ACLS = "org.apache.kafka.tools.AclCommand"
-CONFIGS = "kafka.admin.ConfigCommand"
+CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ def test_a_healthy_cluster(kafka: KafkaCluster, kafka_topic: TopicFactory) -> No
     assert [broker.id for broker in facts.brokers] == [1, 2, 3]
     assert [broker.endpoint.addresses[0].node for broker in facts.brokers] == [1, 2, 3]
     assert all(broker.leads == 2 for broker in facts.brokers)
-    assert facts.brokers[0].endpoint.addresses[0].release == "4.3"
+    assert facts.brokers[0].endpoint.addresses[0].release == "4.4"
     checks = [step.check for p in facts.brokers[0].partitions for step in p.steps]
     assert checks == ["ListOffsets", "Fetch"] * 2
     assert facts.coordinator is not None

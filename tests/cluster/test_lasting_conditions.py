@@ -46,6 +46,13 @@ def set_throttle(bootstrap: str, rate: str | None) -> None:
     set_config(bootstrap, ConfigResource("broker", "3"), throttled)
 
 
+def throttle_of(admin: ottla.Admin) -> str | None:
+    """Return the throttle that broker 3 applies."""
+    broker = ConfigResource("broker", "3")
+    entry = admin.describe_configs([broker])[broker].get("follower.replication.throttled.rate")
+    return None if entry is None else entry.value
+
+
 @pytest.fixture
 def guarded(brokers: Brokers) -> Iterator[str]:
     """Provide a topic of broker 1 whose other replica, on broker 3, takes hours to get in sync."""
@@ -63,6 +70,9 @@ def guarded(brokers: Brokers) -> Iterator[str]:
             for _ in range(30):
                 producer.send(topic, bytes(100_000))
         set_throttle(brokers.bootstrap, "1")
+        # A broker that learns of the throttle and of the reassignment at once fetches first.
+        with ottla.Admin(brokers.bootstrap) as admin:
+            wait_until(lambda: throttle_of(admin) == "1")
     with ottla.Admin(brokers.bootstrap) as admin:
         admin.alter_partition_reassignments({(topic, 0): [1, 3]})
     yield topic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 import pytest
@@ -10,7 +11,17 @@ import ottla
 from ottla import errors
 from ottla.admin import ConfigResource
 from tests.cluster.conftest import Brokers
-from tests.spark.exactly_once import COMPACTED, PARTITIONS, Crash, Query, Run, expected, options_for
+from tests.spark.exactly_once import (
+    COMPACTED,
+    PARTITIONS,
+    Crash,
+    Query,
+    Run,
+    expected,
+    options_for,
+    rows_of,
+)
+from tests.support.kafka_admin import wait_until
 
 LOST = "has no decision of .*, although this query has run before"
 
@@ -27,7 +38,16 @@ def visible_after_a_crash(query: Query) -> list[bytes]:
     query.crash_after(1)
     with pytest.raises(Crash):
         run.commit(run.tasks(1, PARTITIONS))
-    return query.values(all_ended=False)
+    # A coordinator confirms a commit before the partition has its marker.
+    committed = len(expected(1)) + len(rows_of(1, 0))
+    seen: list[bytes] = []
+
+    def all_committed_are_visible() -> bool:
+        seen[:] = query.values(all_ended=False)
+        return len(seen) == committed
+
+    wait_until(all_committed_are_visible, lambda: f"{len(seen)} of {committed} are visible")
+    return seen
 
 
 def test_a_topic_of_decisions_that_was_deleted_is_noticed(query: Query) -> None:
@@ -81,6 +101,16 @@ def test_a_run_that_failed_before_its_first_decision_is_no_loss(query: Query) ->
     assert query.values() == expected(1)
 
 
+def delete_records(brokers: Brokers, topic: str, partition: int, before: int) -> None:
+    """Delete records as soon as the leader knows that the topic is not compacted."""
+
+    def delete() -> bool:
+        brokers.delete_records(topic, partition, before)
+        return True
+
+    wait_until(delete, lambda: f"the records of {topic}-{partition} could not be deleted")
+
+
 def test_a_marker_that_was_deleted_is_noticed(query: Query) -> None:
     run = query.run()
     decided = query.crash_after(PARTITIONS)
@@ -96,10 +126,20 @@ def test_a_marker_that_was_deleted_is_noticed(query: Query) -> None:
         markers = [(query.decisions, 1), (query.decisions, 2)]
         ends = client.list_offsets(dict.fromkeys(markers, "latest"))
         for place in markers:
-            query.brokers.delete_records(*place, ends[place].offset or 0)
+            delete_records(query.brokers, *place, ends[place].offset or 0)
         admin.alter_configs({resource: COMPACTED})
-    with pytest.raises(errors.StateError, match=r"is gone, .* as committed"):
-        query.run().task(0, 0)
+    raised: list[errors.KafkaError] = []
+
+    def the_topic_is_compacted() -> bool:
+        with pytest.raises(errors.KafkaError) as error:
+            query.run().task(0, 0)
+        raised.append(error.value)
+        return not isinstance(error.value, errors.ConfigError)
+
+    # The configuration reaches the brokers one after the other.
+    wait_until(the_topic_is_compacted, lambda: str(raised[-1]))
+    assert isinstance(raised[-1], errors.StateError)
+    assert re.search(r"is gone, .* as committed", str(raised[-1]))
     assert query.values() == expected(1)
 
 

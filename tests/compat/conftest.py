@@ -70,8 +70,9 @@ class OlderKafka(KafkaCluster):
         }
 
 
-# One cluster for all modules: each start takes twelve seconds.
-@pytest.fixture(scope="session", params=RELEASES)
+# One cluster for all modules: each start takes twelve seconds. It ends with the package, because a
+# worker of pytest-xdist runs other tests afterwards, and idle brokers cost time.
+@pytest.fixture(scope="package", params=RELEASES)
 def older_kafka(request: pytest.FixtureRequest) -> Iterator[OlderKafka]:
     """Provide three brokers of an older release, with ZooKeeper if the release uses it."""
     cluster = OlderKafka(request.param)

@@ -1,4 +1,4 @@
-"""Every call of Admin on Kafka 3.9 and 2.8: a right result, or an error that names the missing API.
+"""Every call of Admin on older Kafka: a right result, or an error that names the missing API.
 
 Invariant: the table has every call; a call that is not in it fails a test.
 """

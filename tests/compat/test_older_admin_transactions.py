@@ -1,4 +1,4 @@
-"""Admin's calls for transactions on Kafka 3.9 and 2.8, and what needs them."""
+"""Admin's calls for transactions on Kafka 4.3, 3.9 and 2.8, and what needs them."""
 
 from __future__ import annotations
 

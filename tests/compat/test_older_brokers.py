@@ -1,4 +1,4 @@
-"""The scenarios of tests/cluster on Kafka 3.9 and 2.8."""
+"""The scenarios of tests/cluster on Kafka 4.3, 3.9 and 2.8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every dry run of Admin on Kafka 3.9 and 2.8: its plan, or an error that names the missing API.
+"""Every dry run of Admin on older Kafka: its plan, or an error that names the missing API.
 
 Invariants: the table has every call that changes something; a dry run changes nothing.
 """
@@ -73,12 +73,12 @@ TABLE = [
         "remove_raft_voter",
         dry_runs.remove_raft_voter,
         missing=before_kraft("RemoveRaftVoter"),
-        error={"kafka-3.9": "VOTER_NOT_FOUND"},
+        error={"kafka-4.3": "VOTER_NOT_FOUND", "kafka-3.9": "VOTER_NOT_FOUND"},
     ),
     Row(
         "update_features",
         dry_runs.update_features,
-        error={"kafka-2.8": "INVALID_UPDATE_VERSION"},
+        error={"kafka-4.3": "INVALID_UPDATE_VERSION", "kafka-2.8": "INVALID_UPDATE_VERSION"},
     ),
     Row("delete_groups", dry_runs.delete_groups),
     Row("remove_group_members", dry_runs.remove_group_members, changes=0),
@@ -94,6 +94,7 @@ TABLE = [
         "delete_share_group_offsets",
         dry_runs.delete_share_group_offsets,
         missing=before_4("DeleteShareGroupOffsets"),
+        error={"kafka-4.3": "GROUP_ID_NOT_FOUND"},
     ),
     Row("create_acls", dry_runs.create_acls),
     Row("delete_acls", dry_runs.delete_acls),

@@ -1,4 +1,4 @@
-"""Transactions on Kafka 3.9 and 2.8, which know version 1 of the protocol only."""
+"""Transactions on Kafka 4.3, and on 3.9 and 2.8, which know version 1 of the protocol only."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.support.jars import REPOSITORY, jar_directory, java
 
 pytestmark = [pytest.mark.deep, pytest.mark.timeout(900)]
 
-CONFIGS = "kafka.admin.ConfigCommand"
+CONFIGS = "org.apache.kafka.tools.ConfigCommand"
 TOOLS = "org.apache.kafka.tools"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"

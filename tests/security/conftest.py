@@ -206,14 +206,15 @@ def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tokens() -> Iterator[TokenServer]:
     """Provide the token server."""
     with TokenServer() as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+# For the package: a worker of pytest-xdist runs other tests afterwards, and idle brokers cost time.
+@pytest.fixture(scope="package")
 def secured(
     tmp_path_factory: pytest.TempPathFactory, tokens: TokenServer
 ) -> Iterator[SecuredKafka]:

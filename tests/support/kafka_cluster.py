@@ -35,8 +35,10 @@ _SUPPORT = REPOSITORY / "tests" / "support"
 # Sets of jars that tools/jars.sh fetches: current brokers, and older ones.
 CURRENT = "brokers"
 ZOOKEEPER_RELEASES = ("kafka-2.8",)
-OLDER = ("kafka-3.9", *ZOOKEEPER_RELEASES)
+OLDER = ("kafka-4.3", "kafka-3.9", *ZOOKEEPER_RELEASES)
 OLDEST = "kafka-2.8"
+# Log with log4j 1.
+_LOG4J_1_RELEASES = ("kafka-3.9", *ZOOKEEPER_RELEASES)
 
 # Options for many short-lived JVMs on few cores; benchmarks use LONG_LIVED.
 _SHORT_LIVED = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -271,7 +273,7 @@ class KafkaCluster(KafkaAdmin):
 
     def _jvm(self) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={_SUPPORT / 'log4j2.properties'}"
-        if self.release != CURRENT:
+        if self.release in _LOG4J_1_RELEASES:
             logging = f"-Dlog4j.configuration=file:{_SUPPORT / 'log4j.properties'}"
         return [logging, "-cp", self._classpath]
 

@@ -22,13 +22,13 @@ SETTINGS = {
     "broker.heartbeat.interval.ms": "500",
     "controller.quorum.election.timeout.ms": "500",
     "controller.quorum.fetch.timeout.ms": "30000",
-    "replica.fetch.wait.max.ms": "100",
     # Clients with a rack fetch from replicas in it.
     "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
     # Groups are stable at once.
     "group.initial.rebalance.delay.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
     # A group may let sessions expire, and members learn of their partitions, in test time.
+    "group.consumer.heartbeat.interval.ms": "500",
     "group.consumer.min.session.timeout.ms": "3000",
     "group.consumer.min.heartbeat.interval.ms": "500",
     # Members of share groups learn of their partitions, and locks expire, in test time.

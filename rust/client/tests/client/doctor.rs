@@ -391,7 +391,8 @@ async fn broker_with(apis: Apis) -> SocketAddr {
 
 #[tokio::test(start_paused = true)]
 async fn the_release_is_the_oldest_that_supports_the_apis() {
-    let cases: [(Apis, Option<&str>); 6] = [
+    let cases: [(Apis, Option<&str>); 7] = [
+        (&[(ApiKey::DeleteGroups, 3), (ApiKey::DescribeLogDirs, 5), (ApiKey::Produce, 13)], Some("4.4")),
         (&[(ApiKey::DescribeLogDirs, 5), (ApiKey::Produce, 13), (ApiKey::Fetch, 18)], Some("4.3")),
         (&[(ApiKey::OffsetCommit, 10), (ApiKey::DescribeLogDirs, 4)], Some("4.2")),
         (&[(ApiKey::Fetch, 17), (ApiKey::Produce, 11)], Some("3.9")),

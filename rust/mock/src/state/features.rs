@@ -1,7 +1,8 @@
 //! The features of the cluster (KIP-584): the levels that it supports, and those that are finalized.
 //!
-//! Only `transaction.version`, `group.version` and `share.version` change what the mock does. It has neither streams
-//! groups nor eligible leader replicas: those features are at level 0 until a test raises them.
+//! Only `transaction.version`, `group.version` and `share.version` change what the mock does. It has no streams groups,
+//! no eligible leader replicas and no dead-letter queues of share groups (KIP-1191, level 2 of `share.version`): those
+//! features are at a lower level than on new brokers until a test raises them.
 //! Invariant: a finalized level is supported.
 
 use std::collections::BTreeMap;
@@ -15,13 +16,15 @@ pub(crate) const TRANSACTION_VERSION: &str = "transaction.version";
 pub(crate) const GROUP_VERSION: &str = "group.version";
 pub(crate) const SHARE_VERSION: &str = "share.version";
 const METADATA_VERSION: &str = "metadata.version";
+/// 4.4-IV2.
+const NEWEST_METADATA_VERSION: i16 = 33;
 
-/// The features of Kafka 4.3 with their lowest and highest levels.
+/// The features of Kafka 4.4 with their lowest and highest levels.
 const SUPPORTED: [(&str, i16, i16); 6] = [
     ("eligible.leader.replicas.version", 0, 1),
     (GROUP_VERSION, 0, 1),
-    (METADATA_VERSION, 7, 30),
-    (SHARE_VERSION, 0, 1),
+    (METADATA_VERSION, 7, NEWEST_METADATA_VERSION),
+    (SHARE_VERSION, 0, 2),
     ("streams.version", 0, 1),
     (TRANSACTION_VERSION, 0, 2),
 ];
@@ -68,7 +71,7 @@ impl Features {
         };
         let supported: Vec<_> = SUPPORTED.into_iter().filter(|(name, ..)| is_supported(name)).collect();
         let mut features = Self { supported, levels: BTreeMap::new(), epoch: 1 };
-        features.set(METADATA_VERSION, 30);
+        features.set(METADATA_VERSION, NEWEST_METADATA_VERSION);
         if !lacks_groups {
             features.set(GROUP_VERSION, 1);
         }

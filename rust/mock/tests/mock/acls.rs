@@ -1,4 +1,4 @@
-//! CreateAcls, DescribeAcls and DeleteAcls. The expected results are those of Kafka 4.3.
+//! CreateAcls, DescribeAcls and DeleteAcls. The expected results are those of Kafka 4.4.
 
 use crate::support::*;
 use ottla_protocol::ErrorCode;

@@ -1,4 +1,4 @@
-//! DescribeClientQuotas and AlterClientQuotas. The expected results are those of Kafka 4.3.
+//! DescribeClientQuotas and AlterClientQuotas. The expected results are those of Kafka 4.4.
 
 use crate::support::*;
 use ottla_protocol::ErrorCode;

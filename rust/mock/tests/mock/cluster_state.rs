@@ -1,5 +1,5 @@
 //! DescribeCluster, DescribeQuorum, UnregisterBroker, DescribeLogDirs and AlterReplicaLogDirs. The expected results are
-//! those of Kafka 4.3.
+//! those of Kafka 4.4.
 
 use crate::support::*;
 use ottla_mock::{MockCluster, TopicSpec};

@@ -1,5 +1,5 @@
 //! DescribeConfigs, IncrementalAlterConfigs and AlterConfigs of topics, and ListConfigResources. The expected results
-//! are those of Kafka 4.3.
+//! are those of Kafka 4.4.
 
 use crate::support::configs::*;
 use crate::support::*;
@@ -255,7 +255,7 @@ async fn synonyms_are_shown_only_if_requested() {
     let request = DescribeConfigsRequest { resources: vec![resource], ..DescribeConfigsRequest::default() };
     for version in 1..=4 {
         let configs = raw.call(&request, version).await.results.remove(0).configs;
-        assert_eq!(configs.len(), 33);
+        assert_eq!(configs.len(), 37);
         assert!(configs.iter().all(|entry| entry.synonyms.is_empty()));
         assert_eq!(configs[0].config_type, if version >= 3 { 7 } else { 0 });
     }

@@ -1,5 +1,5 @@
 //! CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken and DescribeDelegationToken, and logins with
-//! tokens. The expected results are those of Kafka 4.3.
+//! tokens. The expected results are those of Kafka 4.4.
 
 use crate::support::sasl_client::*;
 use crate::support::*;

@@ -1,4 +1,4 @@
-//! ElectLeaders. The expected results are those of Kafka 4.3.
+//! ElectLeaders. The expected results are those of Kafka 4.4.
 
 use crate::support::*;
 use ottla_mock::{MockCluster, MockConfig, TopicSpec};

@@ -1,4 +1,4 @@
-//! UpdateFeatures, and the features that ApiVersions reports. The expected results are those of Kafka 4.3.
+//! UpdateFeatures, and the features that ApiVersions reports. The expected results are those of Kafka 4.4.
 
 use crate::support::consumer_member::Member;
 use crate::support::*;
@@ -59,8 +59,8 @@ async fn levels_are_finalized() {
         [
             ("eligible.leader.replicas.version", 0, 1),
             ("group.version", 0, 1),
-            ("metadata.version", 7, 30),
-            ("share.version", 0, 1),
+            ("metadata.version", 7, 33),
+            ("share.version", 0, 2),
             ("streams.version", 0, 1),
             ("transaction.version", 0, 2),
         ]
@@ -84,7 +84,7 @@ async fn levels_are_finalized() {
         finalized,
         [
             ("group.version", 1),
-            ("metadata.version", 30),
+            ("metadata.version", 33),
             ("share.version", 1),
             ("streams.version", 1),
             ("transaction.version", 2),
@@ -106,7 +106,7 @@ async fn invalid_levels_change_nothing() {
         ),
         (
             ("share.version", 9, UPGRADE),
-            "Invalid update version 9 for feature share.version. Local controller 1 only supports versions 0-1",
+            "Invalid update version 9 for feature share.version. Local controller 1 only supports versions 0-2",
         ),
         (
             ("share.version", -1, UPGRADE),
@@ -121,12 +121,12 @@ async fn invalid_levels_change_nothing() {
             "Invalid update version 1 for feature streams.version. Can't downgrade to a newer version.",
         ),
         (
-            ("metadata.version", 29, SAFE),
-            "Unsupported metadata.version downgrade from 30 to 29. Refusing to perform the requested downgrade because it might delete metadata information.",
+            ("metadata.version", 32, SAFE),
+            "Unsupported metadata.version downgrade from 33 to 32. Refusing to perform the requested downgrade because it might delete metadata information.",
         ),
         (
-            ("metadata.version", 29, UNSAFE),
-            "Unsupported metadata.version downgrade from 30 to 29. Unsafe metadata downgrade is not supported in this version.",
+            ("metadata.version", 32, UNSAFE),
+            "Unsupported metadata.version downgrade from 33 to 32. Unsafe metadata downgrade is not supported in this version.",
         ),
     ];
     let prefix = "The update failed for all features since the following feature had an error: ";

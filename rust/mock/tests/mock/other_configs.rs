@@ -1,5 +1,5 @@
 //! The configurations of brokers, groups and client metrics subscriptions, and log levels. The expected results are
-//! those of Kafka 4.3.
+//! those of Kafka 4.4.
 
 use crate::support::configs::*;
 use crate::support::consumer_member::Member;
@@ -150,14 +150,14 @@ async fn groups_and_client_metrics_have_configurations() {
             "g",
             ("consumer.session.timeout.ms", SET, Some("3")),
             config,
-            "consumer.session.timeout.ms must be greater than or equal to group.consumer.min.session.timeout.ms",
+            "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive",
         ),
         (
             GROUP,
             "g",
             ("streams.num.standby.replicas", SET, Some("9")),
             config,
-            "streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas",
+            "streams.num.standby.replicas must be less than or equal to 2",
         ),
         (CLIENT_METRICS, "", ("interval.ms", SET, Some("100")), request, "Subscription name can't be empty"),
         (CLIENT_METRICS, "m", ("foo", SET, Some("1")), request, "Unknown client metrics configuration: foo"),

@@ -1,4 +1,4 @@
-//! AlterPartitionReassignments and ListPartitionReassignments. The expected results are those of Kafka 4.3.
+//! AlterPartitionReassignments and ListPartitionReassignments. The expected results are those of Kafka 4.4.
 
 use crate::support::*;
 use ottla_mock::{MockCluster, MockConfig, ReassignmentInfo, TopicSpec};

@@ -1,5 +1,5 @@
 //! DescribeUserScramCredentials, AlterUserScramCredentials, and logins with altered credentials. The expected results
-//! are those of Kafka 4.3.
+//! are those of Kafka 4.4.
 
 use crate::support::sasl_client::*;
 use crate::support::*;

@@ -39,16 +39,17 @@ fn check_limits(key: &str, value: &str) -> Result<(), ApiError> {
     let rest = rest.strip_prefix("num.").unwrap_or(rest);
     let limit = |side: &str| {
         let name = format!("group.{kind}.{side}.{rest}");
-        let limit = default_of(&name).and_then(|limit| limit.parse::<i64>().ok());
-        limit.map(|limit| (name, limit))
+        default_of(&name).and_then(|limit| limit.parse::<i64>().ok())
     };
-    if let Some((name, _)) = limit("min").filter(|(_, min)| value < *min) {
-        return Err(invalid(format!("{key} must be greater than or equal to {name}")));
-    }
-    if let Some((name, _)) = limit("max").filter(|(_, max)| value > *max) {
-        return Err(invalid(format!("{key} must be less than or equal to {name}")));
-    }
-    Ok(())
+    let message = match (limit("min"), limit("max")) {
+        (Some(min), Some(max)) if !(min..=max).contains(&value) => {
+            format!("{key} must be in the range {min} to {max} inclusive")
+        }
+        (Some(min), None) if value < min => format!("{key} must be greater than or equal to {min}"),
+        (None, Some(max)) if value > max => format!("{key} must be less than or equal to {max}"),
+        _ => return Ok(()),
+    };
+    Err(invalid(message))
 }
 
 fn invalid(message: impl Into<String>) -> ApiError {

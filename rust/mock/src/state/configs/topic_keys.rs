@@ -21,6 +21,7 @@ pub(super) const TOPIC_KEYS: &[ConfigKey] = &[
         .of_broker("compression.zstd.level"),
     ConfigKey::new("delete.retention.ms", Long, "86400000", AtLeast(0))
         .of_broker("log.cleaner.delete.retention.ms"),
+    ConfigKey::new("errors.deadletterqueue.group.enable", Boolean, "false", Any),
     ConfigKey::new("file.delete.delay.ms", Long, "60000", AtLeast(0))
         .of_broker("log.segment.delete.delay.ms"),
     ConfigKey::new("flush.messages", Long, "9223372036854775807", AtLeast(1))
@@ -33,6 +34,8 @@ pub(super) const TOPIC_KEYS: &[ConfigKey] = &[
     ConfigKey::new("local.retention.ms", Long, "-2", AtLeast(-2)).of_broker("log.local.retention.ms"),
     ConfigKey::new("max.compaction.lag.ms", Long, "9223372036854775807", AtLeast(1))
         .of_broker("log.cleaner.max.compaction.lag.ms"),
+    ConfigKey::new("max.decompressed.message.bytes", Int, "2147483639", Between(1, 2_147_483_639))
+        .of_broker("max.decompressed.message.bytes"),
     ConfigKey::new("max.message.bytes", Int, "1048588", AtLeast(0)).of_broker("message.max.bytes"),
     ConfigKey::new("message.timestamp.after.max.ms", Long, "3600000", AtLeast(0))
         .of_broker("log.message.timestamp.after.max.ms"),
@@ -46,6 +49,8 @@ pub(super) const TOPIC_KEYS: &[ConfigKey] = &[
         .of_broker("log.cleaner.min.compaction.lag.ms"),
     ConfigKey::new("min.insync.replicas", Int, "1", AtLeast(1)).of_broker("min.insync.replicas"),
     ConfigKey::new("preallocate", Boolean, "false", Any).of_broker("log.preallocate"),
+    ConfigKey::new("remote.copy.lag.bytes", Long, "-1", AtLeast(-1)).of_broker("log.remote.copy.lag.bytes"),
+    ConfigKey::new("remote.copy.lag.ms", Long, "0", AtLeast(-1)).of_broker("log.remote.copy.lag.ms"),
     ConfigKey::new("remote.log.copy.disable", Boolean, "false", Any),
     ConfigKey::new("remote.log.delete.on.disable", Boolean, "false", Any),
     ConfigKey::new("remote.storage.enable", Boolean, "false", Any),

@@ -1,0 +1,1 @@
+"""Older releases of Kafka, which clients still meet: scenarios of tests/cluster, all of Admin."""

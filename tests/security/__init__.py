@@ -1,0 +1,1 @@
+"""One broker with all kinds of valid and broken secured listeners."""
