@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 
 import pyarrow as pa
 
@@ -18,6 +19,8 @@ from ottla.testing import MockCluster
 # The records of a round, and of all rounds: as many are there in a shorter run, too.
 RECORDS = 2_000
 STORED = 40_000
+# The rows of a table.
+ROWS = 20_000
 VALUE = b"v" * 100
 TOPIC = "records"
 
@@ -36,8 +39,13 @@ def send_list(producer: ottla.Producer) -> None:
 
 def send_arrow(producer: ottla.Producer) -> None:
     """Send a column of values."""
-    table = pa.table({"value": pa.array([VALUE] * RECORDS, pa.binary())})
-    producer.send_batch(TOPIC, table).result()
+    producer.send_batch(TOPIC, table()).result()
+
+
+@cache
+def table() -> pa.Table:
+    """Return a table of the values."""
+    return pa.table({"value": pa.array([VALUE] * ROWS, pa.binary())})
 
 
 def poll(consumer: ottla.Consumer) -> None:
@@ -59,7 +67,7 @@ def poll_arrow(consumer: ottla.Consumer) -> None:
     """Poll batches of columns."""
     seen = 0
     while seen < RECORDS:
-        batch = consumer.poll_arrow(timeout=10)
+        batch = consumer.poll_arrow(timeout=10, max_rows=RECORDS)
         seen += batch.num_rows if batch is not None else 0
 
 
