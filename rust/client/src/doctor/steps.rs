@@ -97,19 +97,19 @@ pub(super) fn of_io(kind: Option<io::ErrorKind>, error: &Error) -> Failure {
 /// The failure for an error of a connection; `closed` says whether the peer had closed it.
 pub(super) fn of_error(error: &Error, closed: bool) -> Failure {
     let tls = error.context().phase == Some(Phase::Tls);
-    let reason = match (error.code(), error.kind()) {
-        (Some(ErrorCode::UnsupportedSaslMechanism), _) => Reason::Mechanism,
-        (Some(ErrorCode::IllegalSaslState), _) => Reason::WithoutSasl,
-        (Some(ErrorCode::SaslAuthenticationFailed), _) => Reason::Credentials,
-        (Some(_), _) => Reason::Code,
-        (None, _) if let Some(fault) = error.tls_fault() => of_tls_fault(fault),
-        (None, Kind::Authentication) if tls => Reason::Certificate,
+    let reason = match (error.code(), error.tls_fault(), error.kind()) {
+        (Some(ErrorCode::UnsupportedSaslMechanism), ..) => Reason::Mechanism,
+        (Some(ErrorCode::IllegalSaslState), ..) => Reason::WithoutSasl,
+        (Some(ErrorCode::SaslAuthenticationFailed), ..) => Reason::Credentials,
+        (Some(_), ..) => Reason::Code,
+        (None, Some(fault), _) => of_tls_fault(fault),
+        (None, None, Kind::Authentication) if tls => Reason::Certificate,
         // This client's own error, not a rejection by the broker.
-        (None, Kind::Authentication) => Reason::Other,
+        (None, None, Kind::Authentication) => Reason::Other,
         _ if closed => Reason::Closed,
-        (None, Kind::Protocol | Kind::Connection) if !tls => Reason::NotKafka,
-        (None, Kind::Timeout) => Reason::TimedOut,
-        (None, _) => Reason::Other,
+        (None, None, Kind::Protocol | Kind::Connection) if !tls => Reason::NotKafka,
+        (None, None, Kind::Timeout) => Reason::TimedOut,
+        (None, None, _) => Reason::Other,
     };
     Failure { reason, message: error.message().to_owned(), code: error.code() }
 }
