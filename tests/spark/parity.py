@@ -11,6 +11,8 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql.types import Row
 
+from ottla.spark.options.typed_columns import TYPED_OPTION_NAMES
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -24,7 +26,10 @@ EPOCH = 1_600_000_000_000
 KEEP = {"retention.ms": "-1"}
 
 # Options that only ottla has; and options that accept any text.
-OTTLA_ONLY = {"targetBytesPerPartition", "pushFilters", "maxBytesPerTrigger", "commitGroupId"}
+OTTLA_ONLY = {
+    *("targetBytesPerPartition", "pushFilters", "maxBytesPerTrigger", "commitGroupId"),
+    *TYPED_OPTION_NAMES,
+}
 ANY_TEXT = {"groupIdPrefix"}
 
 

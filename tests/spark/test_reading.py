@@ -52,9 +52,8 @@ def observed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
 
         def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
             from ottla.spark import clients
-            from ottla.spark.reading import schema
 
-            expected = schema.arrow_schema(self._reader._schema)
+            expected = self._reader._columns.arrow_schema()
             batches = []
             for batch in self._reader.read(partition):
                 batches.append(

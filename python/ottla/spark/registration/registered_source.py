@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_NOT_FOUND = "DATA_SOURCE_NOT_FOUND"
+
 
 def registered_source_python(spark: SparkSession) -> str | None:
     """Return the path of the Python that Spark starts for ottla; None if it is not registered."""
@@ -43,7 +45,13 @@ def is_registered(spark: SparkSession) -> bool:
         # With a schema, Spark looks the source up and does not call it.
         _ = spark.read.format("ottla").schema("value binary").load().schema
     except PySparkException as error:
-        return error.getCondition() != "DATA_SOURCE_NOT_FOUND"
+        return error.getCondition() != _NOT_FOUND
+    except Exception as error:
+        # In a session with a JVM, PySpark has no exception of its own for it. py4j's is not
+        # imported, since a client of Spark Connect may be installed without it.
+        if _NOT_FOUND not in str(error):
+            raise
+        return False
     return True
 
 
