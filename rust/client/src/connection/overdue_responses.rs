@@ -30,7 +30,15 @@ pub(super) async fn guard(shared: &ConnectionShared) -> Error {
     loop {
         let action = match &*shared.state.lock() {
             InFlightRequests::Dead(cause) => return cause.clone(),
-            InFlightRequests::Alive(pending) => next_action(shared, pending.iter(), quiet_until),
+            InFlightRequests::Alive(pending) => {
+                let action = next_action(shared, pending.iter(), quiet_until);
+                // Noted before a request can be added: it wakes the guard if it is due earlier.
+                *shared.guarded_until.lock() = match &action {
+                    GuardAction::Wait(until) => Some(*until),
+                    _ => None,
+                };
+                action
+            }
         };
         match action {
             GuardAction::Idle => shared.changed.notified().await,
@@ -63,7 +71,7 @@ fn next_action<'a>(
         return GuardAction::Close(Error::new(Kind::Connection, message).address(&shared.address).overdue());
     }
     // Responses come in order: the oldest request delays all others.
-    let late = pending.clone().find_map(|request| Some((late_at(shared, request)?, request)));
+    let late = pending.clone().find_map(|request| Some((late_at(request, shared.request_timeout)?, request)));
     match late {
         Some((late, request)) if late <= now && quiet_until <= now => {
             let replicas = match request.api {
@@ -87,11 +95,11 @@ fn next_action<'a>(
 
 /// When a response is late enough to be reported. Never before its request is written, and never if it
 /// depends on other members of a group.
-fn late_at(shared: &ConnectionShared, request: &InFlightRequest) -> Option<Instant> {
+pub(super) fn late_at(request: &InFlightRequest, request_timeout: Duration) -> Option<Instant> {
     if matches!(request.api, ApiKey::JoinGroup | ApiKey::SyncGroup) {
         return None;
     }
-    let allowed = request.allowed_wait(shared.request_timeout);
+    let allowed = request.allowed_wait(request_timeout);
     Some(request.written_at? + allowed + late_after(request.api))
 }
 
