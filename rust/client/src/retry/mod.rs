@@ -118,6 +118,20 @@ impl Retry {
         Ok(())
     }
 
+    /// The failure of an attempt that the deadline ended: it may have had no time to fail for the reason of the
+    /// failure before it, which is named first.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn cut_short(&self, error: Error) -> Error {
+        match &self.last {
+            Some(last) => last.clone().with_message(format!(
+                "{}; the last attempt: {}",
+                last.message(),
+                error.message()
+            )),
+            None => error,
+        }
+    }
+
     /// Warns if the failures have persisted.
     fn report(&mut self, error: &Error) {
         let since = *self.failing_since.get_or_insert_with(Instant::now);
@@ -144,7 +158,8 @@ impl Retry {
     }
 
     pub(crate) fn timed_out(&self) -> Error {
-        let millis = (self.deadline - self.started).as_millis();
+        // What passed since the caller took the time is no part of the timeout that it gave.
+        let millis = (self.deadline - self.started + Duration::from_micros(500)).as_millis();
         let message = format!("{} did not succeed within {millis} ms", self.what);
         match &self.last {
             // The last failure keeps its context and code.

@@ -96,11 +96,12 @@ impl Transport {
                 );
                 return Err(finish(error.with_message(message)));
             }
+            let error = if Instant::now() >= deadline { retry.cut_short(error) } else { error };
             retry.pause_at_least(error, least).await.map_err(finish)?;
         }
     }
 
-    /// Tries each address once.
+    /// Tries each address once, as far as the time allows.
     async fn round(
         &self,
         call: &Call,
@@ -122,6 +123,9 @@ impl Transport {
                     may_be_done.fetch_or(was_sent, Ordering::Relaxed);
                     wait = wait.max(retry_after);
                     failures.push(error);
+                    if Instant::now() >= deadline {
+                        break;
+                    }
                 }
                 Err(error) => return Err(error),
             }

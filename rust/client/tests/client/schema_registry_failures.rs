@@ -105,6 +105,28 @@ async fn if_all_addresses_fail_the_error_names_each() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_attempt_that_the_deadline_ends_does_not_hide_the_failure_before_it() {
+    let (one, other) = (registry().await, registry().await);
+    one.inject(RegistryFault::once(status(503, None)));
+    one.inject(RegistryFault::always(RegistryReaction::Silence));
+    other.inject(RegistryFault::always(status(500, None)));
+    let client = try_registry_client(&format!("{},{}", one.url(), other.url()), &[]).unwrap();
+    let started = Instant::now();
+    let (kind, message) = shown(client.subjects(ms(3_000)).await);
+    assert_eq!((kind, started.elapsed()), (Kind::Timeout, ms(3_000)));
+    let begin = format!(
+        "listing the subjects did not succeed within 3000 ms: {} returned status 503 (error 50001: \"later\"); {} returned status 500",
+        one.url(),
+        other.url()
+    );
+    assert!(message.starts_with(&begin), "{message}");
+    // Nothing is said of the other address, for which no time was left.
+    let (_, end) = message.rsplit_once("; the last attempt: ").expect("what it did at the end");
+    assert!(end.starts_with(&format!("{}: no response within ", one.url())), "{message}");
+    assert!(!end.contains(&other.url()), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failing_look_up_is_not_repeated_at_once() {
     let mock = registry().await;
     let client = registry_client(&mock, &[("retry.backoff.max.ms", "1000")]);
