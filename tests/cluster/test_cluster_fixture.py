@@ -73,12 +73,12 @@ def test_heal_gives_up_on_unrecoverable_clusters() -> None:
         usual = cluster.nodes[1].properties["log.dirs"]
         cluster.nodes[1].properties["log.dirs"] = "/dev/null/no-directory"
         for _ in range(2):
-            with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
+            with pytest.raises(RuntimeError, match="broker 1 ended during its start"):
                 cluster.heal()
         cluster.nodes[1].properties["log.dirs"] = usual
         # Another attempt would succeed, but waiting in every test would make the suite time out.
         started = time.monotonic()
-        with pytest.raises(RuntimeError, match="broker 1 ended while starting"):
+        with pytest.raises(RuntimeError, match="broker 1 ended during its start"):
             cluster.heal()
         assert time.monotonic() - started < 1
         assert cluster.nodes[1].pid is None
@@ -105,7 +105,9 @@ def test_brokers_exit_with_their_owner(number: signal.Signals) -> None:
 @pytest.mark.deep
 def test_failed_start_shows_the_log() -> None:
     cluster = KafkaCluster(brokers=1, config={"log.segment.bytes": "many"})
-    with pytest.raises(RuntimeError, match=r"(?s)broker 1 ended while starting.*log.segment.bytes"):
+    with pytest.raises(
+        RuntimeError, match=r"(?s)broker 1 ended during its start.*log.segment.bytes"
+    ):
         cluster.start()
     assert not cluster.directory.exists()
 

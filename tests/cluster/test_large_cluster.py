@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -39,16 +39,30 @@ def large_kafka() -> Iterator[KafkaCluster]:
         yield kafka
 
 
+# The peak of a new process includes the memory of the one that started it: a small one does.
+MEASURED = """
+import os, sys
+program, output = sys.argv[1:3]
+to_file = [(os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
+child = os.posix_spawn(program, [program, *sys.argv[3:]], os.environ, file_actions=to_file)
+_, status, usage = os.wait4(child, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def run(kafka: KafkaCluster, output: Path, *arguments: str) -> tuple[str, float, float]:
     """Run a command; return its output, its seconds, and its greatest memory in MiB."""
     started = time.monotonic()
-    command = [sys.executable, "-m", "ottla", *arguments, "-b", kafka.bootstrap]
-    to_file = [(os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
-    child = os.posix_spawn(sys.executable, command, os.environ, file_actions=to_file)
-    _, status, usage = os.wait4(child, 0)
+    command = ["-m", "ottla", *arguments, "-b", kafka.bootstrap]
+    measured = subprocess.run(
+        [sys.executable, "-S", "-c", MEASURED, sys.executable, str(output), *command],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     seconds = time.monotonic() - started
-    assert os.waitstatus_to_exitcode(status) == 0
-    return output.read_text(), seconds, usage.ru_maxrss / 1024
+    return output.read_text(), seconds, int(measured.stdout) / 1024
 
 
 def seconds_of_brokers(kafka: KafkaCluster) -> float:
