@@ -302,6 +302,27 @@ os._exit(0)
     assert ended.code == 0, ended.output
 
 
+def test_a_wait_of_the_main_thread_sleeps() -> None:
+    """Neither a look for signals nor the empty responses of a quiet topic wake the thread that polls."""
+    ended = run_child(
+        f"""
+import resource
+{SETUP}
+assert consumer.poll(timeout=1) == []
+def wakeups():
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+before = wakeups()
+assert consumer.poll(timeout=3) == []
+count = wakeups() - before
+say(f"{{count}} wake-ups")
+# Its end, and one look a second; 60 if it looked every 50 ms.
+assert count < 15, count
+os._exit(0)
+"""
+    )
+    assert ended.code == 0, ended.output
+
+
 def test_a_hundred_cycles_do_not_leak() -> None:
     ended = run_child(
         """

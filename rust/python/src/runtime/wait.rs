@@ -73,7 +73,11 @@ where
             return block_main_thread(&runtime, deadline, future);
         }
         let output = runtime.block_on(async {
-            if timeout >= FOREVER { Some(future.await) } else { timeout_at(deadline.into(), future).await.ok() }
+            if timeout >= FOREVER {
+                Some(future.await)
+            } else {
+                timeout_at(deadline.into(), future).await.ok()
+            }
         });
         while EXITING.load(Ordering::Acquire) {
             thread::park();

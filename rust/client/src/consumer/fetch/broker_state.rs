@@ -19,6 +19,10 @@ pub(crate) struct BrokerState {
     pub(crate) failing_since: Option<Instant>,
     /// While a partition's buffer is full: when to check the others for new records again.
     pub(crate) check_at: Option<Instant>,
+    /// The bytes of records of the last response.
+    pub(crate) last_bytes: usize,
+    /// Until when the next fetch is held back, since the application would not see its records before.
+    pub(crate) held_until: Option<Instant>,
 }
 
 /// A partition of a request in flight, as of the time it was sent.

@@ -57,6 +57,8 @@ impl Fetcher {
         }
         // All records of the response stay in memory with each of its fetches.
         let response_bytes: usize = fetched.values().map(|data| data.records.len()).sum();
+        broker_state.last_bytes = response_bytes;
+        let mut has_news = false;
         for requested in requested {
             let Some(data) = fetched.remove(&requested.partition) else { continue };
             let Some(state) = subscriptions.current(&requested.partition, requested.version) else {
@@ -67,12 +69,16 @@ impl Fetcher {
             }
             match self.complete_partition(state, broker, &requested, data, response_bytes, now) {
                 Ok(Some(fetch)) => subscriptions.push(fetch),
-                Ok(None) => {}
+                Ok(None) => continue,
                 Err(error) => subscriptions.fail(&requested.partition, error),
             }
+            has_news = true;
         }
         drop(subscriptions);
-        shared.poll_wakeup.notify_waiters();
+        // A poll without records sleeps through the empty responses of a quiet topic.
+        if has_news {
+            shared.poll_wakeup.notify_waiters();
+        }
     }
 
     /// Handles the failure of a whole request.

@@ -104,8 +104,10 @@ impl Fetcher {
     /// When a backoff or check ends.
     fn next_due(&self, now: Instant) -> Instant {
         let brokers = self.brokers.values().filter(|broker_state| broker_state.in_flight.is_none());
-        let brokers =
-            brokers.flat_map(|broker_state| [broker_state.not_before, broker_state.check_at]).flatten();
+        let due = |broker_state: &BrokerState| {
+            [broker_state.not_before, broker_state.check_at, broker_state.held_until]
+        };
+        let brokers = brokers.flat_map(due).flatten();
         let brokers = brokers.filter(|due| *due > now);
         let partitions = self.shared.subscriptions.lock().next_retry(now);
         let due = brokers.chain(partitions).min();
