@@ -64,6 +64,6 @@ class DefaultSource(DataSource):
         return self._source().streamWriter(schema, overwrite)
 
     def _source(self) -> OttlaDataSource:
-        from ottla.spark.source import OttlaDataSource
+        from ottla.spark.source import source_of_checked_options
 
-        return OttlaDataSource(self.options)
+        return source_of_checked_options(self.options)

@@ -41,6 +41,17 @@ def test_secrets_that_spark_would_print_are_refused(
     source(options)
 
 
+def test_a_source_of_spark_connect_makes_readers_in_other_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only the process that makes the source knows that its session is one of Spark Connect."""
+    monkeypatch.delenv(REDACTED_VARIABLE, raising=False)
+    monkeypatch.setenv("SPARK_JOB_ARTIFACT_UUID", "7b1d")
+    source = DefaultSource({**BASE, "kafka.ssl.keystore.key": "hunter2"})
+    monkeypatch.delenv("SPARK_JOB_ARTIFACT_UUID")
+    assert source.schema().fieldNames()[:2] == ["key", "value"]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

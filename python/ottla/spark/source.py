@@ -85,3 +85,14 @@ class OttlaDataSource(DataSource):
         from ottla.spark.writing.writer import make_stream_writer
 
         return make_stream_writer(parse_write_options(self.options), schema)
+
+
+def source_of_checked_options(options: MutableMapping[str, str]) -> OttlaDataSource:
+    """Return the source of options that `check_redacted` has seen when Spark made its own source.
+
+    Spark asks that one for a stream's reader in a process that doesn't know whether its session is
+    one of Spark Connect.
+    """
+    source = OttlaDataSource.__new__(OttlaDataSource)
+    DataSource.__init__(source, options)
+    return source
