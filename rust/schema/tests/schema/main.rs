@@ -20,6 +20,7 @@ mod json_random;
 mod json_rows;
 mod json_schema;
 mod json_schema_suite;
+mod json_types;
 mod limits;
 mod mutated;
 mod nesting;
