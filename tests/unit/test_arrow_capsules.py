@@ -156,7 +156,6 @@ def test_keys_beyond_a_dictionary_are_an_error() -> None:
         (capsule(schema(b"u")), capsule(array(1, TEXT), b"another")),
         (capsule(array(1, TEXT)), capsule(schema(b"u"))),
     ],
-    ids=str,
 )
 def test_other_results_are_errors(result: Any) -> None:
     with pytest.raises(TypeError) as raised:
@@ -267,7 +266,6 @@ def test_a_broken_stream_is_an_error(exporter: Exporter, message: str) -> None:
         duckdb.sql("select '1' as value, [{'a': 'b'}] as l, map {'k': 1} as m"),
         duckdb.sql("select '1' as value, [{'a': 'b'}] as l, 'x'::enum('x', 'y') as e"),
     ],
-    ids=str,
 )
 def test_arrays_of_other_libraries_are_imported(values: Any) -> None:
     assert "Int64" in repr(infer_json(values))
@@ -281,7 +279,6 @@ def test_arrays_of_other_libraries_are_imported(values: Any) -> None:
         pa.chunked_array([], pa.string()),
         pa.table({"value": ["1"], "other": [["a"]]}).slice(1),
     ],
-    ids=str,
 )
 def test_empty_arrays_are_imported(values: Any) -> None:
     with pytest.raises(errors.SchemaError, match="no samples"):

@@ -32,7 +32,9 @@ pub fn copy_rows<'a>(
     let mut run: Option<(Place, usize)> = None;
     for place in places {
         match &mut run {
-            Some((first, count)) if place == first.map(|(array, start)| (array, start + *count)) => *count += 1,
+            Some((first, count)) if place == first.map(|(array, start)| (array, start + *count)) => {
+                *count += 1
+            }
             _ => run.replace((place, 1)).map_or(Ok(()), &mut append)?,
         }
     }
@@ -48,9 +50,8 @@ pub fn select_rows(
     batch: &RecordBatch,
     rows: impl ExactSizeIterator<Item = usize> + Clone,
 ) -> Result<RecordBatch, ArrowError> {
-    let copy = |column: &ArrayRef| {
-        copy_rows(column.data_type(), [column], rows.clone().map(|row| Some((0, row))))
-    };
+    let copy =
+        |column: &ArrayRef| copy_rows(column.data_type(), [column], rows.clone().map(|row| Some((0, row))));
     let columns = batch.columns().iter().map(copy).collect::<Result<_, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     RecordBatch::try_new_with_options(batch.schema(), columns, &options)

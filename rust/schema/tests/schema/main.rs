@@ -38,4 +38,5 @@ mod protobuf_random;
 mod protobuf_support;
 mod protobuf_well_known;
 mod references;
+mod row_copies;
 mod support;
