@@ -13,7 +13,7 @@ pub(crate) mod exit;
 
 use std::cell::Cell;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -189,78 +189,86 @@ pub(crate) fn wait<F: Future + Send>(py: Python<'_>, future: F) -> PyResult<F::O
 where
     F::Output: Send,
 {
-    let runtime = runtime()?;
-    let is_main = is_main_thread(py)?;
+    let waiter = Waiter { runtime: runtime()?, is_main: is_main_thread(py)? };
     logging::refresh_levels(py);
     py.detach(|| {
-        if is_main {
-            return wait_on_main_thread(&runtime, future);
+        let mut output = None;
+        waiter.wait(pin!(async { output = Some(future.await) }))?;
+        output.ok_or_else(|| errors::closed("the call ended without a result"))
+    })
+}
+
+/// A future to wait for. It has no type of its own, so the code that waits is compiled once.
+type Waited<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
+
+/// The thread that waits.
+struct Waiter {
+    runtime: Arc<Runtime>,
+    is_main: bool,
+}
+
+impl Waiter {
+    fn wait(&self, future: Waited<'_>) -> PyResult<()> {
+        if self.is_main {
+            return self.wait_on_main_thread(future);
         }
-        let output = runtime.block_on(future);
+        self.runtime.block_on(future);
         while EXITING.load(Ordering::Acquire) {
             std::thread::park();
         }
-        Ok(output)
-    })
-}
+        Ok(())
+    }
 
-/// Blocks Python's main thread, the only one on which signal handlers run.
-fn wait_on_main_thread<F: Future + Send>(runtime: &Runtime, future: F) -> PyResult<F::Output>
-where
-    F::Output: Send,
-{
-    let mut future = std::pin::pin!(future);
-    loop {
-        // Most waits end sooner than a thread starts.
-        let begun = async { before(future.as_mut(), tokio::time::sleep(SIGNAL_CHECK)).await };
-        if let Some(output) = runtime.block_on(begun) {
-            return Ok(output);
+    /// Blocks Python's main thread, the only one on which signal handlers run.
+    fn wait_on_main_thread(&self, mut future: Waited<'_>) -> PyResult<()> {
+        loop {
+            // Most waits end sooner than a thread starts.
+            let begun = async { is_done(future.as_mut(), tokio::time::sleep(SIGNAL_CHECK)).await };
+            if self.runtime.block_on(begun) {
+                return Ok(());
+            }
+            if let Some(waited) = self.wait_beside_handlers(future.as_mut()) {
+                return waited;
+            }
+            // There are too many threads: the future waits for the handlers.
+            Python::attach(|py| py.check_signals())?;
         }
-        if let Some(waited) = wait_beside_handlers(runtime, future.as_mut()) {
-            return waited;
-        }
-        // There are too many threads: the future waits for the handlers.
-        Python::attach(|py| py.check_signals())?;
+    }
+
+    /// Runs a future on another thread, since a signal handler may wait, too, on this one. Returns `None`, and
+    /// runs nothing, if there can be no thread.
+    fn wait_beside_handlers(&self, future: Waited<'_>) -> Option<PyResult<()>> {
+        let cancelled = Notify::new();
+        thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(1);
+            let is_cancelled = cancelled.notified();
+            let wait = move || {
+                let _ = sender.send(self.runtime.block_on(is_done(future, is_cancelled)));
+            };
+            thread::Builder::new().name("ottla-wait".to_owned()).spawn_scoped(scope, wait).ok()?;
+            loop {
+                match receiver.recv_timeout(SIGNAL_CHECK) {
+                    Ok(true) => return Some(Ok(())),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                            cancelled.notify_one();
+                            return Some(Err(raised));
+                        }
+                    }
+                    // The thread has panicked: the scope panics, too.
+                    Ok(false) | Err(RecvTimeoutError::Disconnected) => return None,
+                }
+            }
+        })
     }
 }
 
-/// Runs a future on another thread, since a signal handler may wait, too, on this one. Returns `None`, and
-/// runs nothing, if there can be no thread.
-fn wait_beside_handlers<F: Future + Send>(
-    runtime: &Runtime,
-    future: Pin<&mut F>,
-) -> Option<PyResult<F::Output>>
-where
-    F::Output: Send,
-{
-    let cancelled = Notify::new();
-    thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(1);
-        let is_cancelled = cancelled.notified();
-        let wait = move || drop(sender.send(runtime.block_on(before(future, is_cancelled))));
-        thread::Builder::new().name("ottla-wait".to_owned()).spawn_scoped(scope, wait).ok()?;
-        loop {
-            match receiver.recv_timeout(SIGNAL_CHECK) {
-                Ok(Some(output)) => return Some(Ok(output)),
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(raised) = Python::attach(|py| py.check_signals()) {
-                        cancelled.notify_one();
-                        return Some(Err(raised));
-                    }
-                }
-                // The thread has panicked: the scope panics, too.
-                Ok(None) | Err(RecvTimeoutError::Disconnected) => return None,
-            }
-        }
-    })
-}
-
-/// Returns the output of a future, or `None` if `end` completes before it.
-async fn before<F: Future>(future: Pin<&mut F>, end: impl Future<Output = ()>) -> Option<F::Output> {
+/// Waits for a future; returns whether it completed before `end`.
+async fn is_done(future: Waited<'_>, end: impl Future<Output = ()>) -> bool {
     tokio::select! {
         biased;
-        output = future => Some(output),
-        () = end => None,
+        () = future => true,
+        () = end => false,
     }
 }
 
