@@ -303,7 +303,7 @@ os._exit(0)
 
 
 def test_a_wait_of_the_main_thread_sleeps() -> None:
-    """Neither a look for signals nor the empty responses of a quiet topic wake the thread that polls."""
+    """Neither a look for signals nor the empty responses of a quiet topic wake it."""
     ended = run_child(
         f"""
 import resource

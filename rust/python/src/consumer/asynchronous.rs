@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ottla_client::OffsetSpec;
 use ottla_client::consumer::{ArrowLayout, PollTarget};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 

@@ -9,7 +9,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, TryRecvError, sync_channel};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,12 +28,7 @@ pub(crate) fn wait<F: Future + Send>(py: Python<'_>, future: F) -> PyResult<F::O
 where
     F::Output: Send,
 {
-    let mut future = pin!(future);
-    loop {
-        if let Some(output) = block(py, FOREVER, future.as_mut())? {
-            return Ok(output);
-        }
-    }
+    block(py, None, future)?.ok_or_else(|| errors::closed("the call ended without a result"))
 }
 
 /// Blocks on a future for this long; `None` if it is not ready then. Waiting this way sets no timer.
@@ -45,7 +40,7 @@ pub(crate) fn wait_at_most<F: Future + Send>(
 where
     F::Output: Send,
 {
-    block(py, timeout, pin!(future))
+    block(py, Some(Instant::now() + timeout.min(FOREVER)), future)
 }
 
 /// Blocks on a future of the client, and converts its error.
@@ -58,139 +53,144 @@ pub(crate) fn wait_for<T: Send>(
 
 fn block<F: Future + Send>(
     py: Python<'_>,
-    timeout: Duration,
-    future: Pin<&mut F>,
+    deadline: Option<Instant>,
+    future: F,
 ) -> PyResult<Option<F::Output>>
 where
     F::Output: Send,
 {
-    let runtime = runtime()?;
-    let is_main = is_main_thread(py)?;
+    let waiter = Waiter { runtime: runtime()?, is_main: is_main_thread(py)?, deadline };
     logging::refresh_levels(py);
-    let deadline = Instant::now() + timeout.min(FOREVER);
     py.detach(|| {
-        if is_main {
-            return block_main_thread(&runtime, deadline, future);
+        let mut output = None;
+        waiter.wait(pin!(async { output = Some(future.await) }))?;
+        Ok(output)
+    })
+}
+
+/// A future to wait for. It has no type of its own, so the code that waits is compiled once.
+type Waited<'a> = Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>;
+
+/// The thread that waits, and until when.
+struct Waiter {
+    runtime: Arc<Runtime>,
+    is_main: bool,
+    deadline: Option<Instant>,
+}
+
+impl Waiter {
+    fn wait(&self, future: Waited<'_>) -> PyResult<()> {
+        if self.is_main {
+            return self.wait_on_main_thread(future);
         }
-        let output = runtime.block_on(async {
-            if timeout >= FOREVER {
-                Some(future.await)
-            } else {
-                timeout_at(deadline.into(), future).await.ok()
+        self.runtime.block_on(async {
+            match self.deadline {
+                None => future.await,
+                // Whether it completed shows in what it has left.
+                Some(deadline) => drop(timeout_at(deadline.into(), future).await),
             }
         });
         while EXITING.load(Ordering::Acquire) {
             thread::park();
         }
-        Ok(output)
-    })
-}
+        Ok(())
+    }
 
-/// Blocks Python's main thread, the only one on which signal handlers run.
-fn block_main_thread<F: Future + Send>(
-    runtime: &Runtime,
-    deadline: Instant,
-    mut future: Pin<&mut F>,
-) -> PyResult<Option<F::Output>>
-where
-    F::Output: Send,
-{
-    let parker = Arc::new(Parker::new());
-    let waker = Waker::from(Arc::clone(&parker));
-    loop {
-        let polled = {
-            let _context = runtime.enter();
-            future.as_mut().poll(&mut Context::from_waker(&waker))
-        };
-        if let Poll::Ready(output) = polled {
-            return Ok(Some(output));
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(None);
-        }
-        match parker.park(left) {
-            Parked::Woken => {}
-            Parked::TimedOut if deadline <= Instant::now() => {}
-            // There may be a signal.
-            Parked::TimedOut | Parked::Interrupted => {
-                match block_beside_handlers(runtime, deadline, future.as_mut(), &parker) {
-                    Some(blocked) => return blocked,
-                    // There are too many threads: the future waits for the handlers.
-                    None => Python::attach(|py| py.check_signals())?,
+    /// Blocks Python's main thread, the only one on which signal handlers run.
+    fn wait_on_main_thread(&self, mut future: Waited<'_>) -> PyResult<()> {
+        let parker = Arc::new(Parker::new());
+        let waker = Waker::from(Arc::clone(&parker));
+        loop {
+            let polled = {
+                let _context = self.runtime.enter();
+                future.as_mut().poll(&mut Context::from_waker(&waker))
+            };
+            let left = self.left();
+            if polled.is_ready() || left.is_zero() {
+                return Ok(());
+            }
+            match parker.park(left) {
+                Parked::Woken => {}
+                Parked::TimedOut if self.left().is_zero() => {}
+                // There may be a signal.
+                Parked::TimedOut | Parked::Interrupted => {
+                    match self.wait_beside_handlers(future.as_mut(), &parker) {
+                        Some(waited) => return waited,
+                        // There are too many threads: the future waits for the handlers.
+                        None => Python::attach(|py| py.check_signals())?,
+                    }
                 }
             }
         }
     }
+
+    /// Runs a future on another thread, since a signal handler may wait, too, on this one. Returns `None`, and
+    /// runs nothing, if there can be no thread.
+    fn wait_beside_handlers(&self, future: Waited<'_>, parker: &Arc<Parker>) -> Option<PyResult<()>> {
+        let cancelled = Notify::new();
+        thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(1);
+            let ended = Ended { sender: Some(sender), waker: Waker::from(Arc::clone(parker)) };
+            let is_cancelled = cancelled.notified();
+            let run = move || {
+                self.runtime.block_on(before(future, is_cancelled));
+                ended.tell();
+            };
+            thread::Builder::new().name("ottla-wait".to_owned()).spawn_scoped(scope, run).ok()?;
+            loop {
+                match receiver.try_recv() {
+                    Ok(()) => return Some(Ok(())),
+                    // The thread has panicked: the scope panics, too.
+                    Err(TryRecvError::Disconnected) => return None,
+                    Err(TryRecvError::Empty) => {}
+                }
+                if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                    cancelled.notify_one();
+                    return Some(Err(raised));
+                }
+                let left = self.left();
+                if left.is_zero() {
+                    cancelled.notify_one();
+                    // What becomes ready at the last moment counts.
+                    return receiver.recv().ok().map(Ok);
+                }
+                parker.park(left);
+            }
+        })
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.map_or(FOREVER, |deadline| deadline.saturating_duration_since(Instant::now()))
+    }
 }
 
-/// Runs a future on another thread, since a signal handler may wait, too, on this one. Returns `None`, and
-/// runs nothing, if there can be no thread.
-fn block_beside_handlers<F: Future + Send>(
-    runtime: &Runtime,
-    deadline: Instant,
-    future: Pin<&mut F>,
-    parker: &Arc<Parker>,
-) -> Option<PyResult<Option<F::Output>>>
-where
-    F::Output: Send,
-{
-    let cancelled = Notify::new();
-    thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(1);
-        let reply = Reply { sender: Some(sender), waker: Waker::from(Arc::clone(parker)) };
-        let is_cancelled = cancelled.notified();
-        let run = move || reply.send(runtime.block_on(before(future, is_cancelled)));
-        thread::Builder::new().name("ottla-wait".to_owned()).spawn_scoped(scope, run).ok()?;
-        loop {
-            match receiver.try_recv() {
-                Ok(output) => return Some(Ok(output)),
-                // The thread has panicked: the scope panics, too.
-                Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => {}
-            }
-            if let Err(raised) = Python::attach(|py| py.check_signals()) {
-                cancelled.notify_one();
-                return Some(Err(raised));
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                cancelled.notify_one();
-                // What became ready at the last moment counts.
-                return receiver.recv().ok().map(Ok);
-            }
-            parker.park(left);
-        }
-    })
-}
-
-/// Sends the result of a thread, and wakes the one that waits for it, also if there is none because of a panic.
-struct Reply<T> {
-    sender: Option<SyncSender<T>>,
+/// Tells the thread that waits that the one beside it has ended, also if it has panicked.
+struct Ended {
+    sender: Option<SyncSender<()>>,
     waker: Waker,
 }
 
-impl<T> Reply<T> {
-    fn send(self, result: T) {
+impl Ended {
+    fn tell(self) {
         if let Some(sender) = &self.sender {
-            // An error only says that the other thread has a result of its own.
-            let _ = sender.send(result);
+            // An error only says that nobody waits any more.
+            let _ = sender.send(());
         }
     }
 }
 
-impl<T> Drop for Reply<T> {
+impl Drop for Ended {
     fn drop(&mut self) {
         drop(self.sender.take());
         self.waker.wake_by_ref();
     }
 }
 
-/// Returns the output of a future, or `None` if `end` completes before it.
-async fn before<F: Future>(future: Pin<&mut F>, end: impl Future<Output = ()>) -> Option<F::Output> {
+/// Waits for a future, or until `end` completes.
+async fn before(future: Waited<'_>, end: impl Future<Output = ()>) {
     tokio::select! {
         biased;
-        output = future => Some(output),
-        () = end => None,
+        () = future => {}
+        () = end => {}
     }
 }
