@@ -142,9 +142,9 @@ fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -
         settings.metrics.authenticated.count();
     }
     let (reader, writer) = tokio::io::split(stream);
+    let writer = Arc::new(FrameWriter::new(writer));
     let shared = Arc::new(ConnectionShared {
         state,
-        writer: FrameWriter::new(writer),
         guarded_until: Mutex::default(),
         closed: watch::Sender::new(false),
         address: name,
@@ -169,9 +169,11 @@ fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -
             " on the first request, as a SASL listener does: if this is one, set security.protocol=SASL_PLAINTEXT and sasl.mechanism"
         }
     };
-    let task = tokio::spawn(drive(reader, frames, Arc::clone(&shared), hint)).abort_handle();
+    let task =
+        tokio::spawn(drive(reader, frames, Arc::clone(&shared), Arc::clone(&writer), hint)).abort_handle();
     let connection = Arc::new(Connection {
         shared,
+        writer,
         endpoint,
         in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
         background: Arc::new(Semaphore::new(1)),

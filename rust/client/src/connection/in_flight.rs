@@ -15,11 +15,15 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::{Duration, Instant};
 
 use super::InFlightPermit;
-use super::frame_writer::FrameWriter;
 use super::meter::Meter;
-use super::overdue_responses::late_at;
 use crate::error::{Error, Kind, Result};
 use crate::retry::persistent_failures::PersistentFailures;
+
+/// A response that is late by this much is reported, and again at this interval. `PersistentFailures`
+/// decides which reports become warnings.
+pub(super) const LATE_AFTER: Duration = Duration::from_secs(5);
+/// The same for a response to Produce: with `acks=all` it waits for replicas, and records wait for it.
+const LATE_PRODUCE_AFTER: Duration = Duration::from_secs(2);
 
 /// What becomes of a response.
 pub(crate) enum Responder {
@@ -68,7 +72,21 @@ impl InFlightRequest {
 
     /// When the guard has to look at the request first.
     fn due(&self, request_timeout: Duration) -> Option<Instant> {
-        [late_at(self, request_timeout), self.overdue()].into_iter().flatten().min()
+        [self.late(request_timeout), self.overdue()].into_iter().flatten().min()
+    }
+
+    /// When a response is late enough to be reported. Never before its request is written, and never if it
+    /// depends on other members of a group.
+    pub(super) fn late(&self, request_timeout: Duration) -> Option<Instant> {
+        if matches!(self.api, ApiKey::JoinGroup | ApiKey::SyncGroup) {
+            return None;
+        }
+        Some(self.written_at? + self.allowed_wait(request_timeout) + self.late_after())
+    }
+
+    /// How long after its time a response is late.
+    pub(super) fn late_after(&self) -> Duration {
+        if self.api == ApiKey::Produce { LATE_PRODUCE_AFTER } else { LATE_AFTER }
     }
 
     /// When the response is overdue.
@@ -85,7 +103,6 @@ pub(super) enum InFlightRequests {
 
 pub(super) struct ConnectionShared {
     pub(super) state: Mutex<InFlightRequests>,
-    pub(super) writer: FrameWriter,
     /// When the guard looks next, if it is waiting for a time.
     pub(super) guarded_until: Mutex<Option<Instant>>,
     /// Set once the connection is closed.

@@ -11,6 +11,7 @@ use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
 use tokio::io::ReadHalf;
 
+use super::frame_writer::FrameWriter;
 use super::frames::{FrameError, FrameReader};
 use super::in_flight::{ConnectionShared, InFlightRequests};
 use crate::connection::overdue_responses::guard;
@@ -24,13 +25,14 @@ pub(super) async fn drive(
     reader: ReadHalf<Box<dyn Stream>>,
     frames: FrameReader,
     shared: Arc<ConnectionShared>,
+    writer: Arc<FrameWriter>,
     hint: &'static str,
 ) {
-    let _closes = CloseWriter(&shared);
+    let _closes = CloseWriter(&writer);
     let serve = async {
         tokio::select! {
             cause = read_loop(reader, frames, &shared, hint) => cause,
-            cause = shared.writer.run(&shared) => cause,
+            cause = writer.run(&shared) => cause,
             cause = guard(&shared) => cause,
         }
     };
@@ -42,11 +44,11 @@ pub(super) async fn drive(
 }
 
 /// Closes the writing side when the task ends, also by being aborted.
-struct CloseWriter<'a>(&'a ConnectionShared);
+struct CloseWriter<'a>(&'a FrameWriter);
 
 impl Drop for CloseWriter<'_> {
     fn drop(&mut self) {
-        self.0.writer.close();
+        self.0.close();
     }
 }
 

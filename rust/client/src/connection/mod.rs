@@ -55,7 +55,7 @@ pub(crate) use versions::{api_versions_request, is_controller};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Phase, Result};
-use frame_writer::Outgoing;
+use frame_writer::{FrameWriter, Outgoing};
 pub(crate) use in_flight::Responder;
 use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests};
 
@@ -74,6 +74,7 @@ pub(crate) struct PendingResponse(oneshot::Receiver<Result<Bytes>>);
 /// An open connection. Dropping the last handle closes it.
 pub struct Connection {
     shared: Arc<ConnectionShared>,
+    writer: Arc<FrameWriter>,
     endpoint: Endpoint,
     in_flight: Arc<Semaphore>,
     /// The permit of requests that do not count as data requests in flight.
@@ -212,7 +213,7 @@ impl Connection {
             |why| format!("closed by this client: {why}"),
         );
         self.shared.poison(self.shared.closed_error(&why));
-        self.shared.writer.close();
+        self.writer.close();
         self.task.abort();
     }
 
@@ -412,6 +413,6 @@ impl Connection {
 
     fn submit(&self, outgoing: Outgoing, request: Option<InFlightRequest>) -> Result<()> {
         let api = outgoing.api;
-        self.shared.writer.send(&self.shared, outgoing, request).map_err(|cause| cause.api(api))
+        self.writer.send(&self.shared, outgoing, request).map_err(|cause| cause.api(api))
     }
 }

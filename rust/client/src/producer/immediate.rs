@@ -9,15 +9,12 @@ use std::sync::Arc;
 
 use ottla_protocol::messages::produce::{ProduceRequest, ProduceResponse};
 use ottla_protocol::records::Compression;
-use ottla_protocol::wire::Uuid;
 use tokio::time::Instant;
 
 use super::batch::Batch;
 use super::inner::ProducerInner;
-use super::produce::{
-    ProduceOutcome, begin_attempts, choose_version, close_batches, name_topics, responded, topic_ids,
-};
-use super::sending::Sending;
+use super::produce::{begin_attempts, choose_version, close_batches, name_topics, responded, topic_ids};
+use super::sending::{ImmediateRequest, ProduceOutcome, Sending};
 use crate::config::Acks;
 use crate::connection::{Connection, Responder};
 use crate::error::{Error, Result};
@@ -28,16 +25,6 @@ const MAX_COMPRESSED_AT_ONCE: usize = 16 * 1024;
 
 /// What a panic is said to be of.
 const WHAT: &str = "a produce request";
-
-/// A request in flight that no task waits for.
-#[derive(Debug)]
-pub(super) struct ImmediateRequest {
-    broker: i32,
-    batches: Vec<Batch>,
-    unsendable: Vec<(Batch, Error)>,
-    topic_ids: Vec<(Uuid, String)>,
-    began: Instant,
-}
 
 /// Sends batches of different partitions to one broker, or returns them if that takes waiting: for a connection, for
 /// earlier requests, or for the time that compressing takes.

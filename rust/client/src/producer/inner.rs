@@ -1,16 +1,13 @@
 //! The state that the `Producer` handle and its sender task share.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use ottla_protocol::records::{Compression, Compressor};
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 use tokio::time::{Duration, Instant};
 
 use super::accumulator::Accumulator;
-use super::produce::ProduceOutcome;
-use super::produce_response::process_outcome;
 use super::refusal_message::log;
 use super::refused_writes::{Notice, RefusedWrites};
 use super::sending::Sending;
@@ -23,9 +20,6 @@ use crate::metadata::{RefreshNeed, Snapshot, TopicSelector};
 /// How long a partition that no broker knows is assumed not to exist.
 const PARTITION_LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The most bytes that the thread that sends a record writes itself.
-const MAX_SENT_BY_CALLER: usize = 16 * 1024;
-
 /// The shared state of one producer.
 #[derive(Debug)]
 pub(super) struct ProducerInner {
@@ -36,7 +30,7 @@ pub(super) struct ProducerInner {
     /// Wakes the sender's task.
     pub(super) wake: Notify,
     pub(super) sending: Mutex<Sending>,
-    refused: Mutex<RefusedWrites>,
+    pub(super) refused: Mutex<RefusedWrites>,
     /// Idle compressors.
     pub(super) compressors: Mutex<Vec<Compressor>>,
     /// When an unknown partition was last looked up.
@@ -57,48 +51,6 @@ impl ProducerInner {
             compressors: Mutex::default(),
             partition_lookup_at: Mutex::default(),
             last_failure: Mutex::default(),
-        }
-    }
-
-    /// A batch is ready: sends it on this thread if nothing waits or is in flight, and little is buffered. Otherwise the
-    /// task does, which costs a change of threads, but lets this one go on.
-    pub(super) fn batch_is_ready(self: &Arc<Self>) {
-        if self.accumulator.sends_at_once()
-            && self.accumulator.memory.used() <= MAX_SENT_BY_CALLER
-            && let Some(sending) = self.sending.try_lock()
-            && sending.is_idle()
-        {
-            return self.send_under(sending);
-        }
-        self.wake.notify_one();
-    }
-
-    /// Sends what has become due, on this thread.
-    pub(super) fn send_what_is_due(self: &Arc<Self>) {
-        self.send_under(self.sending.lock());
-    }
-
-    fn send_under(self: &Arc<Self>, mut sending: MutexGuard<'_, Sending>) {
-        if sending.has_stopped {
-            return;
-        }
-        let work = sending.send_due(self, &self.client.snapshot(), Instant::now());
-        let needs_task = sending.needs_task(&work);
-        let ended = std::mem::take(&mut sending.ended);
-        drop(sending);
-        ended.into_iter().for_each(|outcome| self.ended(outcome));
-        if needs_task {
-            self.wake.notify_one();
-        }
-    }
-
-    /// Processes the outcome of a request.
-    pub(super) fn ended(&self, outcome: ProduceOutcome) {
-        self.accumulator.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.sending.lock().request_ended(&outcome);
-        let is_stale = process_outcome(self, &self.refused, outcome);
-        if is_stale {
-            self.request_refresh(RefreshNeed::Stale(self.client.snapshot().generation));
         }
     }
 

@@ -40,6 +40,7 @@ mod refusal_message;
 mod refused_writes;
 mod reservation;
 mod returned_batches;
+mod send_due;
 mod sender;
 mod sending;
 mod split;

@@ -10,43 +10,17 @@ use ottla_protocol::messages::produce::{
     PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData,
 };
 use ottla_protocol::wire::Uuid;
-use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::inner::ProducerInner;
+use super::sending::{ProduceOutcome, WriteOrder};
 use super::transaction::TransactionProtocol;
 use crate::cluster::Route;
 use crate::config::Acks;
 use crate::connection::{Connection, InFlightPermit, PendingResponse};
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
-
-/// The outcome of one request.
-#[derive(Debug)]
-pub(super) struct ProduceOutcome {
-    pub(super) broker: i32,
-    pub(super) batches: Vec<Batch>,
-    /// Batches that were not sent, and why.
-    pub(super) unsendable: Vec<(Batch, Error)>,
-    pub(super) response: Result<ProduceResponse>,
-}
-
-impl ProduceOutcome {
-    /// Whether the broker has responded, with an error or without.
-    pub(super) fn got_response(&self) -> bool {
-        self.response.is_ok()
-    }
-}
-
-/// Orders the requests to one broker: each is written after the previous one, so that a partition's
-/// batches arrive in sequence.
-#[derive(Debug)]
-pub(super) struct WriteOrder {
-    pub(super) previous: Option<oneshot::Receiver<()>>,
-    /// Dropped to let the next request be written.
-    pub(super) written: oneshot::Sender<()>,
-}
 
 /// Sends batches of different partitions to one broker.
 pub(super) async fn send_request(

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 use super::batch::Batch;
 use super::inner::ProducerInner;
-use super::produce::ProduceOutcome;
 use super::produce_result::AppendInfo;
 use super::refusal_message::{log, refusal};
 use super::refused_writes::{Refusal, RefusedPartition, RefusedWrites};
+use super::sending::ProduceOutcome;
 use super::split::split;
 use super::transaction::{concurrent_transactions_backoff, with_advice_if_clear};
 use crate::config::Acks;

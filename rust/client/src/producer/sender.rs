@@ -10,9 +10,10 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::inner::ProducerInner;
-use super::produce::{ProduceOutcome, send_request};
+use super::produce::send_request;
 use super::producer_id::ProducerIdState;
-use super::sending::PendingWork;
+use super::send_due::send_due;
+use super::sending::{PendingWork, ProduceOutcome};
 use super::transaction::SenderTask;
 use super::unobserved_failures::{REPORT_AFTER, UnobservedFailure};
 use crate::metadata::no_leader::no_leader;
@@ -105,7 +106,7 @@ fn pass(
         let mut sending = inner.sending.lock();
         sending.producer_id = producer_id.current;
         sending.producer_id_error.clone_from(&producer_id.error);
-        let work = sending.send_due(inner, snapshot, now);
+        let work = send_due(inner, &mut sending, snapshot, now);
         (work, std::mem::take(&mut sending.waiting), std::mem::take(&mut sending.ended))
     };
     for request in waiting {
