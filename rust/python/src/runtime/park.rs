@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Wake;
 use std::time::Duration;
 
-pub(super) use self::system::Parker;
+pub(super) use self::system::{Parker, SIGNAL_CHECK};
 
 /// Why a park ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ mod system {
 
     /// How often to look for signals that did not interrupt the thread: those that another thread received, or that a
     /// program only simulated, and one that arrived just before the thread parked.
-    const SIGNAL_CHECK: Duration = Duration::from_secs(1);
+    pub(in crate::runtime) const SIGNAL_CHECK: Duration = Duration::from_millis(250);
 
     /// The longest park if the system refuses to wait.
     const FALLBACK: Duration = Duration::from_millis(50);
@@ -63,7 +63,6 @@ mod system {
             if self.is_woken.swap(0, Ordering::Acquire) == 1 {
                 return Parked::Woken;
             }
-            let timeout = timeout.min(SIGNAL_CHECK);
             let Ok(seconds) = timeout.as_secs().try_into() else { return Parked::TimedOut };
             let time = Timespec { tv_sec: seconds, tv_nsec: timeout.subsec_nanos().into() };
             match futex::wait(&self.is_woken, futex::Flags::PRIVATE, 0, Some(&time)) {
@@ -100,7 +99,7 @@ mod system {
     use super::{Duration, Parked};
 
     /// How often to look for signals.
-    const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+    pub(in crate::runtime) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
     /// What the thread waits on.
     pub(in crate::runtime) struct Parker {
@@ -116,7 +115,6 @@ mod system {
 
         pub(in crate::runtime) fn park(&self, timeout: Duration) -> Parked {
             let began = Instant::now();
-            let timeout = timeout.min(SIGNAL_CHECK);
             while !self.is_woken.swap(false, Ordering::Acquire) {
                 let left = timeout.saturating_sub(began.elapsed());
                 if left.is_zero() {

@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use tokio::time::timeout_at;
 
-use super::park::{Parked, Parker};
+use super::park::{Parked, Parker, SIGNAL_CHECK};
 use super::{EXITING, FOREVER, is_main_thread, runtime};
 use crate::convert::errors;
 use crate::logging;
@@ -100,27 +100,29 @@ impl Waiter {
     fn wait_on_main_thread(&self, mut future: Waited<'_>) -> PyResult<()> {
         let parker = Arc::new(Parker::new());
         let waker = Waker::from(Arc::clone(&parker));
+        // Not from one park to the next: wake-ups may come more often than that.
+        let mut look_at = Instant::now() + SIGNAL_CHECK;
         loop {
             let polled = {
                 let _context = self.runtime.enter();
                 future.as_mut().poll(&mut Context::from_waker(&waker))
             };
-            let left = self.left();
-            if polled.is_ready() || left.is_zero() {
+            let now = Instant::now();
+            if polled.is_ready() || self.is_over(now) {
                 return Ok(());
             }
-            match parker.park(left) {
-                Parked::Woken => {}
-                Parked::TimedOut if self.left().is_zero() => {}
-                // There may be a signal.
-                Parked::TimedOut | Parked::Interrupted => {
-                    match self.wait_beside_handlers(future.as_mut(), &parker) {
-                        Some(waited) => return waited,
-                        // There are too many threads: the future waits for the handlers.
-                        None => Python::attach(|py| py.check_signals())?,
-                    }
-                }
+            let parked = parker.park(self.until(look_at).saturating_duration_since(now));
+            let now = Instant::now();
+            let may_have_signal = parked == Parked::Interrupted || now >= look_at;
+            if self.is_over(now) || !may_have_signal {
+                continue;
             }
+            match self.wait_beside_handlers(future.as_mut(), &parker) {
+                Some(waited) => return waited,
+                // There are too many threads: the future waits for the handlers.
+                None => Python::attach(|py| py.check_signals())?,
+            }
+            look_at = now + SIGNAL_CHECK;
         }
     }
 
@@ -148,19 +150,24 @@ impl Waiter {
                     cancelled.notify_one();
                     return Some(Err(raised));
                 }
-                let left = self.left();
-                if left.is_zero() {
+                let now = Instant::now();
+                if self.is_over(now) {
                     cancelled.notify_one();
                     // What becomes ready at the last moment counts.
                     return receiver.recv().ok().map(Ok);
                 }
-                parker.park(left);
+                parker.park(self.until(now + SIGNAL_CHECK).saturating_duration_since(now));
             }
         })
     }
 
-    fn left(&self) -> Duration {
-        self.deadline.map_or(FOREVER, |deadline| deadline.saturating_duration_since(Instant::now()))
+    fn is_over(&self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+
+    /// `time`, or the deadline if it is earlier.
+    fn until(&self, time: Instant) -> Instant {
+        self.deadline.map_or(time, |deadline| deadline.min(time))
     }
 }
 
