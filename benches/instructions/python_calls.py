@@ -74,8 +74,9 @@ async def iterate_async(consumer: ottla.AsyncConsumer) -> None:
 
 
 async def await_sends(producer: ottla.AsyncProducer) -> None:
-    """Send records whose acknowledgements are awaited together."""
-    await asyncio.gather(*[producer.send(TOPIC, VALUE, partition=0) for _ in range(RECORDS)])
+    """Send records, and then await their acknowledgements."""
+    for future in [producer.send(TOPIC, VALUE, partition=0) for _ in range(RECORDS)]:
+        await future
 
 
 def send_with_callback(producer: ottla.Producer) -> None:
