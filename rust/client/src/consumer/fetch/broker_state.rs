@@ -13,6 +13,8 @@ use crate::topic_partition::TopicPartition;
 pub(crate) struct BrokerState {
     pub(crate) session: FetchSession,
     pub(crate) in_flight: Option<InFlightFetch>,
+    /// How many fetches were sent to it.
+    pub(crate) sent: u64,
     pub(crate) not_before: Option<Instant>,
     pub(crate) failures: u32,
     /// When the first of the consecutive failures happened.
@@ -39,6 +41,9 @@ pub(crate) struct InFlightFetch {
     /// The most bytes of records that it may return.
     pub(crate) reserved: usize,
     pub(crate) sent: Instant,
+    /// Of this broker's fetches.
+    pub(crate) number: u64,
+    pub(crate) requested: Vec<InFlightPartition>,
 }
 
 impl BrokerState {

@@ -14,8 +14,7 @@ use tokio::time::{Duration, Instant};
 use super::broker_state::{BrokerState, InFlightFetch, InFlightPartition};
 use super::fetcher::{Fetcher, TaskResult};
 use crate::config::Config;
-use crate::consumer::fetch::request::{Limits, RequestedPartition, fetch};
-use crate::consumer::metrics::millis;
+use crate::consumer::fetch::request::{Limits, RequestedPartition, fetch, fetch_at_once};
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{RefreshNeed, Snapshot};
@@ -119,15 +118,17 @@ impl Fetcher {
                 partitions.push(RequestedPartition::new(snapshot, partition, *offset));
             }
             let broker_state = self.brokers.entry(broker).or_default();
-            broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now });
+            broker_state.sent += 1;
+            let number = broker_state.sent;
+            broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now, number, requested });
             let data = broker_state.session.build_request_data(partitions);
+            if fetch_at_once(&shared.client, (broker, number), &data, limits, &self.completed) {
+                continue;
+            }
             let shared = Arc::clone(&shared);
             self.tasks.spawn(async move {
                 let response = try_catch("a fetch", fetch(&shared.client, broker, &data, limits)).await;
-                if response.is_ok() {
-                    shared.metrics.fetch_latency.record(millis(now.elapsed()));
-                }
-                TaskResult::Fetched { broker, requested, response }
+                TaskResult::Fetched { fetch: (broker, number), response }
             });
         }
     }
