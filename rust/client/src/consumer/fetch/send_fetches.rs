@@ -12,9 +12,10 @@ use std::sync::Arc;
 use tokio::time::{Duration, Instant};
 
 use super::broker_state::{BrokerState, InFlightFetch, InFlightPartition};
+use super::completed_fetches::FetchNumber;
 use super::fetcher::{Fetcher, TaskResult};
 use crate::config::Config;
-use crate::consumer::fetch::request::{Limits, RequestedPartition, fetch, fetch_at_once};
+use crate::consumer::fetch::request::{FetchRequestData, Limits, RequestedPartition, fetch, fetch_at_once};
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{RefreshNeed, Snapshot};
@@ -96,6 +97,7 @@ impl Fetcher {
             return;
         }
         let Some(budget) = self.response_budget(&mut subscriptions, by_broker.len()) else { return };
+        let mut fetches = Vec::with_capacity(by_broker.len());
         for (broker, mut candidates, max_wait) in by_broker {
             candidates
                 .partitions
@@ -121,16 +123,22 @@ impl Fetcher {
             broker_state.sent += 1;
             let number = broker_state.sent;
             broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now, number, requested });
-            let data = broker_state.session.build_request_data(partitions);
-            if fetch_at_once(&shared.client, (broker, number), &data, limits, &self.completed) {
-                continue;
-            }
-            let shared = Arc::clone(&shared);
-            self.tasks.spawn(async move {
-                let response = try_catch("a fetch", fetch(&shared.client, broker, &data, limits)).await;
-                TaskResult::Fetched { fetch: (broker, number), response }
-            });
+            fetches.push(((broker, number), broker_state.session.build_request_data(partitions), limits));
         }
+        // A thread that polls waits for the lock, and writing takes as long as a system call.
+        drop(subscriptions);
+        fetches.into_iter().for_each(|(number, data, limits)| self.send_fetch(number, data, limits));
+    }
+
+    fn send_fetch(&mut self, number: FetchNumber, data: FetchRequestData, limits: Limits) {
+        if fetch_at_once(&self.shared.client, number, &data, limits, &self.completed) {
+            return;
+        }
+        let client = self.shared.client.clone();
+        self.tasks.spawn(async move {
+            let response = try_catch("a fetch", fetch(&client, number.0, &data, limits)).await;
+            TaskResult::Fetched { fetch: number, response }
+        });
     }
 
     /// The candidates of each broker that may be sent a fetch.
