@@ -121,6 +121,31 @@ fn decode_json(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Rows of two writers in turn: each row is copied to its place in the column.
+fn decode_two_writers(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decode_two_writers");
+    group.throughput(Throughput::Elements(ROWS as u64));
+    for (shape, text) in SHAPES {
+        let values: BinaryArray = values(text)
+            .iter()
+            .enumerate()
+            .map(|(row, value)| {
+                let mut value = value?.to_vec();
+                // The last byte of the id.
+                value[4] += (row % 2) as u8;
+                Some(value)
+            })
+            .collect();
+        let mut decoder = decoder(text, &[]);
+        decoder.add(SchemaId::Id(ID + 1), &avro(text));
+        assert!(decoder.decode(&values, None).unwrap().errors.is_empty());
+        group.bench_function(BenchmarkId::new("ottla", shape), |bencher| {
+            bencher.iter(|| decoder.decode(black_box(&values), None).unwrap());
+        });
+    }
+    group.finish();
+}
+
 fn encode_avro(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("encode_avro");
     group.throughput(Throughput::Elements(ROWS as u64));
@@ -134,5 +159,5 @@ fn encode_avro(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, decode_avro, decode_json, encode_avro);
+criterion_group!(benches, decode_avro, decode_json, decode_two_writers, encode_avro);
 criterion_main!(benches);

@@ -48,10 +48,13 @@ SCENARIOS = {
     "encode-columns-100": Scenario("rust", 2, 12, _SMALL),
     "look-up": Scenario("rust", 2, 12, 1_000),
     "send": Scenario("python", 5, 15, 2_000),
+    "send-callback": Scenario("python", 5, 15, 2_000),
+    "send-await": Scenario("python", 5, 15, 2_000),
     "send-list": Scenario("python", 5, 15, 2_000),
     "send-arrow": Scenario("python", 5, 15, 20_000),
     "poll": Scenario("python", 5, 15, 2_000),
     "iterate": Scenario("python", 5, 15, 2_000),
+    "iterate-async": Scenario("python", 5, 15, 2_000),
     "poll-arrow": Scenario("python", 5, 15, 2_000),
 }
 

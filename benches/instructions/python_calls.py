@@ -7,8 +7,9 @@ A cluster in the process serves the calls; the counts are of the calling thread 
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 
 import pyarrow as pa
@@ -63,6 +64,32 @@ def iterate(consumer: ottla.Consumer) -> None:
             return
 
 
+async def iterate_async(consumer: ottla.AsyncConsumer) -> None:
+    """Iterate over records in a task."""
+    seen = 0
+    async for record in consumer:
+        seen += record.value is not None
+        if seen == RECORDS:
+            return
+
+
+async def await_sends(producer: ottla.AsyncProducer) -> None:
+    """Send records, and then await their acknowledgements."""
+    for future in [producer.send(TOPIC, VALUE, partition=0) for _ in range(RECORDS)]:
+        await future
+
+
+def send_with_callback(producer: ottla.Producer) -> None:
+    """Send records with a callback each; the thread that calls it is not counted."""
+    for _ in range(RECORDS):
+        producer.send(TOPIC, VALUE, partition=0, on_delivery=_ignore)
+    producer.flush()
+
+
+def _ignore(error: BaseException | None, metadata: ottla.RecordMetadata) -> None:
+    """Do what the cheapest callback does."""
+
+
 def poll_arrow(consumer: ottla.Consumer) -> None:
     """Poll batches of columns."""
     seen = 0
@@ -73,6 +100,7 @@ def poll_arrow(consumer: ottla.Consumer) -> None:
 
 PRODUCING: dict[str, Callable[[ottla.Producer], None]] = {
     "send": send,
+    "send-callback": send_with_callback,
     "send-list": send_list,
     "send-arrow": send_arrow,
 }
@@ -81,6 +109,28 @@ CONSUMING: dict[str, Callable[[ottla.Consumer], None]] = {
     "iterate": iterate,
     "poll-arrow": poll_arrow,
 }
+ASYNC_PRODUCING: dict[str, Callable[[ottla.AsyncProducer], Awaitable[None]]] = {
+    "send-await": await_sends,
+}
+ASYNC_CONSUMING: dict[str, Callable[[ottla.AsyncConsumer], Awaitable[None]]] = {
+    "iterate-async": iterate_async,
+}
+
+
+async def produce(bootstrap: str, name: str, rounds: int) -> None:
+    """Run a scenario of an AsyncProducer."""
+    async with ottla.AsyncProducer(bootstrap) as producer:
+        for _ in range(rounds):
+            await ASYNC_PRODUCING[name](producer)
+
+
+async def consume(bootstrap: str, name: str, rounds: int) -> None:
+    """Run a scenario of an AsyncConsumer."""
+    async with ottla.AsyncConsumer(bootstrap) as consumer:
+        consumer.assign([(TOPIC, 0)])
+        consumer.seek(TOPIC, 0, 0)
+        for _ in range(rounds):
+            await ASYNC_CONSUMING[name](consumer)
 
 
 def main(name: str, rounds: int) -> None:
@@ -92,7 +142,13 @@ def main(name: str, rounds: int) -> None:
                 for _ in range(rounds):
                     PRODUCING[name](producer)
             return
+        if name in ASYNC_PRODUCING:
+            asyncio.run(produce(cluster.bootstrap, name, rounds))
+            return
         cluster.append(TOPIC, 0, [VALUE] * STORED)
+        if name in ASYNC_CONSUMING:
+            asyncio.run(consume(cluster.bootstrap, name, rounds))
+            return
         with ottla.Consumer(cluster.bootstrap) as consumer:
             consumer.assign([(TOPIC, 0)])
             consumer.seek(TOPIC, 0, 0)

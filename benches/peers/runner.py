@@ -48,11 +48,17 @@ def rotated(clients: Sequence[T], turn: int) -> list[T]:
     return [*clients[first:], *clients[:first]]
 
 
-def run_python(bench: str, arguments: object) -> Any:
-    """Run `python -m BENCH --child ARGUMENTS`; return its last line of output, from JSON."""
+def run_python(bench: str, arguments: object, *, first_on_path: str | None = None) -> Any:
+    """Run `python -m BENCH --child ARGUMENTS`; return its last line of output, from JSON.
+
+    `first_on_path` is where it looks for modules first.
+    """
     command = [sys.executable, "-m", bench, "--child", json.dumps(arguments)]
     # NumPy, which pyarrow imports, starts threads that would spin for a while.
-    return _last_line(command, {**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    if first_on_path is not None:
+        environment["PYTHONPATH"] = os.pathsep.join([first_on_path, str(REPOSITORY)])
+    return _last_line(command, environment)
 
 
 def run_java(source: str, arguments: Sequence[object]) -> Any:

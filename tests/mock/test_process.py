@@ -302,6 +302,52 @@ os._exit(0)
     assert ended.code == 0, ended.output
 
 
+def test_a_wait_of_the_main_thread_sleeps() -> None:
+    """Neither a look for signals nor the empty responses of a quiet topic wake it."""
+    ended = run_child(
+        f"""
+import resource
+{SETUP}
+assert consumer.poll(timeout=1) == []
+def wakeups():
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+before = wakeups()
+assert consumer.poll(timeout=3) == []
+count = wakeups() - before
+say(f"{{count}} wake-ups")
+# Its end, and four looks a second; 60 if it looked every 50 ms.
+assert count < 30, count
+os._exit(0)
+"""
+    )
+    assert ended.code == 0, ended.output
+
+
+def test_a_signal_is_seen_although_responses_keep_waking_the_main_thread() -> None:
+    """One that interrupts nothing, as does one that arrives just before the thread sleeps."""
+    ended = run_child(
+        """
+import _thread, threading
+cluster = MockCluster(brokers=1)
+cluster.create_topic("t", partitions=1)
+# A response every 500 ms.
+consumer = ottla.ShareConsumer(cluster.bootstrap, group_id="g", topics=["t"])
+assert consumer.poll(timeout=1) == []
+threading.Timer(0.1, _thread.interrupt_main).start()
+started = time.monotonic()
+try:
+    consumer.poll(timeout=20)
+except KeyboardInterrupt:
+    pass
+passed = time.monotonic() - started
+say(f"{passed:.2f} s")
+assert passed < 10, passed
+os._exit(0)
+"""
+    )
+    assert ended.code == 0, ended.output
+
+
 def test_a_hundred_cycles_do_not_leak() -> None:
     ended = run_child(
         """

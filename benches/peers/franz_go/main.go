@@ -3,6 +3,7 @@
 //	franz_go produce BOOTSTRAP WARM_TOPIC TOPIC BYTES RECORDS CODEC
 //	franz_go consume BOOTSTRAP TOPIC PARTITIONS RECORDS BYTES
 //	franz_go age     BOOTSTRAP TOPIC PARTITIONS WARM_SECONDS SECONDS WORK_MS
+//	franz_go latency one-by-one|acknowledged|end-to-end BOOTSTRAP TOPIC BYTES WARM COUNT NANOSECONDS
 //	franz_go transactions BOOTSTRAP TOPIC ID BYTES RECORDS WARM COUNT
 //
 // The last line of standard output is the result as JSON. A run that fails prints the reason on
@@ -34,6 +35,7 @@ var commands = map[string]command{
 	"consume": {5, consume},
 	"age":     {6, age},
 
+	"latency":      {7, latency},
 	"transactions": {7, transactions},
 }
 
@@ -59,7 +61,7 @@ func main() {
 
 func runCommand(arguments []string) error {
 	if len(arguments) == 0 {
-		return fmt.Errorf("expected a command: produce, consume, age or transactions")
+		return fmt.Errorf("expected a command: produce, consume, age, latency or transactions")
 	}
 	command, known := commands[arguments[0]]
 	if !known || len(arguments)-1 != command.arguments {

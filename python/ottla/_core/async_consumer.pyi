@@ -1,7 +1,7 @@
 """The operations of ``ottla.AsyncConsumer`` as native futures."""
 
 from asyncio import Future
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import GenericAlias
 from typing import Any, Generic
@@ -53,8 +53,6 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
                 cause.
         """
 
-    def __aiter__(self) -> Self: ...
-    def __anext__(self) -> Awaitable[Record[_K | None, _V | None]]: ...
     def events(
         self, *, all_topics: bool = False, timeout: float | None = None
     ) -> Future[AsyncEvents]:
@@ -240,6 +238,7 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         self, max_records: int | None
     ) -> list[Record[_K | None, _V | None]] | None: ...
     def _pop_record(self) -> Record[_K | None, _V | None] | None: ...
+    def _buffered_records(self) -> Iterator[Record[_K | None, _V | None]]: ...
     def _poll_batch(
         self,
         timeout: float,

@@ -254,13 +254,11 @@ class AsyncBatchDelivery:
 class DeliveryReports:
     """The queue of completed records with a callback, for the thread that calls them.
 
-    Iterating waits for the next callback: the function, its arguments, and whether it is
-    a done callback.
+    Iterating waits for the next callbacks: whether they are done callbacks, and the calls of some
+    records, each a tuple of the function and its arguments.
     """
 
     def __iter__(self) -> DeliveryReports: ...
-    def __next__(
-        self,
-    ) -> tuple[Callable[..., object], tuple[Any, ...], bool]: ...
+    def __next__(self) -> tuple[bool, list[tuple[Any, ...]]]: ...
     def raised(self, error: BaseException) -> bool:
         """Keep a callback's exception for ``flush``; return False if there already is one."""

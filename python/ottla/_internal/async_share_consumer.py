@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -178,14 +178,22 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         except Exception as failure:  # noqa: BLE001 - the block's exception is raised
             self._closing_failed(str(failure))
 
-    def __aiter__(self) -> Self:
-        return self
+    async def __aiter__(self) -> AsyncGenerator[Record[K | None, V | None]]:
+        # A generator hands a record over at a fraction of what an awaitable for each one takes.
+        while True:
+            yield await self.__anext__() if (record := self._next_buffered()) is None else record
 
     async def __anext__(self) -> Record[K | None, V | None]:
+        if (buffered := self._next_buffered()) is not None:
+            return buffered
         while True:
             record = await self._poll(_FOREVER, lambda: self._pop_records(1) or None)
             if record is not None:
                 return record[0]
+
+    def _next_buffered(self) -> Record[K | None, V | None] | None:
+        self._refuse_in_callback("poll")
+        return self._take_buffered_record()
 
     async def _poll(
         self, timeout: float, pop: Callable[[], T | None], *, is_batch: bool = False

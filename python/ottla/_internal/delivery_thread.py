@@ -20,13 +20,22 @@ def start(reports: DeliveryReports) -> None:
 
 
 def _run(reports: DeliveryReports) -> None:
-    for callback, arguments, is_done_callback in reports:
-        try:
-            callback(*arguments)
-        except BaseException as raised:  # flush() or close() raises that of on_delivery
-            name = "a done callback" if is_done_callback else "on_delivery"
-            if is_done_callback or not reports.raised(raised):
-                # A done callback, or flush() has another exception to raise already.
-                logging.getLogger("ottla.producer").exception("%s raised", name)
-        # Do not keep the record alive while waiting for the next.
-        del callback, arguments
+    for is_done_callback, calls in reports:
+        if is_done_callback:
+            for callback, delivery in calls:
+                try:
+                    callback(delivery)
+                except BaseException:
+                    logging.getLogger("ottla.producer").exception("a done callback raised")
+            del callback, delivery
+        else:
+            for callback, error, metadata in calls:
+                try:
+                    callback(error, metadata)
+                except BaseException as raised:  # flush() or close() raises it
+                    if not reports.raised(raised):
+                        # It has another exception to raise already.
+                        logging.getLogger("ottla.producer").exception("on_delivery raised")
+            del callback, error, metadata
+        # Do not keep the records alive while waiting for the next.
+        del calls

@@ -15,10 +15,11 @@ use crate::api::{
     self, HandlerResult, Pending, RequestContext, RequestHandler, supported_versions, with_request_type,
 };
 use crate::clock::now_ms;
-use crate::fault::{FaultPlan, RequestInfo, When};
+use crate::fault::{FaultPlan, FaultTarget, RequestInfo, When};
 use crate::log::{AppendError, ValidatedBatch};
 use crate::session::Session;
 use crate::shared::SharedCluster;
+use crate::state::ClusterState;
 
 /// A request that arrived on a connection.
 pub(crate) struct IncomingRequest<'a> {
@@ -68,19 +69,73 @@ pub(crate) async fn handle_request(incoming: IncomingRequest<'_>) -> ResponseAct
         return response_frame(api, 0, incoming.header.correlation_id, &response)
             .map_or(ResponseAction::Close, ResponseAction::Respond);
     }
-    with_request_type!(api, run, incoming).unwrap_or(ResponseAction::Close)
+    let mut incoming = incoming;
+    match with_request_type!(api, decode, (&mut incoming.body, version)) {
+        Some(Ok(request)) => run(incoming, api, &*request).await,
+        Some(Err(error)) => {
+            tracing::debug!(broker = incoming.broker, request = api.name(), %error, "malformed request");
+            ResponseAction::Close
+        }
+        None => ResponseAction::Close,
+    }
 }
 
-async fn run<R: RequestHandler>(mut incoming: IncomingRequest<'_>) -> ResponseAction {
-    let request = match decode::<R>(&mut incoming.body, incoming.header.api_version) {
-        Ok(request) => request,
-        Err(error) => {
-            tracing::debug!(broker = incoming.broker, request = R::NAME, %error, "malformed request");
-            return ResponseAction::Close;
+/// A request of any type, so that waiting for one is compiled once.
+trait AnyRequest: Send + Sync {
+    fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget>;
+    fn validate_records(&self, version: i16) -> Vec<Result<ValidatedBatch, AppendError>>;
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<Box<dyn AnyResponse>>;
+}
+
+/// A response of any type.
+trait AnyResponse: Send {
+    /// Encodes the response, with a throttle time if it has one.
+    fn encode(self: Box<Self>, header: &RequestHeader, throttle: Option<i32>) -> WireResult<Frame>;
+}
+
+struct Typed<R>(R);
+
+struct TypedResponse<R: Request>(R::Response);
+
+impl<R: RequestHandler + 'static> AnyRequest for Typed<R>
+where
+    R::Response: Send,
+{
+    fn targets(&self, version: i16, state: &ClusterState) -> Vec<FaultTarget> {
+        self.0.targets(version, state)
+    }
+
+    fn validate_records(&self, version: i16) -> Vec<Result<ValidatedBatch, AppendError>> {
+        self.0.validate_records(version)
+    }
+
+    fn handle(&self, context: &mut RequestContext<'_>) -> HandlerResult<Box<dyn AnyResponse>> {
+        match self.0.handle(context) {
+            HandlerResult::Response(response) => {
+                HandlerResult::Response(Box::new(TypedResponse::<R>(response)))
+            }
+            HandlerResult::NoResponse => HandlerResult::NoResponse,
+            HandlerResult::Close => HandlerResult::Close,
+            HandlerResult::WaitUntil(moment) => HandlerResult::WaitUntil(moment),
         }
-    };
+    }
+}
+
+impl<R: RequestHandler> AnyResponse for TypedResponse<R>
+where
+    R::Response: Send,
+{
+    fn encode(mut self: Box<Self>, header: &RequestHeader, throttle: Option<i32>) -> WireResult<Frame> {
+        if let (Some(ms), Some(field)) = (throttle, R::throttle_time(&mut self.0)) {
+            *field = ms;
+        }
+        response_frame(R::API, header.api_version, header.correlation_id, &self.0)
+    }
+}
+
+async fn run(mut incoming: IncomingRequest<'_>, api: ApiKey, request: &dyn AnyRequest) -> ResponseAction {
     let arrived = Instant::now();
-    let plan = plan_faults(&incoming, &request);
+    let plan = plan_faults(&incoming, api, request);
     if !plan.delay.is_zero() {
         tokio::time::sleep(plan.delay).await;
     }
@@ -93,7 +148,7 @@ async fn run<R: RequestHandler>(mut incoming: IncomingRequest<'_>) -> ResponseAc
     if let Some(bytes) = plan.raw {
         return ResponseAction::Raw(bytes);
     }
-    let (result, corrupted) = handle_until_done(&mut incoming, &request, &plan, arrived).await;
+    let (result, corrupted) = handle_until_done(&mut incoming, request, &plan, arrived).await;
     if let Some((id, _)) = &plan.corrupt
         && !corrupted
     {
@@ -102,20 +157,16 @@ async fn run<R: RequestHandler>(mut incoming: IncomingRequest<'_>) -> ResponseAc
     if plan.disconnect == Some(When::AfterHandling) {
         return ResponseAction::Close;
     }
-    let mut response = match result {
+    let response = match result {
         HandlerResult::Response(response) => response,
         HandlerResult::NoResponse => return ResponseAction::NoResponse,
         HandlerResult::Close | HandlerResult::WaitUntil(_) => return ResponseAction::Close,
     };
-    if let (Some(ms), Some(field)) = (plan.throttle, R::throttle_time(&mut response)) {
-        *field = ms;
-    }
-    let header = incoming.header;
-    match response_frame(R::API, header.api_version, header.correlation_id, &response) {
+    match response.encode(incoming.header, plan.throttle) {
         Ok(frame) if plan.truncate => ResponseAction::Truncated(frame),
         Ok(frame) => ResponseAction::Respond(frame),
         Err(error) => {
-            tracing::error!(broker = incoming.broker, request = R::NAME, %error, "unencodable response");
+            tracing::error!(broker = incoming.broker, request = api.name(), %error, "unencodable response");
             ResponseAction::Close
         }
     }
@@ -123,15 +174,18 @@ async fn run<R: RequestHandler>(mut incoming: IncomingRequest<'_>) -> ResponseAc
 
 /// Decodes a request. Like Kafka, ignores trailing bytes: librdkafka sends some after a Metadata request for
 /// all topics.
-fn decode<R: Request>(body: &mut Reader, version: i16) -> WireResult<R> {
+fn decode<R: RequestHandler + 'static>((body, version): (&mut Reader, i16)) -> WireResult<Box<dyn AnyRequest>>
+where
+    R::Response: Send,
+{
     let request = R::decode(body, version)?;
     if body.remaining() > 0 {
         tracing::warn!(request = R::NAME, version, left = body.remaining(), "trailing bytes after a request");
     }
-    Ok(request)
+    Ok(Box::new(Typed(request)))
 }
 
-fn plan_faults<R: RequestHandler>(incoming: &IncomingRequest<'_>, request: &R) -> FaultPlan {
+fn plan_faults(incoming: &IncomingRequest<'_>, api: ApiKey, request: &dyn AnyRequest) -> FaultPlan {
     let shared = incoming.shared;
     if shared.faults.lock().is_empty() {
         return FaultPlan::default();
@@ -140,7 +194,7 @@ fn plan_faults<R: RequestHandler>(incoming: &IncomingRequest<'_>, request: &R) -
     let targets = request.targets(version, &shared.state.lock());
     let plan = shared.faults.lock().plan(&RequestInfo {
         broker: incoming.broker,
-        api: R::API,
+        api,
         version,
         client_id: incoming.header.client_id.as_deref(),
         targets: &targets,
@@ -159,12 +213,12 @@ fn plan_faults<R: RequestHandler>(incoming: &IncomingRequest<'_>, request: &R) -
 
 /// Calls the handler until it returns a response. Also returns whether the response's records were
 /// corrupted.
-async fn handle_until_done<R: RequestHandler>(
+async fn handle_until_done(
     incoming: &mut IncomingRequest<'_>,
-    request: &R,
+    request: &dyn AnyRequest,
     plan: &FaultPlan,
     arrived: Instant,
-) -> (HandlerResult<R::Response>, bool) {
+) -> (HandlerResult<Box<dyn AnyResponse>>, bool) {
     let shared = incoming.shared;
     // Subscribed before the first look at the state, so that no change is missed.
     let mut changes = shared.subscribe();
@@ -193,12 +247,12 @@ struct HandlerState<'a> {
     arrived: Instant,
 }
 
-fn handle_once<R: RequestHandler>(
+fn handle_once(
     incoming: &mut IncomingRequest<'_>,
-    request: &R,
+    request: &dyn AnyRequest,
     plan: &FaultPlan,
     handler_state: HandlerState<'_>,
-) -> (HandlerResult<R::Response>, bool) {
+) -> (HandlerResult<Box<dyn AnyResponse>>, bool) {
     let shared = incoming.shared;
     let (result, changed, corrupted) = {
         let mut state = shared.state.lock();

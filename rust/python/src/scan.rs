@@ -5,23 +5,20 @@
 mod asynchronous;
 pub(crate) mod scan_request;
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch as ArrowBatch, StructArray};
-use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use ottla_arrow::Column;
+use arrow_array::RecordBatch as ArrowBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use ottla_arrow::{Column, ExportedReader};
 use ottla_client::consumer::{Gap, Scan as Core};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::ffi::{ArrayReader, to_schema_pycapsule, to_stream_pycapsule};
 
 pub(crate) use self::asynchronous::AsyncScanBase;
 pub(crate) use self::scan_request::{RangeArguments, ScanArgs, ScanRequest};
 use crate::convert::errors;
 use crate::convert::names::Names;
-use crate::convert::record_batch::{RecordBatch, as_struct_field};
+use crate::convert::record_batch::RecordBatch;
 use crate::runtime::{ProcessLocal, wait};
 
 /// Returns the requested columns in order; by default all, with `headers` only on request.
@@ -110,7 +107,7 @@ impl Scan {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.schema.as_ref())?)
+        ottla_capsules::schema_capsule(py, self.schema.as_ref()).map_err(|error| errors::capsule(py, error))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -119,8 +116,11 @@ impl Scan {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let exported = ArrowStreamExport { field: as_struct_field(&self.schema), scan: self.take()? };
-        Ok(to_stream_pycapsule(py, Box::new(exported), requested_schema)?)
+        // The interface leaves casts to consumers that ask for another schema.
+        drop(requested_schema);
+        let batches = ExportedBatches(self.take()?);
+        let reader = Box::new(ExportedReader::new(self.schema.clone(), batches));
+        ottla_capsules::stream_capsule(py, reader).map_err(|error| errors::capsule(py, error))
     }
 
     /// Stop reading, and release the buffers. Closing a scan again has no effect.
@@ -142,19 +142,16 @@ impl Scan {
     }
 }
 
-/// A scan as an Arrow C stream.
-struct ArrowStreamExport {
-    field: FieldRef,
-    scan: ProcessLocal<Core>,
-}
+/// The batches of an Arrow C stream.
+struct ExportedBatches(ProcessLocal<Core>);
 
-impl Iterator for ArrowStreamExport {
-    type Item = Result<ArrayRef, ArrowError>;
+impl Iterator for ExportedBatches {
+    type Item = Result<ArrowBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         // The reader may or may not hold the GIL; attaching first makes detaching right for both.
         let batch = Python::try_attach(|py| {
-            let next = self.scan.get_mut().and_then(|scan| next_batch(py, scan));
+            let next = self.0.get_mut().and_then(|scan| next_batch(py, scan));
             next.map_err(|error| {
                 // The stream interface carries text only.
                 let message = error.to_string();
@@ -167,7 +164,7 @@ impl Iterator for ArrowStreamExport {
             })
         });
         match batch {
-            Some(Ok(batch)) => batch.map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef)),
+            Some(Ok(batch)) => batch.map(Ok),
             Some(Err(message)) => Some(Err(ArrowError::ExternalError(message.into()))),
             None => Some(Err(ArrowError::CDataInterface("the interpreter is shutting down".to_owned()))),
         }
@@ -179,11 +176,5 @@ fn simulate_interrupt(py: Python<'_>) {
     let interrupted = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
     if let Err(error) = interrupted {
         error.write_unraisable(py, None);
-    }
-}
-
-impl ArrayReader for ArrowStreamExport {
-    fn field(&self) -> FieldRef {
-        Arc::clone(&self.field)
     }
 }

@@ -3,6 +3,7 @@
 //! - [`SchemaId`], [`WireFormat`]: how a record identifies the schema that it was written with.
 //! - [`RegisteredSchema`]: a schema as a registry stores it.
 //! - [`ColumnDecoder`], [`ColumnEncoder`]: from payloads to columns and back. [`column_type`] returns their type.
+//! - [`copy_rows`], [`select_rows`]: some rows of columns, in any order.
 //!
 //! Invariant: no I/O and no clock. Schemas are passed in; the caller looks them up.
 
@@ -22,6 +23,7 @@ mod projection;
 mod protobuf;
 mod reader_options;
 mod registered_schema;
+mod row_copies;
 mod row_failure;
 mod row_groups;
 mod schema_id;
@@ -40,5 +42,6 @@ pub use limits::{BATCH_KEY, DEFAULT_KEY, FIXED_KEY, MAX_LIMIT, MAX_NAME_LIMIT, N
 pub use projection::Projection;
 pub use reader_options::{ReaderOptions, ReaderSource};
 pub use registered_schema::{RegisteredSchema, SchemaReference, SchemaType};
+pub use row_copies::{Place, copy_rows, select_rows};
 pub use schema_id::SchemaId;
 pub use wire_format::{Framed, FramingError, WireFormat};

@@ -81,8 +81,8 @@ MUTATIONS = [
     ),
     Mutation(
         "the-warning-of-refused-writes-counts-replicas-from-old-metadata",
-        f"{_PRODUCER}/sender.rs",
-        "Notice::Refresh => request_refresh(inner, RefreshNeed::Stale(snapshot.generation)),",
+        f"{_PRODUCER}/inner.rs",
+        "Notice::Refresh => self.request_refresh(RefreshNeed::Stale(snapshot.generation)),",
         "Notice::Refresh => {}",
     ),
     Mutation(

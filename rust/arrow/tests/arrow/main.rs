@@ -7,3 +7,4 @@ mod decode;
 mod decode_buffer_pool;
 mod decode_paths;
 mod decode_steps;
+mod exported_reader;

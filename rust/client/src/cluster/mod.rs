@@ -241,6 +241,14 @@ impl Client {
         self.inner.config.backoff().after(failures, self.inner.environment.random())
     }
 
+    /// The connection to a broker for data, if it is open.
+    pub(crate) fn open_connection(&self, broker: i32) -> Option<Arc<Connection>> {
+        self.check_open().ok()?;
+        let snapshot = self.inner.metadata.peek();
+        let endpoint = &snapshot.brokers.get(&broker)?.endpoint;
+        self.inner.pool.open(broker, (ConnectionRole::Data, self.owner()), endpoint)
+    }
+
     /// The connection for a route.
     pub async fn connection(&self, route: Route<'_>) -> Result<Arc<Connection>> {
         self.connection_as(ConnectionRole::Data, route).await

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
 use super::authenticate::SaslInfo;
+use super::frame_writer::FrameWriter;
 use super::in_flight::{ConnectionShared, InFlightRequests};
 use super::io::drive;
 use super::meter::Meter;
@@ -140,8 +141,12 @@ fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -
     if settings.security.tls.is_some() || settings.security.sasl.is_some() {
         settings.metrics.authenticated.count();
     }
+    let (reader, writer) = tokio::io::split(stream);
+    let writer = Arc::new(FrameWriter::new(writer));
     let shared = Arc::new(ConnectionShared {
         state,
+        guarded_until: Mutex::default(),
+        closed: watch::Sender::new(false),
         address: name,
         changed: Notify::new(),
         meter,
@@ -151,7 +156,6 @@ fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -
         failures: Arc::clone(&settings.failures),
         bootstrap: Arc::clone(&settings.bootstrap),
     });
-    let (outgoing, queue) = mpsc::unbounded_channel();
     // Bytes that followed the handshake's last response are left to the reader.
     let frames = frames.with_max(settings.frame_max);
     // A SASL listener sends its API versions to any client, and closes the connection on the next
@@ -165,11 +169,12 @@ fn start(opened: EstablishedStream, sasl: SaslInfo, environment: &Environment) -
             " on the first request, as a SASL listener does: if this is one, set security.protocol=SASL_PLAINTEXT and sasl.mechanism"
         }
     };
-    let task = tokio::spawn(drive(stream, frames, queue, Arc::clone(&shared), hint)).abort_handle();
+    let task =
+        tokio::spawn(drive(reader, frames, Arc::clone(&shared), Arc::clone(&writer), hint)).abort_handle();
     let connection = Arc::new(Connection {
         shared,
+        writer,
         endpoint,
-        outgoing,
         in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
         background: Arc::new(Semaphore::new(1)),
         next_correlation_id: AtomicI32::new(1),

@@ -1,5 +1,5 @@
-//! The task that owns a connection's stream: the writer sends frames, the reader matches responses to
-//! requests, the guard (`overdue_responses.rs`) enforces timeouts.
+//! The task of a connection: the reader matches responses to requests, the guard (`overdue_responses.rs`) enforces
+//! timeouts, and the writer (`frame_writer.rs`) goes on with frames that the socket did not accept at once.
 //!
 //! Invariant: when any of the three ends, its cause reaches the shared state and the socket is closed.
 
@@ -9,13 +9,11 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use ottla_protocol::ApiKey;
 use ottla_protocol::header::LENGTH_PREFIX;
-use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::io::ReadHalf;
 
+use super::frame_writer::FrameWriter;
 use super::frames::{FrameError, FrameReader};
-use super::in_flight::{ConnectionShared, InFlightRequests, Outgoing};
-use super::transport_error::transport_error;
+use super::in_flight::{ConnectionShared, InFlightRequests};
 use crate::connection::overdue_responses::guard;
 use crate::environment::Stream;
 use crate::error::{Error, Kind, Outlook, Phase, Result};
@@ -24,17 +22,17 @@ use crate::tasks::panics::catch;
 /// Serves a connection until it closes. `hint` is advice for a connection that closes before the first
 /// response.
 pub(super) async fn drive(
-    stream: Box<dyn Stream>,
+    reader: ReadHalf<Box<dyn Stream>>,
     frames: FrameReader,
-    queue: mpsc::UnboundedReceiver<Outgoing>,
     shared: Arc<ConnectionShared>,
+    writer: Arc<FrameWriter>,
     hint: &'static str,
 ) {
-    let (reader, writer) = tokio::io::split(stream);
+    let _closes = CloseWriter(&writer);
     let serve = async {
         tokio::select! {
             cause = read_loop(reader, frames, &shared, hint) => cause,
-            cause = write_loop(writer, queue, &shared) => cause,
+            cause = writer.run(&shared) => cause,
             cause = guard(&shared) => cause,
         }
     };
@@ -45,81 +43,12 @@ pub(super) async fn drive(
     shared.poison(cause);
 }
 
-/// Writes frames until the queue closes or the stream fails.
-async fn write_loop(
-    mut stream: WriteHalf<Box<dyn Stream>>,
-    mut queue: mpsc::UnboundedReceiver<Outgoing>,
-    shared: &ConnectionShared,
-) -> Error {
-    while let Some(Outgoing { correlation_id, api, frame, timeout, on_written }) = queue.recv().await {
-        let (deadline, bytes) = (Instant::now() + timeout, frame.len());
-        match timeout_at(deadline, write_frame(&mut stream, frame.into_segments())).await {
-            Ok(Ok(())) => {
-                shared.meter.sent(api, bytes);
-                match on_written {
-                    // An error only says that the caller is gone.
-                    Some((written, _permit)) => drop(written.send(())),
-                    None => mark_written(shared, correlation_id),
-                }
-            }
-            Ok(Err(error)) => return transport_error(&error, Phase::Request, &shared.address),
-            Err(_) => {
-                let message = format!("the broker accepted no bytes for {} ms", timeout.as_millis());
-                return Error::new(Kind::Connection, message).address(&shared.address);
-            }
-        }
-    }
-    shared.closed_error("closed by this client")
-}
+/// Closes the writing side when the task ends, also by being aborted.
+struct CloseWriter<'a>(&'a FrameWriter);
 
-/// Starts the broker's time for a request.
-fn mark_written(shared: &ConnectionShared, correlation_id: i32) {
-    if let InFlightRequests::Alive(pending) = &mut *shared.state.lock()
-        && let Some(request) = pending.iter_mut().find(|request| request.correlation_id == correlation_id)
-    {
-        request.written_at = Some(Instant::now());
-    }
-    shared.changed.notify_one();
-}
-
-async fn write_frame(stream: &mut WriteHalf<Box<dyn Stream>>, segments: Vec<Bytes>) -> io::Result<()> {
-    let mut chain = Segments { segments, front: 0 };
-    while chain.has_remaining() {
-        stream.write_buf(&mut chain).await?;
-    }
-    stream.flush().await
-}
-
-/// Several segments as one buffer, so that one system call can write many of them.
-struct Segments {
-    segments: Vec<Bytes>,
-    front: usize,
-}
-
-impl Buf for Segments {
-    fn remaining(&self) -> usize {
-        self.segments[self.front..].iter().map(Bytes::len).sum()
-    }
-
-    fn chunk(&self) -> &[u8] {
-        self.segments[self.front..].iter().find(|segment| !segment.is_empty()).map_or(&[], |segment| segment)
-    }
-
-    fn advance(&mut self, mut count: usize) {
-        while count > 0 {
-            let segment = &mut self.segments[self.front];
-            let step = count.min(segment.len());
-            segment.advance(step);
-            count -= step;
-            if segment.is_empty() {
-                self.front += 1;
-            }
-        }
-    }
-
-    fn chunks_vectored<'a>(&'a self, slices: &mut [io::IoSlice<'a>]) -> usize {
-        let filled = self.segments[self.front..].iter().filter(|segment| !segment.is_empty());
-        filled.zip(slices).map(|(segment, slice)| *slice = io::IoSlice::new(segment)).count()
+impl Drop for CloseWriter<'_> {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -168,8 +97,7 @@ fn fail_oversized_fetch(shared: &ConnectionShared, error: &FrameError) {
             "a response of {length} bytes is larger than receive.message.max.bytes={max}: raise it to read records of this size"
         );
         let error = Error::new(Kind::Config, message).api(request.api).address(&shared.address);
-        // An error only says that the caller is gone.
-        let _ = request.response.send(Err(error));
+        request.respond(Err(error));
     }
 }
 
@@ -196,8 +124,7 @@ fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
             let waited = request.written_at.map(|written| written.elapsed());
             let allowed = request.allowed_wait(shared.request_timeout);
             shared.meter.received(request.api, LENGTH_PREFIX + frame.len(), waited, allowed);
-            // An error only says that the caller is gone.
-            let _ = request.response.send(Ok(frame));
+            request.respond(Ok(frame));
             Ok(())
         }
         Some(request) => {
@@ -208,7 +135,8 @@ fn deliver(shared: &ConnectionShared, frame: Bytes) -> Result<()> {
                     request.correlation_id
                 ),
             );
-            let _ = request.response.send(Err(cause.clone().api(request.api)));
+            let api = request.api;
+            request.respond(Err(cause.clone().api(api)));
             Err(cause)
         }
         None => Err(protocol_error(shared, "a response to no request")),

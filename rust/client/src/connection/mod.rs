@@ -1,7 +1,7 @@
 //! A pipelined connection to one broker.
 //!
-//! One task owns the stream (`io.rs`) and shares the queue of requests in flight with this handle
-//! (`in_flight.rs`). Brokers respond in order, so the queue is first in, first out.
+//! The thread that sends a request writes it (`frame_writer.rs`); one task reads the responses (`io.rs`). Both share the
+//! queue of requests in flight (`in_flight.rs`). Brokers respond in order, so the queue is first in, first out.
 //!
 //! Invariants: a closed connection keeps its cause, and all past and future waiters get it. A request's
 //! bytes are held by reference count until the socket has accepted them. Dropping a request's future
@@ -10,6 +10,7 @@
 mod authenticate;
 mod buffer_pool;
 mod finalized_features;
+mod frame_writer;
 mod frames;
 mod handshake;
 mod in_flight;
@@ -27,7 +28,6 @@ mod transport_error;
 mod unreachable_brokers;
 mod versions;
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -37,7 +37,7 @@ use ottla_protocol::header::{self, RequestHeader};
 use ottla_protocol::wire::Reader;
 use ottla_protocol::{ApiKey, Request, WireError};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant, sleep_until};
 
@@ -55,7 +55,9 @@ pub(crate) use versions::{api_versions_request, is_controller};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Phase, Result};
-use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, Outgoing};
+use frame_writer::{FrameWriter, Outgoing};
+pub(crate) use in_flight::Responder;
+use in_flight::{ConnectionShared, InFlightRequest, InFlightRequests};
 
 /// A broker that has sent nothing for this long may be gone although its connection stays open.
 const HUNG_AFTER: Duration = Duration::from_secs(2);
@@ -72,8 +74,8 @@ pub(crate) struct PendingResponse(oneshot::Receiver<Result<Bytes>>);
 /// An open connection. Dropping the last handle closes it.
 pub struct Connection {
     shared: Arc<ConnectionShared>,
+    writer: Arc<FrameWriter>,
     endpoint: Endpoint,
-    outgoing: mpsc::UnboundedSender<Outgoing>,
     in_flight: Arc<Semaphore>,
     /// The permit of requests that do not count as data requests in flight.
     background: Arc<Semaphore>,
@@ -120,9 +122,9 @@ impl Connection {
 
     /// Resolves with the cause when the connection closes. Does not keep it open.
     pub fn closed(&self) -> impl Future<Output = Error> + Send + 'static {
-        let (outgoing, shared) = (self.outgoing.clone(), Arc::clone(&self.shared));
+        let (closed, shared) = (self.shared.wait_until_closed(), Arc::clone(&self.shared));
         async move {
-            outgoing.closed().await;
+            closed.await;
             shared.close_reason().unwrap_or_else(|| shared.closed_error("closed"))
         }
     }
@@ -211,6 +213,7 @@ impl Connection {
             |why| format!("closed by this client: {why}"),
         );
         self.shared.poison(self.shared.closed_error(&why));
+        self.writer.close();
         self.task.abort();
     }
 
@@ -269,6 +272,14 @@ impl Connection {
         }
     }
 
+    /// Permission to have one more request in flight, unless that takes waiting.
+    pub(crate) fn try_permit(&self) -> Option<InFlightPermit> {
+        if self.throttled_for().is_some() || self.close_reason().is_some() || reauthenticate::is_due(self) {
+            return None;
+        }
+        Arc::clone(&self.in_flight).try_acquire_owned().ok().map(InFlightPermit)
+    }
+
     /// As [`Connection::request`], for requests that must not delay others: at most one of them is in
     /// flight, in addition to `max.in.flight.requests.per.connection`.
     pub(crate) async fn request_in_background<R: Request>(
@@ -305,8 +316,7 @@ impl Connection {
         self.response::<R>(pending, version).await
     }
 
-    /// Queues a request for the writer, behind earlier ones. Pass the result to
-    /// [`Connection::response`].
+    /// Sends a request, behind earlier ones. Pass the result to [`Connection::response`].
     pub(crate) fn enqueue<R: Request>(
         &self,
         permit: InFlightPermit,
@@ -314,22 +324,27 @@ impl Connection {
         version: i16,
         timeout: Duration,
     ) -> Result<PendingResponse> {
-        let (response, receiver) = oneshot::channel();
-        self.submit(request, version, timeout, |outgoing, pending| {
-            let Outgoing { correlation_id, timeout, .. } = outgoing;
-            let (correlation_id, timeout) = (*correlation_id, *timeout);
-            let (api, written_at) = (R::API, None);
-            pending.push_back(InFlightRequest {
-                correlation_id,
-                api,
-                version,
-                timeout,
-                written_at,
-                response,
-                _permit: permit,
-            });
-        })?;
+        let (waiter, receiver) = oneshot::channel();
+        self.enqueue_for(Responder::Waiter(waiter), permit, request, version, timeout)?;
         Ok(PendingResponse(receiver))
+    }
+
+    /// As [`Connection::enqueue`], with what becomes of the response. After an error, nothing was sent, and the
+    /// responder is not called.
+    pub(crate) fn enqueue_for<R: Request>(
+        &self,
+        responder: Responder,
+        permit: InFlightPermit,
+        request: &R,
+        version: i16,
+        timeout: Duration,
+    ) -> Result<()> {
+        let outgoing = self.outgoing(request, version, timeout)?;
+        let correlation_id = outgoing.correlation_id;
+        let (api, written_at) = (R::API, None);
+        let in_flight =
+            InFlightRequest { correlation_id, api, version, timeout, written_at, responder, permit };
+        self.submit(outgoing, Some(in_flight))
     }
 
     /// Waits for the response to a request of type `R` that was sent in `version`.
@@ -339,6 +354,11 @@ impl Connection {
         version: i16,
     ) -> Result<R::Response> {
         let bytes = pending.0.await.unwrap_or_else(|_| Err(self.close_error()))?;
+        self.decode::<R>(bytes, version)
+    }
+
+    /// Decodes the response to a request of type `R` that was sent in `version`. A malformed one closes the connection.
+    pub(crate) fn decode<R: Request>(&self, bytes: Bytes, version: i16) -> Result<R::Response> {
         let malformed = |error: WireError| {
             let error = Error::from(error).prefixed(format_args!("malformed response to {}", R::API.name()));
             let error = error.api(R::API).address(self.address());
@@ -366,9 +386,9 @@ impl Connection {
         version: i16,
     ) -> Result<()> {
         let (written, wait) = oneshot::channel();
-        self.submit(request, version, self.settings.request_timeout, |outgoing, _| {
-            outgoing.on_written = Some((written, permit));
-        })?;
+        let mut outgoing = self.outgoing(request, version, self.settings.request_timeout)?;
+        outgoing.on_written = Some((written, permit));
+        self.submit(outgoing, None)?;
         wait.await.map_err(|_| self.close_error().api(R::API))
     }
 
@@ -376,15 +396,8 @@ impl Connection {
         self.close_reason().unwrap_or_else(|| self.shared.closed_error("closed"))
     }
 
-    /// Queues a request for the writer. Registers and queues it under one lock, so that requests are
-    /// written in the order in which they are registered.
-    fn submit<R: Request>(
-        &self,
-        request: &R,
-        version: i16,
-        timeout: Duration,
-        register: impl FnOnce(&mut Outgoing, &mut VecDeque<InFlightRequest>),
-    ) -> Result<()> {
+    /// Encodes a request.
+    fn outgoing<R: Request>(&self, request: &R, version: i16, timeout: Duration) -> Result<Outgoing> {
         let correlation_id = self.next_correlation_id.fetch_add(1, Ordering::Relaxed);
         let header = RequestHeader {
             api_key: R::API as i16,
@@ -394,16 +407,12 @@ impl Connection {
         };
         let frame = header::request_frame(&header, R::API.request_header_version(version), request)
             .map_err(|e| Error::from(e).api(R::API).address(self.address()))?;
-        let mut outgoing = Outgoing { correlation_id, api: R::API, frame, timeout, on_written: None };
-        let mut state = self.shared.state.lock();
-        match &mut *state {
-            InFlightRequests::Dead(cause) => return Err(cause.clone().api(R::API)),
-            InFlightRequests::Alive(pending) => register(&mut outgoing, pending),
-        }
-        // Without a reader, the connection is closing: `poison` fails the request then.
-        let _ = self.outgoing.send(outgoing);
-        drop(state);
         tracing::trace!(target: "ottla.connection", address = %self.address(), api = R::API.name(), version, correlation_id, "request");
-        Ok(())
+        Ok(Outgoing { correlation_id, api: R::API, frame, timeout, on_written: None })
+    }
+
+    fn submit(&self, outgoing: Outgoing, request: Option<InFlightRequest>) -> Result<()> {
+        let api = outgoing.api;
+        self.writer.send(&self.shared, outgoing, request).map_err(|cause| cause.api(api))
     }
 }

@@ -4,16 +4,10 @@
 //! single bytes arrive meanwhile. A wait that the request allows the broker does not count.
 
 use ottla_protocol::ApiKey;
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
-use super::in_flight::{ConnectionShared, InFlightRequest, InFlightRequests};
+use super::in_flight::{ConnectionShared, InFlightRequest, InFlightRequests, LATE_AFTER};
 use crate::error::{Error, Kind};
-
-/// A response that is late by this much is reported, and again at this interval. `PersistentFailures`
-/// decides which reports become warnings.
-const LATE_AFTER: Duration = Duration::from_secs(5);
-/// The same for a response to Produce: with `acks=all` it waits for replicas, and records wait for it.
-const LATE_PRODUCE_AFTER: Duration = Duration::from_secs(2);
 
 /// What the guard does next.
 enum GuardAction {
@@ -30,7 +24,15 @@ pub(super) async fn guard(shared: &ConnectionShared) -> Error {
     loop {
         let action = match &*shared.state.lock() {
             InFlightRequests::Dead(cause) => return cause.clone(),
-            InFlightRequests::Alive(pending) => next_action(shared, pending.iter(), quiet_until),
+            InFlightRequests::Alive(pending) => {
+                let action = next_action(shared, pending.iter(), quiet_until);
+                // Noted before a request can be added: it wakes the guard if it is due earlier.
+                *shared.guarded_until.lock() = match &action {
+                    GuardAction::Wait(until) => Some(*until),
+                    _ => None,
+                };
+                action
+            }
         };
         match action {
             GuardAction::Idle => shared.changed.notified().await,
@@ -63,7 +65,7 @@ fn next_action<'a>(
         return GuardAction::Close(Error::new(Kind::Connection, message).address(&shared.address).overdue());
     }
     // Responses come in order: the oldest request delays all others.
-    let late = pending.clone().find_map(|request| Some((late_at(shared, request)?, request)));
+    let late = pending.clone().find_map(|request| Some((request.late(shared.request_timeout)?, request)));
     match late {
         Some((late, request)) if late <= now && quiet_until <= now => {
             let replicas = match request.api {
@@ -78,23 +80,9 @@ fn next_action<'a>(
                 shared.bootstrap
             );
             let error = Error::new(Kind::Timeout, message).address(&shared.address);
-            GuardAction::Report(error, late - late_after(request.api))
+            GuardAction::Report(error, late - request.late_after())
         }
         Some((late, _)) => GuardAction::Wait(overdue.min(late.max(quiet_until))),
         None => GuardAction::Wait(overdue),
     }
-}
-
-/// When a response is late enough to be reported. Never before its request is written, and never if it
-/// depends on other members of a group.
-fn late_at(shared: &ConnectionShared, request: &InFlightRequest) -> Option<Instant> {
-    if matches!(request.api, ApiKey::JoinGroup | ApiKey::SyncGroup) {
-        return None;
-    }
-    let allowed = request.allowed_wait(shared.request_timeout);
-    Some(request.written_at? + allowed + late_after(request.api))
-}
-
-fn late_after(api: ApiKey) -> Duration {
-    if api == ApiKey::Produce { LATE_PRODUCE_AFTER } else { LATE_AFTER }
 }

@@ -96,6 +96,17 @@ impl Pool {
         Ok(Arc::clone(slots.entry(key).or_default()))
     }
 
+    /// Returns the connection to a broker if it is open.
+    pub(crate) fn open(
+        &self,
+        broker: i32,
+        (role, owner): (ConnectionRole, Owner),
+        endpoint: &Endpoint,
+    ) -> Option<Arc<Connection>> {
+        let slot = Arc::clone(self.slots.read().get(&(broker, role, owner))?);
+        slot.alive().filter(|connection| connection.endpoint() == endpoint)
+    }
+
     /// Returns the connection to a broker, and opens it if necessary. The caller limits the time.
     pub async fn get(
         &self,

@@ -51,7 +51,7 @@ pub(super) async fn wait_until_renewed(connection: &Connection) {
     let mut renewal = connection.renewal.subscribe();
     tokio::select! {
         _ = renewal.wait_for(|due| due.is_none_or(|due| due > Instant::now())) => {}
-        () = connection.outgoing.closed() => {}
+        () = connection.shared.wait_until_closed() => {}
     }
 }
 
@@ -88,8 +88,8 @@ async fn renew_until_closed(connection: Weak<Connection>, environment: Environme
 
 /// Waits until the connection is closed.
 async fn wait_until_closed(connection: &Weak<Connection>) {
-    if let Some(outgoing) = connection.upgrade().map(|connection| connection.outgoing.clone()) {
-        outgoing.closed().await;
+    if let Some(closed) = connection.upgrade().map(|connection| connection.shared.wait_until_closed()) {
+        closed.await;
     }
 }
 

@@ -31,6 +31,7 @@ pub mod group;
 mod metrics;
 mod partition_state;
 mod poll;
+mod poll_rhythm;
 mod positions;
 mod read;
 mod rebalance;

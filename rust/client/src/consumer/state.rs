@@ -16,6 +16,7 @@ use crate::config::IsolationLevel;
 use crate::consumer::commit_listener::CommitListener;
 use crate::consumer::metrics::Metrics;
 use crate::consumer::partition_state::PartitionState;
+use crate::consumer::poll_rhythm::PollRhythm;
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::error::{Error, Kind};
 use crate::group_offsets::CommittedOffset;
@@ -39,6 +40,8 @@ pub(super) struct ConsumerState {
     pub(super) subscribed: AtomicBool,
     pub(super) commit_listener: OnceLock<Arc<dyn CommitListener>>,
     pub(super) metrics: Metrics,
+    /// The application's polls.
+    pub(super) rhythm: Mutex<PollRhythm>,
     error: Mutex<Option<Error>>,
     /// The panic that ended the fetcher.
     fatal_error: OnceLock<Error>,
@@ -60,6 +63,7 @@ impl ConsumerState {
             group: OnceLock::new(),
             subscribed: AtomicBool::new(false),
             commit_listener: OnceLock::new(),
+            rhythm: Mutex::default(),
             error: Mutex::default(),
             fatal_error: OnceLock::new(),
         }
@@ -100,6 +104,12 @@ impl ConsumerState {
             subscriptions.fail(partition, error);
             self.poll_wakeup.notify_waiters();
         }
+    }
+
+    /// Notes that the application is in a poll, until the returned value is dropped.
+    pub(super) fn enter_poll(&self) -> InPoll<'_> {
+        self.rhythm.lock().enter(Instant::now());
+        InPoll(&self.rhythm)
     }
 
     /// The identity under which this consumer commits; `None` without a group.
@@ -150,5 +160,15 @@ impl ConsumerState {
         }
         let error = self.error.lock().take();
         error.or_else(|| self.subscriptions.lock().take_error())
+    }
+}
+
+/// The application is in a poll.
+#[derive(Debug)]
+pub(super) struct InPoll<'a>(&'a Mutex<PollRhythm>);
+
+impl Drop for InPoll<'_> {
+    fn drop(&mut self) {
+        self.0.lock().exit(Instant::now());
     }
 }

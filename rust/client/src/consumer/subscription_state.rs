@@ -5,11 +5,12 @@
 //! change gives the partition a new version; responses carry the version of their request and are ignored
 //! if it is outdated.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use tokio::time::Instant;
 
 use crate::consumer::completed_fetch::CompletedFetch;
@@ -20,6 +21,7 @@ use crate::topic_partition::TopicPartition;
 /// The assigned partitions.
 #[derive(Debug, Default)]
 pub(super) struct SubscriptionState {
+    /// Looked up for each record of an iteration, and so by a fast hash, seeded at random.
     partitions: HashMap<TopicPartition, PartitionState>,
     /// The partition of each buffered fetch, in order of arrival.
     delivery_queue: VecDeque<TopicPartition>,

@@ -38,6 +38,7 @@ pub(super) fn check_woken(woken: &AtomicBool, closing: &AtomicBool, what: &str) 
 impl Consumer {
     /// Waits until there is something for the application, or until the deadline. Cancel-safe.
     pub async fn wait_until_ready(&self, deadline: Instant) -> Result<PollOutcome> {
+        let _in_poll = self.shared.enter_poll();
         let mut poll_scope = self.shared.group.get().map(Group::enter_poll);
         loop {
             let ready = self.shared.poll_wakeup.notified();
@@ -68,6 +69,9 @@ impl Consumer {
             }
             if deadline <= now {
                 return Ok(PollOutcome::TimedOut);
+            }
+            if self.shared.rhythm.lock().begin_wait() {
+                self.shared.fetcher_wakeup.notify_one();
             }
             let event = async {
                 match group {

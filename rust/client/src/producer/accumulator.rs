@@ -202,6 +202,11 @@ impl Accumulator {
         batch
     }
 
+    /// Whether a new batch is sent without lingering.
+    pub(super) fn sends_at_once(&self) -> bool {
+        self.linger.is_zero() || self.flushing.load(Ordering::Acquire) > 0
+    }
+
     /// The batches that are not complete yet.
     pub(super) fn incomplete(&self) -> Vec<Arc<ProduceResult>> {
         self.incomplete.lock().values().cloned().collect()

@@ -13,82 +13,71 @@ use super::partitioner::{BrokerAvailability, PartitionWeights, partition_loads};
 use super::topic_writer::TopicWriter;
 use crate::connection::{ConnectionRole, ConnectionState};
 
-/// The state of adaptive partitioning.
-#[derive(Debug, Default)]
-pub(super) struct AdaptivePartitioning {
-    availability: BrokerAvailability,
+/// Recalculates the weights from the queues, after the batches that can be sent have been.
+/// `in_flight` is the number of requests in flight, by broker.
+pub(super) fn update_weights(
+    inner: &ProducerInner,
+    availability: &mut BrokerAvailability,
+    in_flight: &HashMap<i32, usize>,
+    now: Instant,
+) {
+    if !inner.client.config().partitioner_adaptive {
+        return;
+    }
+    let topic_writers = inner.topic_writers.read();
+    let writers: Vec<&Arc<TopicWriter>> =
+        topic_writers.values().filter(|writer| writer.partitioner.is_adaptive()).collect();
+    if writers.is_empty() {
+        return;
+    }
+    let brokers = Arc::clone(&inner.client.snapshot().brokers);
+    update_availability(inner, availability, &writers, in_flight, now);
+    for writer in writers {
+        let config = inner.client.config();
+        let mut loads = partition_loads(&writer.topic, &brokers, config);
+        for (load, (partition, queue)) in
+            loads.iter_mut().zip(writer.topic.partitions.iter().zip(&writer.queues))
+        {
+            load.queued_batches = queue.queued_batches(config.batch_size);
+            load.available &=
+                availability.is_available(partition.leader, config.partitioner_availability_timeout, now);
+        }
+        writer.partitioner.set_weights(PartitionWeights::adaptive(&loads));
+    }
 }
 
-impl AdaptivePartitioning {
-    /// Recalculates the weights from the queues, after the batches that can be sent have been.
-    /// `in_flight` is the number of requests in flight, by broker.
-    pub(super) fn update(&mut self, inner: &ProducerInner, in_flight: &HashMap<i32, usize>, now: Instant) {
-        if !inner.client.config().partitioner_adaptive {
-            return;
-        }
-        let topic_writers = inner.topic_writers.read();
-        let writers: Vec<&Arc<TopicWriter>> =
-            topic_writers.values().filter(|writer| writer.partitioner.is_adaptive()).collect();
-        if writers.is_empty() {
-            return;
-        }
-        let brokers = Arc::clone(&inner.client.snapshot().brokers);
-        self.update_availability(inner, &writers, in_flight, now);
-        for writer in writers {
-            let config = inner.client.config();
-            let mut loads = partition_loads(&writer.topic, &brokers, config);
-            for (load, (partition, queue)) in
-                loads.iter_mut().zip(writer.topic.partitions.iter().zip(&writer.queues))
-            {
-                load.queued_batches = queue.queued_batches(config.batch_size);
-                load.available &= self.availability.is_available(
-                    partition.leader,
-                    config.partitioner_availability_timeout,
-                    now,
-                );
-            }
-            writer.partitioner.set_weights(PartitionWeights::adaptive(&loads));
+/// Notes which brokers accept no batches, if `partitioner.availability.timeout.ms` is set.
+fn update_availability(
+    inner: &ProducerInner,
+    availability: &mut BrokerAvailability,
+    writers: &[&Arc<TopicWriter>],
+    in_flight: &HashMap<i32, usize>,
+    now: Instant,
+) {
+    let config = inner.client.config();
+    if config.partitioner_availability_timeout.is_zero() {
+        return;
+    }
+    let mut brokers: BTreeMap<i32, bool> = BTreeMap::new();
+    for writer in writers {
+        for (partition, queue) in writer.topic.partitions.iter().zip(&writer.queues) {
+            let waiting = inner.accumulator.has_sendable(queue, now);
+            *brokers.entry(partition.leader).or_default() |= waiting;
         }
     }
-
-    /// Notes which brokers accept no batches, if `partitioner.availability.timeout.ms` is set.
-    fn update_availability(
-        &mut self,
-        inner: &ProducerInner,
-        writers: &[&Arc<TopicWriter>],
-        in_flight: &HashMap<i32, usize>,
-        now: Instant,
-    ) {
-        let config = inner.client.config();
-        if config.partitioner_availability_timeout.is_zero() {
-            return;
+    let is_down = |state| matches!(state, ConnectionState::Connecting | ConnectionState::BackingOff);
+    let status = inner.client.inner.pool.status();
+    let down: Vec<i32> = status
+        .iter()
+        .filter(|status| (status.role, status.owner) == (ConnectionRole::Data, inner.client.owner()))
+        .filter(|status| is_down(status.state))
+        .map(|status| status.broker)
+        .collect();
+    for (broker, waiting) in brokers {
+        if waiting {
+            availability.mark_waiting(broker, now);
+        } else if in_flight.get(&broker).is_none_or(|count| *count == 0) && !down.contains(&broker) {
+            availability.mark_progress(broker);
         }
-        let mut brokers: BTreeMap<i32, bool> = BTreeMap::new();
-        for writer in writers {
-            for (partition, queue) in writer.topic.partitions.iter().zip(&writer.queues) {
-                let waiting = inner.accumulator.has_sendable(queue, now);
-                *brokers.entry(partition.leader).or_default() |= waiting;
-            }
-        }
-        let is_down = |state| matches!(state, ConnectionState::Connecting | ConnectionState::BackingOff);
-        let status = inner.client.inner.pool.status();
-        let down: Vec<i32> = status
-            .iter()
-            .filter(|status| (status.role, status.owner) == (ConnectionRole::Data, inner.client.owner()))
-            .filter(|status| is_down(status.state))
-            .map(|status| status.broker)
-            .collect();
-        for (broker, waiting) in brokers {
-            if waiting {
-                self.availability.mark_waiting(broker, now);
-            } else if in_flight.get(&broker).is_none_or(|count| *count == 0) && !down.contains(&broker) {
-                self.availability.mark_progress(broker);
-            }
-        }
-    }
-
-    /// A broker has responded.
-    pub(super) fn response_received(&mut self, broker: i32) {
-        self.availability.mark_progress(broker);
     }
 }

@@ -197,7 +197,12 @@ impl<'a> Appender<'a> {
             self.producer.inner.accumulator.memory.release(unused);
         }
         if std::mem::take(&mut self.wake_sender) {
-            self.producer.inner.wake.notify_one();
+            // Of many records the first ones would be a request of their own.
+            if self.reserve_step == 0 {
+                self.producer.inner.batch_is_ready();
+            } else {
+                self.producer.inner.wake.notify_one();
+            }
         }
     }
 }

@@ -8,10 +8,14 @@ use tokio::sync::Notify;
 use tokio::time::{Duration, Instant};
 
 use super::accumulator::Accumulator;
+use super::refusal_message::log;
+use super::refused_writes::{Notice, RefusedWrites};
+use super::sending::Sending;
 use super::topic_writer::TopicWriter;
 use crate::cluster::Client;
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
+use crate::metadata::{RefreshNeed, Snapshot, TopicSelector};
 
 /// How long a partition that no broker knows is assumed not to exist.
 const PARTITION_LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
@@ -23,8 +27,10 @@ pub(super) struct ProducerInner {
     pub(super) accumulator: Accumulator,
     /// The topics that the producer writes to.
     pub(super) topic_writers: RwLock<hashbrown::HashMap<Arc<str>, Arc<TopicWriter>>>,
-    /// Wakes the sender: a batch may be ready.
+    /// Wakes the sender's task.
     pub(super) wake: Notify,
+    pub(super) sending: Mutex<Sending>,
+    pub(super) refused: Mutex<RefusedWrites>,
     /// Idle compressors.
     pub(super) compressors: Mutex<Vec<Compressor>>,
     /// When an unknown partition was last looked up.
@@ -40,10 +46,29 @@ impl ProducerInner {
             accumulator,
             topic_writers: RwLock::default(),
             wake: Notify::new(),
+            sending: Mutex::default(),
+            refused: Mutex::default(),
             compressors: Mutex::default(),
             partition_lookup_at: Mutex::default(),
             last_failure: Mutex::default(),
         }
+    }
+
+    pub(super) fn request_refresh(&self, need: RefreshNeed) {
+        // A closed client fails the requests to come.
+        let _ = self.client.request_refresh(need, TopicSelector::Tracked);
+    }
+
+    /// Warns about refused writes, or refreshes the metadata before that. Returns when to look again.
+    pub(super) fn report_refused(&self, snapshot: &Snapshot, now: Instant) -> Option<Instant> {
+        let mut refused = self.refused.lock();
+        for notice in refused.poll(now) {
+            match notice {
+                Notice::Refresh => self.request_refresh(RefreshNeed::Stale(snapshot.generation)),
+                notice => log(&notice, snapshot, self.client.config().delivery_timeout),
+            }
+        }
+        refused.next_due()
     }
 
     /// Records that writing to `topic` has been failing since `since`; the client warns if that lasts.

@@ -2,8 +2,9 @@
 //!
 //! - `partitioner/` chooses the partition; `topic_writer.rs` is a topic, looked up once.
 //! - `append.rs` appends records to the batches of `accumulator.rs`, within `buffer_memory.rs`.
-//! - `drain.rs` and `queue.rs` decide which batches may be sent; `sender.rs` sends them to the
-//!   partition leaders, in the requests of `produce.rs`, whose outcomes `produce_response.rs` processes.
+//! - `drain.rs` and `queue.rs` decide which batches may be sent; `sending.rs` sends them to the partition leaders:
+//!   at once (`immediate.rs`), or by the task of `sender.rs`, in the requests of `produce.rs`, whose outcomes
+//!   `produce_response.rs` processes.
 //! - `refused_writes.rs` decides when refused writes are reported, `refusal_message.rs` what is said.
 //! - `returned_batches.rs` completes batches, or queues them again.
 //! - `idempotence.rs` assigns sequence numbers under the id of `producer_id.rs`.
@@ -24,6 +25,7 @@ mod compression_ratio;
 mod drain;
 mod errors;
 mod idempotence;
+mod immediate;
 mod inner;
 mod metrics;
 mod partition_transaction;
@@ -38,7 +40,9 @@ mod refusal_message;
 mod refused_writes;
 mod reservation;
 mod returned_batches;
+mod send_due;
 mod sender;
+mod sending;
 mod split;
 mod split_part;
 mod telemetry_source;
@@ -320,6 +324,8 @@ impl Producer {
             transaction.stop();
         }
         self.sender_abort.abort();
+        let stopped = self.inner.sending.lock().stop();
+        drop(stopped);
         for batch in self.inner.accumulator.take_unsent() {
             self.inner.accumulator.fail_unsent(batch, closed().prefixed("not sent"));
         }

@@ -10,41 +10,17 @@ use ottla_protocol::messages::produce::{
     PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData,
 };
 use ottla_protocol::wire::Uuid;
-use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant};
 
 use super::batch::Batch;
 use super::inner::ProducerInner;
+use super::sending::{ProduceOutcome, WriteOrder};
 use super::transaction::TransactionProtocol;
 use crate::cluster::Route;
 use crate::config::Acks;
 use crate::connection::{Connection, InFlightPermit, PendingResponse};
 use crate::error::{Error, Kind, Result};
 use crate::tasks::panics::try_catch;
-
-/// The outcome of one request.
-pub(super) struct ProduceOutcome {
-    pub(super) broker: i32,
-    pub(super) batches: Vec<Batch>,
-    /// Batches that were not sent, and why.
-    pub(super) unsendable: Vec<(Batch, Error)>,
-    pub(super) response: Result<ProduceResponse>,
-}
-
-impl ProduceOutcome {
-    /// Whether the broker has responded, with an error or without.
-    pub(super) fn got_response(&self) -> bool {
-        self.response.is_ok()
-    }
-}
-
-/// Orders the requests to one broker: each is written after the previous one, so that a partition's
-/// batches arrive in sequence.
-pub(super) struct WriteOrder {
-    pub(super) previous: Option<oneshot::Receiver<()>>,
-    /// Dropped to let the next request be written.
-    pub(super) written: oneshot::Sender<()>,
-}
 
 /// Sends batches of different partitions to one broker.
 pub(super) async fn send_request(
@@ -75,18 +51,9 @@ async fn send_batches(
         let _ = previous.await;
     }
     let permit = connection.permit().await?;
-    let mut request = build_request(config.acks, config.request_timeout);
-    request.transactional_id =
-        inner.accumulator.transaction.as_ref().map(|transaction| transaction.transactional_id().to_owned());
-    // Their records already failed as not written.
-    take_out(batches, unsendable, |batch| {
-        (!batch.begin_attempt()).then(|| inner.accumulator.delivery_timed_out(None))
-    });
-    request.topic_data = build_topics(batches);
-    if batches.is_empty() {
+    let Some(mut request) = begin_attempts(inner, batches, unsendable) else {
         return Ok(ProduceResponse::default());
-    }
-    inner.accumulator.metrics.sent(batches, Instant::now());
+    };
     let began = Instant::now();
     let sent = start(inner, &connection, permit, &mut request).await;
     if sent.is_err() && config.acks != Acks::None {
@@ -96,19 +63,8 @@ async fn send_batches(
     drop(order.written);
     let Some(pending) = pending else { return Ok(ProduceResponse::default()) };
     let mut response = connection.response::<ProduceRequest>(pending, version).await?;
-    connection.throttle(response.throttle_time_ms);
-    let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
-    inner.accumulator.metrics.response_received(began.elapsed(), throttle);
-    // Map the ids that were sent to names: the metadata may have changed since.
-    if version >= ProduceRequest::FIRST_BY_ID {
-        let names: HashMap<Uuid, &String> =
-            request.topic_data.iter().map(|topic| (topic.topic_id, &topic.name)).collect();
-        for topic in &mut response.responses {
-            if let Some(name) = names.get(&topic.topic_id) {
-                topic.name.clone_from(name);
-            }
-        }
-    }
+    responded(inner, &connection, &response, began);
+    name_topics(&mut response, &topic_ids(&request, version));
     Ok(response)
 }
 
@@ -121,8 +77,43 @@ async fn start(
     request: &mut ProduceRequest,
 ) -> Result<(Option<PendingResponse>, i16)> {
     let config = inner.client.config();
+    let version = choose_version(inner, connection, request)?;
+    if config.acks == Acks::None {
+        connection.send_without_response(permit, request, version).await?;
+        return Ok((None, version));
+    }
+    Ok((Some(connection.enqueue(permit, request, version, config.request_timeout)?), version))
+}
+
+/// Builds the request of an attempt. Returns `None` if no batch is left.
+pub(super) fn begin_attempts(
+    inner: &ProducerInner,
+    batches: &mut Vec<Batch>,
+    unsendable: &mut Vec<(Batch, Error)>,
+) -> Option<ProduceRequest> {
+    let config = inner.client.config();
+    let mut request = build_request(config.acks, config.request_timeout);
+    request.transactional_id =
+        inner.accumulator.transaction.as_ref().map(|transaction| transaction.transactional_id().to_owned());
+    // Their records already failed as not written.
+    take_out(batches, unsendable, |batch| {
+        (!batch.begin_attempt()).then(|| inner.accumulator.delivery_timed_out(None))
+    });
+    request.topic_data = build_topics(batches);
+    if batches.is_empty() {
+        return None;
+    }
+    inner.accumulator.metrics.sent(batches, Instant::now());
+    Some(request)
+}
+
+/// Chooses the request's version. Versions from 13 on identify topics by id, so each topic must have one.
+pub(super) fn choose_version(
+    inner: &ProducerInner,
+    connection: &Connection,
+    request: &mut ProduceRequest,
+) -> Result<i16> {
     let snapshot = inner.client.snapshot();
-    // Versions from 13 on identify topics by id, so each topic must have one.
     let ids: Option<Vec<_>> = request
         .topic_data
         .iter()
@@ -135,11 +126,36 @@ async fn start(
             topic.topic_id = id;
         }
     }
-    if config.acks == Acks::None {
-        connection.send_without_response(permit, request, version).await?;
-        return Ok((None, version));
+    Ok(version)
+}
+
+/// Notes that a response has arrived.
+pub(super) fn responded(
+    inner: &ProducerInner,
+    connection: &Connection,
+    response: &ProduceResponse,
+    began: Instant,
+) {
+    connection.throttle(response.throttle_time_ms);
+    let throttle = Duration::from_millis(u64::try_from(response.throttle_time_ms).unwrap_or(0));
+    inner.accumulator.metrics.response_received(began.elapsed(), throttle);
+}
+
+/// The ids and names of the topics of a request, if its version has ids.
+pub(super) fn topic_ids(request: &ProduceRequest, version: i16) -> Vec<(Uuid, String)> {
+    if version < ProduceRequest::FIRST_BY_ID {
+        return Vec::new();
     }
-    Ok((Some(connection.enqueue(permit, request, version, config.request_timeout)?), version))
+    request.topic_data.iter().map(|topic| (topic.topic_id, topic.name.clone())).collect()
+}
+
+/// Maps the ids that were sent to names: the metadata may have changed since.
+pub(super) fn name_topics(response: &mut ProduceResponse, ids: &[(Uuid, String)]) {
+    for topic in &mut response.responses {
+        if let Some((_, name)) = ids.iter().find(|(id, _)| *id == topic.topic_id) {
+            topic.name.clone_from(name);
+        }
+    }
 }
 
 /// The highest version to use: those from 13 on need topic ids, and those from 12 on make the partition
@@ -170,7 +186,7 @@ fn check_transaction_version(inner: &ProducerInner, version: i16) -> Result<()> 
 }
 
 /// Closes the batches. One that cannot be closed does not affect the others.
-fn close_batches(
+pub(super) fn close_batches(
     inner: &ProducerInner,
     batches: &mut Vec<Batch>,
     unsendable: &mut Vec<(Batch, Error)>,

@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::messages::produce::{PartitionProduceResponse, ProduceResponse};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::batch::Batch;
 use super::inner::ProducerInner;
-use super::produce::ProduceOutcome;
 use super::produce_result::AppendInfo;
 use super::refusal_message::{log, refusal};
 use super::refused_writes::{Refusal, RefusedPartition, RefusedWrites};
+use super::sending::ProduceOutcome;
 use super::split::split;
 use super::transaction::{concurrent_transactions_backoff, with_advice_if_clear};
 use crate::config::Acks;
@@ -27,7 +28,7 @@ use crate::metadata::LeaderHints;
 /// Processes the outcome, batch by batch. Returns whether the metadata is stale.
 pub(super) fn process_outcome(
     inner: &ProducerInner,
-    refused: &mut RefusedWrites,
+    refused: &Mutex<RefusedWrites>,
     outcome: ProduceOutcome,
 ) -> bool {
     let accumulator = &inner.accumulator;
@@ -56,7 +57,7 @@ pub(super) fn process_outcome(
 /// Processes each partition's response. Returns whether the metadata is stale.
 fn process_response(
     inner: &ProducerInner,
-    refused: &mut RefusedWrites,
+    refused: &Mutex<RefusedWrites>,
     (broker, batches): (i32, Vec<Batch>),
     response: ProduceResponse,
 ) -> bool {
@@ -92,7 +93,7 @@ fn process_response(
 /// Processes one partition's response.
 fn process_partition_response(
     inner: &ProducerInner,
-    refused: &mut RefusedWrites,
+    refused: &Mutex<RefusedWrites>,
     (broker, mut batch): (i32, Batch),
     response: PartitionProduceResponse,
 ) {
@@ -108,7 +109,7 @@ fn process_partition_response(
         Recovery::Done | Recovery::Written => {
             let info =
                 AppendInfo { offset: response.base_offset, log_append_time: response.log_append_time_ms };
-            let ended = refused.written(batch.part.partition(), Instant::now());
+            let ended = refused.lock().written(batch.part.partition(), Instant::now());
             ended.iter().for_each(|notice| log(notice, &snapshot, inner.client.config().delivery_timeout));
             accumulator.complete(batch, Ok(info));
         }
@@ -143,7 +144,7 @@ fn process_partition_response(
         recovery if recovery.retries() => {
             if message.is_none() && Refusal::of(code).is_some() {
                 let partition = batch.part.partition().clone();
-                refused.refused(RefusedPartition { partition, code, broker }, Instant::now());
+                refused.lock().refused(RefusedPartition { partition, code, broker }, Instant::now());
                 inner.keep_failure(&error);
                 return retry(inner, batch, error);
             }

@@ -28,6 +28,11 @@ pub async fn catch<T>(what: &str, work: impl Future<Output = T>) -> Result<T> {
     .await
 }
 
+/// As [`catch`], for work that does not wait.
+pub fn catch_now<T>(what: &str, work: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panicked(what, &*panic))
+}
+
 fn panicked(what: &str, panic: &(dyn Any + Send)) -> Error {
     let message = panic.downcast_ref::<String>().map(String::as_str);
     let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMicrosecondType};
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
-use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 use ottla_arrow::{Column, DecodedBatch, PartitionSpan};
+use ottla_schema::select_rows;
 
 use super::batch_columns::column_of;
 use super::dead_letters::{DeadLetter, DeadLetters, RecordId};
@@ -70,8 +70,8 @@ impl DeadRows {
         for (row, (letters, _)) in &self.0 {
             letters.forget(record_id(columns, source, *row).as_ref());
         }
-        let is_alive = (0..rows).map(|row| Some(!self.0.contains_key(&row)));
-        filter_record_batch(&batch, &BooleanArray::from_iter(is_alive))
+        let alive: Vec<usize> = (0..rows).filter(|row| !self.0.contains_key(row)).collect();
+        select_rows(&batch, alive.into_iter())
     }
 }
 

@@ -83,6 +83,48 @@ async fn new_records_arrive_while_another_partitions_buffer_is_full() {
     cluster.remove_fault(fault);
 }
 
+/// Of what is fetched while it is busy, an application sees nothing before it polls again.
+#[tokio::test(start_paused = true)]
+async fn a_trickle_is_fetched_shortly_before_the_application_polls() {
+    let cluster = one_broker(2).await;
+    let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL]).await;
+    write(&cluster, 0, 1);
+    assert_eq!(read(&consumer, 1).await, rows(0, 0..1));
+    let (mut written, mut oldest) = (Vec::new(), ms(0));
+    let (mut seen, mut before) = (0, 0);
+    for turn in 0..105 {
+        if turn == 5 {
+            // It has learnt how long the application is busy.
+            before = fetches(&cluster);
+        }
+        for _ in 0..20 {
+            write(&cluster, 1, 1);
+            written.push(Instant::now());
+            tokio::time::sleep(ms(1)).await;
+        }
+        for (_, offset) in poll(&consumer, 500, ms(0)).await.unwrap() {
+            assert_eq!(offset, seen);
+            if turn >= 5 {
+                oldest = oldest.max(written[usize::try_from(seen).unwrap()].elapsed());
+            }
+            seen += 1;
+        }
+    }
+    let sent = fetches(&cluster) - before;
+    assert!((90..=110).contains(&sent), "{sent} fetches for 100 polls");
+    assert!(oldest <= ms(24), "a record was {oldest:?} old when it was polled");
+    // While the application waits, a record is there at once.
+    read(&consumer, written.len() - usize::try_from(seen).unwrap()).await;
+    let writer = async {
+        tokio::time::sleep(ms(100)).await;
+        write(&cluster, 0, 1);
+        Instant::now()
+    };
+    let (written, read) = tokio::join!(writer, async { (read(&consumer, 1).await, Instant::now()) });
+    assert_eq!(read.0, rows(0, 1..2));
+    assert!(read.1.saturating_duration_since(written) < ms(5));
+}
+
 /// A paused partition does not count, however many of its records are buffered.
 #[tokio::test(start_paused = true)]
 async fn paused_partitions_shorten_no_long_poll() {

@@ -1,4 +1,4 @@
-//! The calls into the C library: the only `unsafe` code of the workspace.
+//! The calls into the C library: the only `unsafe` code of this crate.
 //!
 //! Invariants: a pointer that the library keeps points to memory that lives as long as the process or the
 //! call. Whatever the library allocates is released by the `Drop` of its owner. A library is never

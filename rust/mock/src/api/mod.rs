@@ -160,12 +160,12 @@ macro_rules! supported_apis {
         /// Every API that the mock supports.
         const SUPPORTED_APIS: &[ApiKey] = &[$(ApiKey::$api,)*];
 
-        /// Runs a generic async function for the request type of an API; `None` if unsupported.
+        /// Calls a generic function for the request type of an API; `None` if unsupported.
         macro_rules! with_request_type {
             ($key:expr, $run:ident, $args:expr) => {
                 match $key {
                     $(ottla_protocol::ApiKey::$api =>
-                        Some($run::<ottla_protocol::messages::$module::$request>($args).await),)*
+                        Some($run::<ottla_protocol::messages::$module::$request>($args)),)*
                     _ => None,
                 }
             };

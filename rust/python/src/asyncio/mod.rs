@@ -11,7 +11,7 @@ mod event_loop;
 pub(crate) mod failed_futures;
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,14 +44,28 @@ pub(crate) fn start<'py, T: Send + 'static>(
     work: impl Future<Output = Result<T>> + Send + 'static,
     make_value: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
+    start_work(
+        py,
+        Box::pin(async move {
+            let result = work.await;
+            Box::new(move |py: Python<'_>| match result {
+                Ok(value) => make_value(py, value),
+                Err(error) => Err(errors::raise(py, &error)),
+            }) as MakeValue
+        }),
+    )
+}
+
+/// Starts work of any type. The task has one type, so the runtime's code for it is compiled once.
+fn start_work<'py>(
+    py: Python<'py>,
+    work: Pin<Box<dyn Future<Output = MakeValue> + Send>>,
+) -> PyResult<Bound<'py, PyAny>> {
     logging::refresh_levels(py);
-    let (completer, future) = FutureCompleter::new(py)?;
+    let (mut completer, future) = FutureCompleter::new(py)?;
     let task = runtime()?.spawn(async move {
-        let result = waking(completer.loop_queue(), work).await;
-        completer.complete(move |py| match result {
-            Ok(value) => make_value(py, value),
-            Err(error) => Err(errors::raise(py, &error)),
-        });
+        let make_value = waking(completer.loop_queue(), work).await;
+        completer.complete_with(make_value);
     });
     let abort = AbortOnCancel(ProcessLocal::new(task.abort_handle()));
     future.call_method1("add_done_callback", (abort,))?;
@@ -59,8 +73,7 @@ pub(crate) fn start<'py, T: Send + 'static>(
 }
 
 /// Lets the loop run now and then until `work` is done.
-async fn waking<T>(loop_queue: &LoopQueue, work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
+async fn waking<T>(loop_queue: &LoopQueue, mut work: impl Future<Output = T> + Unpin) -> T {
     loop {
         tokio::select! {
             biased;

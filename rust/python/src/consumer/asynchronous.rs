@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use ottla_client::OffsetSpec;
 use ottla_client::consumer::{ArrowLayout, PollTarget};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use pyo3::{IntoPyObjectExt, intern};
 
 use super::base::{ConsumerBase, repr};
 use super::blocking::{deadline_after, default_deadline};
 use super::docs::docs;
 use super::hooks::Hooks;
 use super::partitions;
-use super::record::{ReadyRecord, Record};
+use super::record::Record;
 use crate::asyncio::{FutureResult, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
@@ -144,24 +144,8 @@ impl AsyncConsumerBase {
         handle(this)?.take_batch(this.py())
     }
 
-    fn __aiter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __anext__<'py>(this: &Bound<'py, Self>) -> FutureResult<'py> {
-        let py = this.py();
-        let handle = handle(this)?;
-        let buffered = {
-            let raise = |error| errors::raise(py, &error);
-            handle.poll_lock.acquire("another task").map_err(raise)?;
-            let buffered = handle.on_poll(py).and_then(|()| handle.take_buffered_record(py));
-            handle.poll_lock.release();
-            buffered?
-        };
-        match buffered {
-            Some(record) => ReadyRecord(Some(record)).into_bound_py_any(py),
-            None => this.call_method0(intern!(py, "_next")),
-        }
+    fn _buffered_records(this: Py<Self>) -> BufferedRecords {
+        BufferedRecords(this)
     }
 
     /// Unsubscribes; returns the steps that remain, for a task that holds the lock of polling.
@@ -340,5 +324,24 @@ impl AsyncConsumerBase {
 
     fn __repr__(this: &Bound<'_, Self>) -> String {
         repr("AsyncConsumer", this.as_super().get())
+    }
+}
+
+/// Pops the records that are buffered, one by one, until there are none or a poll is due.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct BufferedRecords(Py<AsyncConsumerBase>);
+
+#[pymethods]
+impl BufferedRecords {
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
+        let handle = handle(self.0.bind(py))?;
+        handle.poll_lock.acquire("another task").map_err(|error| errors::raise(py, &error))?;
+        let buffered = handle.on_poll(py).and_then(|()| handle.take_buffered_record(py));
+        handle.poll_lock.release();
+        buffered
     }
 }

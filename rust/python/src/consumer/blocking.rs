@@ -118,7 +118,7 @@ pub(super) fn poll<T>(
     pop: impl FnMut(&ConsumerHandle) -> PyResult<Option<T>>,
 ) -> PyResult<Option<T>> {
     let py = consumer.py();
-    let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
+    let _guard = handle.poll_lock.lock(Activity::Callback).map_err(|error| errors::raise(py, &error))?;
     run(consumer, handle, CallSequence::poll(), Some(args), pop)
 }
 
@@ -126,8 +126,8 @@ pub(super) fn poll<T>(
 pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) -> PyResult<Py<Record>> {
     let py = consumer.py();
     {
-        let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
-        handle.poll_lock.set_activity(Activity::Interruptible);
+        let _guard =
+            handle.poll_lock.lock(Activity::Interruptible).map_err(|error| errors::raise(py, &error))?;
         handle.on_poll(py)?;
         let record = handle.take_buffered_record(py)?;
         handle.check_not_closed()?;

@@ -26,11 +26,29 @@ struct Holder {
     activity: Activity,
 }
 
+impl Holder {
+    fn is_this_thread(&self) -> bool {
+        THIS_THREAD.with(|id| self.thread == *id)
+    }
+}
+
+/// The lock of polling.
 #[derive(Default)]
 pub(super) struct PollLock {
-    /// The thread that polls, or whose event loop does.
-    holder: Mutex<Option<Holder>>,
+    state: Mutex<LockState>,
     released: Notify,
+}
+
+#[derive(Default)]
+struct LockState {
+    /// The thread that polls, or whose event loop does.
+    holder: Option<Holder>,
+    /// How many wait for the lock. Mostly none, so that iteration notifies nobody for each record.
+    waiting: usize,
+}
+
+thread_local! {
+    static THIS_THREAD: ThreadId = thread::current().id();
 }
 
 /// Holds a [`PollLock`] until it is dropped.
@@ -45,59 +63,69 @@ impl Drop for PollGuard<'_> {
 impl PollLock {
     /// Acquires the lock until [`PollLock::release`]. An error says that `other` is polling.
     pub(super) fn acquire(&self, other: &str) -> ottla_client::Result<()> {
-        let mut holder = self.holder.lock();
-        if holder.is_some() {
-            let message = format!(
-                "{other} is polling this consumer: only one may poll at a time; wakeup() ends the other's poll"
-            );
-            return Err(Error::new(Kind::State, message));
+        self.try_acquire(Activity::Callback).map_err(|_| is_polled_by(other))
+    }
+
+    /// Acquires the lock for this thread, and notes what the poll does at first.
+    pub(super) fn lock(&self, activity: Activity) -> ottla_client::Result<PollGuard<'_>> {
+        match self.try_acquire(activity) {
+            Ok(()) => Ok(PollGuard(self)),
+            Err(holder) if holder.is_this_thread() => {
+                let message = "a callback of a consumer cannot poll it: return first";
+                Err(Error::new(Kind::State, message))
+            }
+            Err(_) => Err(is_polled_by("another thread")),
         }
-        *holder = Some(Holder { thread: thread::current().id(), activity: Activity::Callback });
-        Ok(())
+    }
+
+    /// Acquires the lock, or returns who holds it.
+    fn try_acquire(&self, activity: Activity) -> Result<(), Holder> {
+        let mut state = self.state.lock();
+        match state.holder {
+            Some(holder) => Err(holder),
+            None => {
+                state.holder = Some(Holder { thread: THIS_THREAD.with(|id| *id), activity });
+                Ok(())
+            }
+        }
     }
 
     /// Returns a guard for a lock that is acquired already, perhaps on another thread.
     pub(super) fn adopt(&self) -> PollGuard<'_> {
-        if let Some(holder) = &mut *self.holder.lock() {
-            holder.thread = thread::current().id();
+        if let Some(holder) = &mut self.state.lock().holder {
+            holder.thread = THIS_THREAD.with(|id| *id);
         }
         PollGuard(self)
     }
 
     /// Notes what the poll does from here on.
     pub(super) fn set_activity(&self, activity: Activity) {
-        if let Some(holder) = &mut *self.holder.lock() {
+        if let Some(holder) = &mut self.state.lock().holder {
             holder.activity = activity;
         }
     }
 
     /// What the poll of this thread does, if it polls: the caller is a callback or a signal handler.
     pub(super) fn activity_of_this_thread(&self) -> Option<Activity> {
-        let holder = *self.holder.lock();
-        holder.filter(|holder| holder.thread == thread::current().id()).map(|holder| holder.activity)
+        let holder = self.state.lock().holder;
+        holder.filter(Holder::is_this_thread).map(|holder| holder.activity)
     }
 
     pub(super) fn release(&self) {
-        *self.holder.lock() = None;
-        self.released.notify_waiters();
-    }
-
-    /// Acquires the lock for this thread.
-    pub(super) fn lock(&self) -> ottla_client::Result<PollGuard<'_>> {
-        if self.is_held_by_this_thread() {
-            let message = "a callback of a consumer cannot poll it: return first";
-            return Err(Error::new(Kind::State, message));
+        let is_awaited = {
+            let mut state = self.state.lock();
+            state.holder = None;
+            state.waiting > 0
+        };
+        if is_awaited {
+            self.released.notify_waiters();
         }
-        self.acquire("another thread").map(|()| PollGuard(self))
-    }
-
-    /// Whether this thread polls already, and so calls from a callback.
-    fn is_held_by_this_thread(&self) -> bool {
-        self.activity_of_this_thread().is_some()
     }
 
     /// Waits for the lock; returns whether it was acquired before the deadline.
     pub(super) async fn acquire_by(&self, deadline: Instant) -> bool {
+        // Counted before the first attempt: a release after it notifies.
+        let _waiting = Waiting::new(&self.state);
         loop {
             let released = self.released.notified();
             tokio::pin!(released);
@@ -109,5 +137,28 @@ impl PollLock {
                 return false;
             }
         }
+    }
+}
+
+fn is_polled_by(other: &str) -> Error {
+    let message = format!(
+        "{other} is polling this consumer: only one may poll at a time; wakeup() ends the other's poll"
+    );
+    Error::new(Kind::State, message)
+}
+
+/// Counts one that waits for the lock, until it is dropped.
+struct Waiting<'a>(&'a Mutex<LockState>);
+
+impl<'a> Waiting<'a> {
+    fn new(state: &'a Mutex<LockState>) -> Self {
+        state.lock().waiting += 1;
+        Self(state)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.lock().waiting -= 1;
     }
 }

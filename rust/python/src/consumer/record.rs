@@ -5,7 +5,6 @@
 use ottla_client::TopicPartition;
 use ottla_client::consumer::{RecordEntry, RecordSet};
 use ottla_client::group_offsets::CommittedOffset;
-use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
@@ -216,24 +215,5 @@ impl Record {
             self.leader_epoch,
             delivery_count.unwrap_or_default()
         ))
-    }
-}
-
-/// A buffered record as an awaitable that completes at once.
-#[pyclass(module = "ottla._core")]
-pub(super) struct ReadyRecord(pub(super) Option<Py<Record>>);
-
-#[pymethods]
-impl ReadyRecord {
-    fn __await__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __iter__(this: Py<Self>) -> Py<Self> {
-        this
-    }
-
-    fn __next__(&mut self) -> PyResult<Py<PyAny>> {
-        Err(PyStopIteration::new_err((self.0.take(),)))
     }
 }

@@ -18,6 +18,7 @@ use crate::client::docs::docs as client_docs;
 use crate::client::events::Events;
 use crate::client::sync as sync_client;
 use crate::consumer::consumer_handle::ConsumerHandle;
+use crate::consumer::poll_guard::Activity;
 use crate::consumer::steps::PollArgs;
 use crate::convert::errors;
 use crate::convert::names::Names;
@@ -98,7 +99,7 @@ impl Consumer {
         handle.core.unsubscribe().map_err(|error| errors::raise(py, &error))?;
         handle.forget_subscription_names();
         // If the lock is held, the poll handles the change; this thread may be in a callback of it.
-        let Ok(_guard) = handle.poll_lock.lock() else { return Ok(()) };
+        let Ok(_guard) = handle.poll_lock.lock(Activity::Callback) else { return Ok(()) };
         blocking::handle_pending_rebalances(this, handle, default_deadline(handle))
     }
 

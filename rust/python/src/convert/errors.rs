@@ -148,3 +148,14 @@ pub(crate) fn argument_type(py: Python<'_>, message: String) -> PyErr {
         Err(error) => error,
     }
 }
+
+/// Returns the exception for an error of Arrow's PyCapsule interface.
+pub(crate) fn capsule(py: Python<'_>, error: ottla_capsules::Error) -> PyErr {
+    use ottla_capsules::Error as Failure;
+    match error {
+        Failure::Raised(error) => error,
+        Failure::Invalid(message) => argument_type(py, message),
+        Failure::Stream(message) => config(py, message),
+        Failure::Inexpressible(message) => raise(py, &Error::new(Kind::Schema, message)),
+    }
+}

@@ -1,26 +1,18 @@
 //! `RecordBatch`: Arrow columns that any Arrow library imports without a copy, through the PyCapsule
 //! interface. ottla itself needs no Arrow library.
 
-use std::sync::Arc;
-
 use arrow_array::{RecordBatch as ArrowBatch, StructArray};
-use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use arrow_schema::{DataType, Field};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
-use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
 
-use crate::convert::{notebook, rows};
+use crate::convert::{errors, notebook, rows};
 
 /// Records as Arrow columns, for any library that supports Arrow's PyCapsule interface.
 ///
 /// ``pyarrow.record_batch(batch)`` and ``polars.DataFrame(batch)`` import it without a copy.
 #[pyclass(frozen, module = "ottla")]
 pub(crate) struct RecordBatch(pub(crate) ArrowBatch);
-
-/// Returns the columns as the fields of one struct, as Arrow's C interface expects them.
-pub(crate) fn as_struct_field(schema: &SchemaRef) -> FieldRef {
-    Arc::new(Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone()))
-}
 
 #[pymethods]
 impl RecordBatch {
@@ -69,7 +61,8 @@ impl RecordBatch {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, DataType::Struct(self.0.schema_ref().fields().clone()))?)
+        let schema = DataType::Struct(self.0.schema_ref().fields().clone());
+        ottla_capsules::schema_capsule(py, &schema).map_err(|error| errors::capsule(py, error))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -78,8 +71,14 @@ impl RecordBatch {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let field = as_struct_field(self.0.schema_ref());
-        Ok(to_array_pycapsules(py, field, &StructArray::from(self.0.clone()), requested_schema)?)
+        // The interface leaves casts to consumers that ask for another schema.
+        drop(requested_schema);
+        let schema = self.0.schema_ref();
+        // Arrow's C interface passes columns as the fields of one struct.
+        let field = Field::new_struct("", schema.fields().clone(), false);
+        let field = field.with_metadata(schema.metadata().clone());
+        let rows = StructArray::from(self.0.clone());
+        ottla_capsules::array_capsules(py, &field, &rows).map_err(|error| errors::capsule(py, error))
     }
 
     fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

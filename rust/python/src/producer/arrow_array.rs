@@ -1,12 +1,11 @@
 //! `Array`: an Arrow array that any Arrow library of Python can read.
 
-use std::sync::Arc;
-
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+
+use crate::convert::errors;
 
 /// An Arrow array that any Arrow library reads without a copy: ``pyarrow.array(array)``.
 ///
@@ -28,7 +27,7 @@ impl Array {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.0.data_type().clone())?)
+        ottla_capsules::schema_capsule(py, self.0.data_type()).map_err(|error| errors::capsule(py, error))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -37,8 +36,10 @@ impl Array {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let field = Arc::new(Field::new("", self.0.data_type().clone(), true));
-        Ok(to_array_pycapsules(py, field, &self.0, requested_schema)?)
+        // The interface leaves casts to consumers that ask for another schema.
+        drop(requested_schema);
+        let field = Field::new("", self.0.data_type().clone(), true);
+        ottla_capsules::array_capsules(py, &field, &self.0).map_err(|error| errors::capsule(py, error))
     }
 
     fn __repr__(&self) -> String {

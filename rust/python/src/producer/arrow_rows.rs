@@ -8,7 +8,6 @@ use arrow_schema::ArrowError;
 use ottla_arrow::{ColumnsError, RecordColumns};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyArray;
 
 use crate::convert::errors;
 use crate::producer::batch_args::BatchArgs;
@@ -55,8 +54,7 @@ pub(crate) fn chunks(what: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<Arra
             "{what} is of type {ty}; with Arrow, both keys and values are Arrow arrays"
         )));
     }
-    let reader = object.extract::<AnyArray>()?.into_reader()?;
-    reader.collect::<Result<Vec<_>, _>>().map_err(|error| errors::config(object.py(), error.to_string()))
+    ottla_capsules::arrays(object).map_err(|error| errors::capsule(object.py(), error))
 }
 
 /// Reads the arrays of any Arrow object, in the types that records are read from.

@@ -17,7 +17,7 @@ use ottla_client::producer::{Delivery, ProduceResult};
 use ottla_client::{Error, Kind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::PyList;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -29,6 +29,9 @@ use crate::runtime::{wait, wait_for};
 
 /// The maximum number of completed records that wait for their callbacks.
 const MAX_WAITING: usize = 100_000;
+
+/// How many callbacks the thread takes at once: taking each alone would cost as much as calling it.
+const CALLS_AT_ONCE: usize = 64;
 
 enum QueueEntry {
     Group(DeliveryGroup),
@@ -89,6 +92,14 @@ impl CallbackQueue {
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.entry_added.notify_one();
+    }
+
+    /// The callbacks of so many records are about to be called.
+    fn took(&self, count: usize) {
+        self.pending.fetch_sub(count, Ordering::AcqRel);
+        if self.waiting.fetch_sub(count, Ordering::AcqRel) >= MAX_WAITING {
+            self.callback_taken.notify_waiters();
+        }
     }
 
     async fn wait_for_capacity(&self, deadline: Instant) -> ottla_client::Result<()> {
@@ -235,27 +246,27 @@ impl Callbacks {
 
 /// The queue of completed records with a callback, for the thread that calls them.
 ///
-/// Iterating waits for the next callback: the function, its arguments, and whether it is
-/// a done callback.
+/// Iterating waits for the next callbacks: whether they are done callbacks, and the calls of some
+/// records, each a tuple of the function and its arguments.
 #[pyclass(frozen, module = "ottla._core")]
 pub(crate) struct DeliveryReports {
     queue: Arc<CallbackQueue>,
     current: Mutex<Option<Current>>,
 }
 
-/// The callback, its arguments, and whether it is a done callback.
-type Call = (Option<Py<PyAny>>, Py<PyTuple>, bool);
-
+/// The group whose callbacks are being called.
 struct Current {
     produce_result: Arc<ProduceResult>,
     waiters: std::vec::IntoIter<RecordWaiter>,
 }
 
 impl DeliveryReports {
-    fn next_of_current(&self) -> Option<(Arc<ProduceResult>, RecordWaiter)> {
+    /// The next records of the current group, and their result.
+    fn next_of_current(&self) -> Option<(Arc<ProduceResult>, Vec<RecordWaiter>)> {
         let mut current = self.current.lock();
         let Current { produce_result, waiters } = current.as_mut()?;
-        waiters.next().map(|waiter| (Arc::clone(produce_result), waiter))
+        let next: Vec<_> = waiters.take(CALLS_AT_ONCE).collect();
+        (!next.is_empty()).then(|| (Arc::clone(produce_result), next))
     }
 }
 
@@ -265,19 +276,26 @@ impl DeliveryReports {
         this
     }
 
-    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Call>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(bool, Bound<'py, PyList>)>> {
         loop {
-            if let Some((produce_result, waiter)) = self.next_of_current() {
-                self.queue.waiting.fetch_sub(1, Ordering::AcqRel);
-                self.queue.pending.fetch_sub(1, Ordering::AcqRel);
-                self.queue.callback_taken.notify_waiters();
-                // A done callback gets no error: the failure is unobserved until it asks the
-                // delivery.
-                let (arguments, is_done_callback) = match waiter.py_delivery {
-                    Some(delivery) => ((delivery,).into_pyobject(py)?, true),
-                    None => (callback_args(py, &produce_result, &waiter)?.into_pyobject(py)?, false),
-                };
-                return Ok(Some((waiter.on_delivery, arguments.unbind(), is_done_callback)));
+            if let Some((produce_result, waiters)) = self.next_of_current() {
+                self.queue.took(waiters.len());
+                let is_done_callback = waiters.iter().any(|waiter| waiter.py_delivery.is_some());
+                let calls = PyList::empty(py);
+                for waiter in waiters {
+                    let RecordWaiter { py_delivery, on_delivery, .. } = &waiter;
+                    // A done callback gets no error: the failure is unobserved until it asks the
+                    // delivery.
+                    let call = match py_delivery {
+                        Some(delivery) => (on_delivery, delivery).into_pyobject(py)?,
+                        None => {
+                            let (error, metadata) = callback_args(py, &produce_result, &waiter)?;
+                            (on_delivery, error, metadata).into_pyobject(py)?
+                        }
+                    };
+                    calls.append(call)?;
+                }
+                return Ok(Some((is_done_callback, calls)));
             }
             self.queue.callback_thread.lock().get_or_insert_with(|| std::thread::current().id());
             match wait(py, self.queue.next())? {

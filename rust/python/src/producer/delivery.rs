@@ -19,7 +19,7 @@ use crate::convert::number;
 use crate::producer::callbacks::Callbacks;
 use crate::producer::producer_handle::ProducerHandle;
 use crate::producer::record_metadata::RecordMetadata;
-use crate::runtime::{check_process, pid, seconds, wait};
+use crate::runtime::{check_process, pid, seconds, wait_at_most};
 
 /// A future of one record's metadata. ``Producer.send`` returns it.
 #[pyclass(frozen, module = "ottla")]
@@ -65,7 +65,7 @@ impl Delivery {
         // A known result is available anywhere, but a forked child gets no new ones.
         check_process(self.pid)?;
         let timeout = seconds(timeout, Duration::MAX)?;
-        match wait(py, async { tokio::time::timeout(timeout, self.core.wait()).await.ok() })? {
+        match wait_at_most(py, timeout, self.core.wait())? {
             Some(result) => Ok(result),
             None => {
                 let (topic, partition) = self.core.produce_result.partition();

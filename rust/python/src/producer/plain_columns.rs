@@ -9,11 +9,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, RunEndIndexType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, Int32Array, PrimitiveArray, RunArray, StructArray, UInt32Array,
-};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, Int32Array, PrimitiveArray, RunArray, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
-use arrow_select::take::take;
+use ottla_schema::{Place, copy_rows};
 
 /// Converts a column, or the columns of a table; `first` is the number of its first row.
 pub(super) fn plain(array: ArrayRef, first: usize) -> Result<ArrayRef, ArrowError> {
@@ -57,7 +55,18 @@ fn is_index(name: &str) -> bool {
 fn unpacked(array: ArrayRef) -> Result<ArrayRef, ArrowError> {
     match array.data_type() {
         DataType::Dictionary(..) => match array.as_any_dictionary_opt() {
-            Some(dictionary) => take(dictionary.values(), dictionary.keys(), None),
+            // All of its rows are null.
+            Some(dictionary) if dictionary.values().is_empty() => {
+                take(dictionary.values(), std::iter::repeat_n(None, dictionary.len()))
+            }
+            Some(dictionary) => {
+                let keys = dictionary.normalized_keys();
+                let nulls = dictionary.keys().nulls();
+                let place = |(row, key): (usize, &usize)| -> Place {
+                    nulls.is_none_or(|nulls| nulls.is_valid(row)).then_some((0, *key))
+                };
+                take(dictionary.values(), keys.iter().enumerate().map(place))
+            }
             None => Ok(array),
         },
         DataType::RunEndEncoded(ends, _) => match ends.data_type() {
@@ -75,8 +84,11 @@ fn runs<T: RunEndIndexType>(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         ArrowError::InvalidArgumentError(format!("runs of {} rows are too long: {error}", runs.len()))
     })?;
     let indexes = runs.get_physical_indices(&rows)?;
-    let indexes = indexes.into_iter().map(|index| u32::try_from(index).unwrap_or(u32::MAX));
-    take(runs.values(), &UInt32Array::from_iter_values(indexes), None)
+    take(runs.values(), indexes.into_iter().map(|index| Some((0, index))))
+}
+
+fn take(values: &ArrayRef, places: impl ExactSizeIterator<Item = Place>) -> Result<ArrayRef, ArrowError> {
+    copy_rows(values.data_type(), [values], places)
 }
 
 fn partitions(array: ArrayRef, first: usize) -> Result<ArrayRef, ArrowError> {

@@ -3,36 +3,33 @@
 //! Invariants: the runtime belongs to one process. Its threads do not exist in a forked child, so the
 //! child never touches it and creates its own; objects made before the fork raise a clear error there
 //! and are leaked instead of torn down. Every wait lets other Python threads run. On the main thread,
-//! where Python runs signal handlers, it runs them, so that Ctrl-C ends it within 100 ms; what it waits for
+//! where Python runs signal handlers, it runs them, so that Ctrl-C ends it at once, or within 250 ms; what it waits for
 //! goes on meanwhile. A thread that still waits when the interpreter exits never returns to it: up to 3.13, Python ends such
 //! a thread by unwinding its frames, which is undefined behaviour for Rust's frames.
 //!
-//! `exit` closes producers that are still open when the interpreter exits.
+//! - `wait`: blocking on a future; `park`: how a thread does that.
+//! - `exit` closes producers that are still open when the interpreter exits.
 
 pub(crate) mod exit;
+mod park;
+mod wait;
 
 use std::cell::Cell;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict};
 use tokio::runtime::Runtime;
-use tokio::sync::Notify;
 
+pub(crate) use self::wait::{wait, wait_at_most, wait_for};
 use crate::convert::errors;
 use crate::logging;
 
 /// How long `close` waits by default, of every class.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a wait checks for signals.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 /// The longest timeout: small enough that adding it to an instant does not overflow.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
@@ -179,97 +176,6 @@ impl<T> Drop for ProcessLocal<T> {
             std::mem::forget(self.value.take());
         }
     }
-}
-
-/// Blocks on a future without the GIL, and runs signal handlers.
-///
-/// A handler may call ottla again, as `close()` does: the future that it interrupts makes progress meanwhile,
-/// and a call may wait for it.
-pub(crate) fn wait<F: Future + Send>(py: Python<'_>, future: F) -> PyResult<F::Output>
-where
-    F::Output: Send,
-{
-    let runtime = runtime()?;
-    let is_main = is_main_thread(py)?;
-    logging::refresh_levels(py);
-    py.detach(|| {
-        if is_main {
-            return wait_on_main_thread(&runtime, future);
-        }
-        let output = runtime.block_on(future);
-        while EXITING.load(Ordering::Acquire) {
-            std::thread::park();
-        }
-        Ok(output)
-    })
-}
-
-/// Blocks Python's main thread, the only one on which signal handlers run.
-fn wait_on_main_thread<F: Future + Send>(runtime: &Runtime, future: F) -> PyResult<F::Output>
-where
-    F::Output: Send,
-{
-    let mut future = std::pin::pin!(future);
-    loop {
-        // Most waits end sooner than a thread starts.
-        let begun = async { before(future.as_mut(), tokio::time::sleep(SIGNAL_CHECK)).await };
-        if let Some(output) = runtime.block_on(begun) {
-            return Ok(output);
-        }
-        if let Some(waited) = wait_beside_handlers(runtime, future.as_mut()) {
-            return waited;
-        }
-        // There are too many threads: the future waits for the handlers.
-        Python::attach(|py| py.check_signals())?;
-    }
-}
-
-/// Runs a future on another thread, since a signal handler may wait, too, on this one. Returns `None`, and
-/// runs nothing, if there can be no thread.
-fn wait_beside_handlers<F: Future + Send>(
-    runtime: &Runtime,
-    future: Pin<&mut F>,
-) -> Option<PyResult<F::Output>>
-where
-    F::Output: Send,
-{
-    let cancelled = Notify::new();
-    thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(1);
-        let is_cancelled = cancelled.notified();
-        let wait = move || drop(sender.send(runtime.block_on(before(future, is_cancelled))));
-        thread::Builder::new().name("ottla-wait".to_owned()).spawn_scoped(scope, wait).ok()?;
-        loop {
-            match receiver.recv_timeout(SIGNAL_CHECK) {
-                Ok(Some(output)) => return Some(Ok(output)),
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(raised) = Python::attach(|py| py.check_signals()) {
-                        cancelled.notify_one();
-                        return Some(Err(raised));
-                    }
-                }
-                // The thread has panicked: the scope panics, too.
-                Ok(None) | Err(RecvTimeoutError::Disconnected) => return None,
-            }
-        }
-    })
-}
-
-/// Returns the output of a future, or `None` if `end` completes before it.
-async fn before<F: Future>(future: Pin<&mut F>, end: impl Future<Output = ()>) -> Option<F::Output> {
-    tokio::select! {
-        biased;
-        output = future => Some(output),
-        () = end => None,
-    }
-}
-
-/// Blocks on a future of the client, and converts its error.
-pub(crate) fn wait_for<T: Send>(
-    py: Python<'_>,
-    future: impl Future<Output = ottla_client::Result<T>> + Send,
-) -> PyResult<T> {
-    wait(py, future)?.map_err(|error| errors::raise(py, &error))
 }
 
 /// Converts a timeout in seconds.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_schema::{Field, FieldRef};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::ffi::to_schema_pycapsule;
+
+use crate::convert::errors;
 
 /// An Arrow type, for any library that supports Arrow's PyCapsule interface.
 ///
@@ -22,7 +23,7 @@ impl ArrowType {
 #[pymethods]
 impl ArrowType {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.0.as_ref())?)
+        ottla_capsules::schema_capsule(py, self.0.as_ref()).map_err(|error| errors::capsule(py, error))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

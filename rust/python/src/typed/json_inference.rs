@@ -9,7 +9,6 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyString};
-use pyo3_arrow::input::AnyArray;
 
 use super::arrow_type::ArrowType;
 use super::column_format::{WIRE_FORMATS, named};
@@ -105,9 +104,7 @@ fn objects(values: &Bound<'_, PyAny>) -> PyResult<Vec<Sample>> {
 /// The arrays of an Arrow object; of a table, those of one column.
 fn arrays(values: &Bound<'_, PyAny>, column: &str) -> PyResult<Vec<ArrayRef>> {
     let py = values.py();
-    let reader = values.extract::<AnyArray>()?.into_reader()?;
-    let arrays = reader.collect::<Result<Vec<_>, _>>();
-    let arrays = arrays.map_err(|error| errors::config(py, error.to_string()))?;
+    let arrays = ottla_capsules::arrays(values).map_err(|error| errors::capsule(py, error))?;
     let column_of = |array: ArrayRef| match array.as_struct_opt() {
         Some(rows) => rows.column_by_name(column).cloned().ok_or_else(|| {
             errors::config(py, format!("column={column:?}: the table has {}", rows.column_names().join(", ")))

@@ -6,14 +6,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_schema::Field;
 use ottla_client::typed::ReaderSchemaSource;
 use ottla_client::{Error, Kind};
 use ottla_schema::{RegisteredSchema, SchemaError, SchemaId, SchemaType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use pyo3_arrow::PyField;
 
 use crate::convert::errors;
 use crate::convert::number;
@@ -55,10 +53,10 @@ pub(super) fn reader(
             }
         }
         SchemaType::Json if schema.hasattr("__arrow_c_schema__")? => {
-            let field = schema.extract::<PyField>()?.into_inner();
+            let field = ottla_capsules::field(schema).map_err(|error| errors::capsule(py, error))?;
             // A bare type cannot say that null is not allowed, and a schema always says it.
-            let field: Field = field.as_ref().clone().with_nullable(true);
-            return Ok((ReaderSchemaSource::JsonType(Arc::new(field)), message));
+            let field = Arc::new(field.with_nullable(true));
+            return Ok((ReaderSchemaSource::JsonType(field), message));
         }
         SchemaType::Avro | SchemaType::Json => {}
     }

@@ -28,6 +28,15 @@ impl Seen {
         }
     }
 
+    /// Returns whether all members have been read, as far as one comparison shows it.
+    #[inline]
+    pub(super) fn is_complete(&self, members: usize) -> bool {
+        match self {
+            Self::Few(bits) => bits.count_ones() as usize == members,
+            Self::Many(_) => false,
+        }
+    }
+
     /// Adds a member. Returns whether it is new.
     #[inline]
     pub(super) fn insert(&mut self, at: usize) -> bool {

@@ -16,9 +16,9 @@
 //! `if`, `not`, `dependentSchemas` and annotations do not affect the type.
 //!
 //! - `json_schema` turns a JSON Schema into a field, and `infer` turns samples into one. `document` is parsed JSON.
-//! - `project` removes unselected fields; `value_type` compiles a field; `column_type` gives decoded arrays their type.
-//! - `payload_decoder` decodes rows with the crate arrow-json. `row` passes values to it, which `scanner`, `number` and
-//!   `timestamp` have read; `keys` tracks the keys of an object.
+//! - `project` removes unselected fields; `value_type` compiles a field; `column_type` is the type of its column.
+//! - `payload_decoder` decodes rows. `row` appends values to `column`, which `scanner`, `number` and `timestamp` have
+//!   read; `keys` tracks the keys of an object.
 //! - `encoder` writes rows.
 //!
 //! Invariants: nothing is converted silently. These are errors of their row: a second value, text that is not RFC 8259
@@ -27,6 +27,7 @@
 //! keys are ignored, but their values must be valid JSON. Integers may be written as `1.0` or `1e2`. Doubles are
 //! rounded to the nearest. The writer's schema does not matter, because JSON has no schema resolution.
 
+mod column;
 mod column_type;
 mod document;
 mod encoder;

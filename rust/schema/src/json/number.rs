@@ -87,7 +87,17 @@ pub(super) fn integer(number: &Number<'_>) -> Result<i128, Fault> {
     }
 }
 
-/// Returns a number as the text of a decimal with exactly `scale` digits after the point.
+/// Returns a number as an integer of a column.
+#[inline]
+pub(super) fn fitting<T: TryFrom<i64> + TryFrom<i128>>(number: &Number<'_>) -> Result<T, Fault> {
+    let value = match number.short {
+        Some(value) => T::try_from(value).ok(),
+        None => T::try_from(integer(number)?).ok(),
+    };
+    value.ok_or_else(|| beyond(number, "its type"))
+}
+
+/// Returns the digits of a number times ten to the power of `scale`, with a sign if it is negative.
 pub(super) fn decimal(number: &Number<'_>, precision: u8, scale: u8) -> Result<String, Fault> {
     let exact = Exact::new(number.text);
     let mut digits = exact.scaled(scale.into(), precision.into()).map_err(|misfit| match misfit {
@@ -102,13 +112,6 @@ pub(super) fn decimal(number: &Number<'_>, precision: u8, scale: u8) -> Result<S
             )
         }
     })?;
-    let scale = usize::from(scale);
-    if digits.len() <= scale {
-        digits.insert_str(0, &"0".repeat(scale + 1 - digits.len()));
-    }
-    if scale > 0 {
-        digits.insert(digits.len() - scale, '.');
-    }
     if exact.is_negative {
         digits.insert(0, '-');
     }

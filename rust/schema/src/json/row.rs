@@ -1,184 +1,192 @@
-//! A payload as a serde value of its type. It is read once, checked, and passed to arrow-json token by token.
+//! Reads a payload, checks it, and appends its value to the columns of its type.
 //!
-//! Invariants: the values match the type exactly, since arrow-json would silently convert others. A value needs no
-//! allocation, except for strings with escapes and unusual numbers. The recursion is as deep as the type.
+//! Invariants: the values match the type exactly. A value needs no allocation beyond its columns, except for strings
+//! with escapes and unusual numbers. The recursion is as deep as the type. After an error the columns hold a part of
+//! the row.
 
-use std::cell::{Cell, RefCell};
+use std::borrow::Cow;
 use std::fmt::Write;
 
-use serde_core::ser::{Error, SerializeMap, SerializeSeq};
-use serde_core::{Serialize, Serializer};
+use arrow_array::OffsetSizeTrait;
+use arrow_buffer::i256;
 
+use super::column::{Column, Full, Values, push_end};
 use super::keys::{Keys, Seen};
-use super::number::{beyond, decimal, double, float, integer, short};
+use super::number::{decimal, double, fitting, float, short};
 use super::scanner::{Fault, Scanner};
 use super::timestamp::{date, timestamp};
 use super::value_type::{Kind, Object, ValueType};
-use crate::budget::{ROW_EXCEEDED, RowBudget};
+use crate::budget::{Exceeded, ROW_EXCEEDED, RowBudget};
 
 /// The bytes that a map key takes in addition to its text.
 const KEY_BYTES: usize = 8;
 
+/// The reason why a row cannot be appended.
+#[derive(Debug)]
+pub(super) enum RowFault {
+    /// The columns cannot take more rows.
+    Full,
+    /// The row is malformed.
+    Malformed(Box<Malformed>),
+}
+
 /// The error of a row, and the path to it in reverse order.
-#[derive(Debug, Default)]
-struct RowFault {
-    reason: Option<Fault>,
+#[derive(Debug)]
+pub(super) struct Malformed {
+    reason: Fault,
     path: Vec<String>,
+}
+
+impl From<Fault> for RowFault {
+    #[cold]
+    fn from(reason: Fault) -> Self {
+        Self::Malformed(Box::new(Malformed { reason, path: Vec::new() }))
+    }
+}
+
+impl From<Full> for RowFault {
+    fn from(_: Full) -> Self {
+        Self::Full
+    }
+}
+
+impl From<Exceeded> for RowFault {
+    #[cold]
+    fn from(_: Exceeded) -> Self {
+        ROW_EXCEEDED.to_owned().into()
+    }
+}
+
+impl RowFault {
+    #[cold]
+    fn inside(mut self, part: String) -> Self {
+        if let Self::Malformed(malformed) = &mut self {
+            malformed.path.push(part);
+        }
+        self
+    }
+}
+
+impl Malformed {
+    /// Returns the reason, with the path to it.
+    pub(super) fn into_text(self) -> String {
+        if self.path.is_empty() {
+            return self.reason;
+        }
+        let mut message = "$".to_owned();
+        for part in self.path.iter().rev() {
+            message.push_str(part);
+        }
+        let _ = write!(message, ": {}", self.reason);
+        message
+    }
 }
 
 /// A payload, which is exactly one value.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
     scanner: Scanner<'a>,
-    value_type: &'a ValueType,
-    budget: Cell<RowBudget>,
-    fault: RefCell<RowFault>,
+    budget: RowBudget,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn new(
-        payload: &'a [u8],
-        value_type: &'a ValueType,
-        budget: RowBudget,
-    ) -> Result<Self, Fault> {
-        let (scanner, fault) = (Scanner::new(payload)?, RefCell::default());
-        Ok(Self { scanner, value_type, budget: Cell::new(budget), fault })
+    pub(super) fn new(payload: &'a [u8], budget: RowBudget) -> Result<Self, Fault> {
+        Ok(Self { scanner: Scanner::new(payload)?, budget })
     }
 
-    /// Returns the column bytes that this row has taken.
-    pub(super) fn spent(&self) -> usize {
-        self.budget.get().spent()
+    /// Appends the row to a column. Returns the column bytes that it takes.
+    pub(super) fn append(mut self, value_type: &ValueType, column: &mut Column) -> Result<usize, RowFault> {
+        self.budget.spend(value_type.width)?;
+        self.value(value_type, column)?;
+        self.scanner.finish()?;
+        Ok(self.budget.spent())
     }
 
-    /// Takes column bytes from the budget.
-    #[inline]
-    fn spend<E: Error>(&self, bytes: usize) -> Result<(), E> {
-        let mut budget = self.budget.get();
-        budget.spend(bytes).map_err(|_| self.fail(ROW_EXCEEDED.to_owned()))?;
-        self.budget.set(budget);
+    /// Reads a value and appends it to a column.
+    fn value(&mut self, value_type: &ValueType, column: &mut Column) -> Result<(), RowFault> {
+        let scanner = &self.scanner;
+        if scanner.peek() == Some(b'n') {
+            scanner.null()?;
+            if !value_type.nullable {
+                return Err("it is null, which its type does not allow".to_owned().into());
+            }
+            column.append_null();
+            return Ok(());
+        }
+        match (&value_type.kind, &mut column.values) {
+            (Kind::Object(object), Values::Struct(columns)) => self.object(object, columns)?,
+            (Kind::String, values) => {
+                let text = scanner.string("a string")?;
+                self.text(&text, values)?;
+            }
+            (Kind::Integer(..), values) => {
+                let number = scanner.number("an integer")?;
+                match values {
+                    Values::Int8(values) => values.push(fitting(&number)?),
+                    Values::Int16(values) => values.push(fitting(&number)?),
+                    Values::Int32(values) => values.push(fitting(&number)?),
+                    Values::Int64(values) => values.push(fitting(&number)?),
+                    Values::UInt8(values) => values.push(fitting(&number)?),
+                    Values::UInt16(values) => values.push(fitting(&number)?),
+                    Values::UInt32(values) => values.push(fitting(&number)?),
+                    Values::UInt64(values) => values.push(fitting(&number)?),
+                    _ => return Err(mismatch()),
+                }
+            }
+            (Kind::Double, Values::Double(values)) => values.push(double(&scanner.number("a number")?)?),
+            (Kind::Float, Values::Float(values)) => values.push(float(&scanner.number("a number")?)?),
+            (Kind::Boolean, Values::Boolean(values)) => values.append(scanner.boolean()?),
+            (Kind::Text, values) => {
+                let start = scanner.position();
+                scanner.skip()?;
+                let text = scanner.since(start);
+                self.text(text, values)?;
+            }
+            (Kind::List(items), Values::List(offsets, column)) => self.list(items, offsets, column)?,
+            (Kind::List(items), Values::LargeList(offsets, column)) => self.list(items, offsets, column)?,
+            (Kind::Map(values), Values::Map(offsets, keys, column)) => {
+                self.map(values, offsets, keys, column)?;
+            }
+            (Kind::Decimal(precision, scale), Values::Decimal128(values)) => {
+                let digits = self.decimal(*precision, *scale)?;
+                values.push(digits.parse().map_err(|_| mismatch())?);
+            }
+            (Kind::Decimal(precision, scale), Values::Decimal256(values)) => {
+                let digits = self.decimal(*precision, *scale)?;
+                values.push(digits.parse::<i256>().map_err(|_| mismatch())?);
+            }
+            (Kind::Date, Values::Int32(values)) => {
+                let text = scanner.string("a date")?;
+                values.push(date(&text).ok_or_else(|| format!("{:?} is not a date", short(&text)))?);
+            }
+            (Kind::Timestamp { unit, needs_offset }, Values::Int64(values)) => {
+                let text = scanner.string("a timestamp")?;
+                let value = timestamp(&text, *unit, *needs_offset);
+                values.push(value.ok_or_else(|| {
+                    let form = if *needs_offset { "timestamp with an offset" } else { "timestamp" };
+                    format!("{:?} is not a {form} within its type's range", short(&text))
+                })?);
+            }
+            _ => return Err(mismatch()),
+        }
+        column.set_valid();
         Ok(())
     }
 
-    /// Passes a string to the serializer.
     #[inline]
-    fn text<S: Serializer>(&self, text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-        self.spend(text.len())?;
-        serializer.serialize_str(text)
-    }
-
-    /// Returns the reason why serializing failed.
-    pub(super) fn into_fault(self) -> Option<Fault> {
-        let RowFault { reason, path } = self.fault.into_inner();
-        let reason = reason?;
-        if path.is_empty() {
-            return Some(reason);
+    fn text(&mut self, text: &str, values: &mut Values) -> Result<(), RowFault> {
+        self.budget.spend(text.len())?;
+        match values {
+            Values::Text(values) => values.push(text)?,
+            Values::LargeText(values) => values.push(text)?,
+            _ => return Err(mismatch()),
         }
-        let mut message = "$".to_owned();
-        for part in path.iter().rev() {
-            message.push_str(part);
-        }
-        let _ = write!(message, ": {reason}");
-        Some(message)
+        Ok(())
     }
 
-    /// Records the error.
-    #[cold]
-    fn fail<E: Error>(&self, reason: Fault) -> E {
-        self.fault.borrow_mut().reason.get_or_insert(reason);
-        E::custom("")
-    }
-
-    #[cold]
-    fn inside<E>(&self, error: E, part: String) -> E {
-        self.fault.borrow_mut().path.push(part);
-        error
-    }
-}
-
-impl Serialize for Row<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.spend(self.value_type.width)?;
-        let done = Value { row: self, value_type: self.value_type }.serialize(serializer)?;
-        self.scanner.finish().map_err(|reason| self.fail(reason))?;
-        Ok(done)
-    }
-}
-
-/// The value at the scanner's position.
-struct Value<'a> {
-    row: &'a Row<'a>,
-    value_type: &'a ValueType,
-}
-
-impl Serialize for Value<'_> {
-    #[inline]
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { row, value_type: ValueType { kind, nullable, .. } } = *self;
-        let scanner = &row.scanner;
-        let fail = |reason| row.fail(reason);
-        if scanner.peek() == Some(b'n') {
-            scanner.null().map_err(fail)?;
-            return match nullable {
-                true => serializer.serialize_unit(),
-                false => Err(fail("it is null, which its type does not allow".to_owned())),
-            };
-        }
-        match kind {
-            Kind::Object(object) => self.object(object, serializer),
-            Kind::String => row.text(&scanner.string("a string").map_err(fail)?, serializer),
-            Kind::Integer(min, max) => {
-                let number = scanner.number("an integer").map_err(fail)?;
-                let value = integer(&number).map_err(fail)?;
-                if value < *min || value > *max {
-                    return Err(fail(beyond(&number, "its type")));
-                }
-                match i64::try_from(value) {
-                    Ok(value) => serializer.serialize_i64(value),
-                    Err(_) => serializer.serialize_u64(u64::try_from(value).unwrap_or(u64::MAX)),
-                }
-            }
-            Kind::Double => {
-                let value = scanner.number("a number").and_then(|number| double(&number)).map_err(fail)?;
-                serializer.serialize_f64(value)
-            }
-            Kind::Float => {
-                let value = scanner.number("a number").and_then(|number| float(&number)).map_err(fail)?;
-                serializer.serialize_f32(value)
-            }
-            Kind::Boolean => serializer.serialize_bool(scanner.boolean().map_err(fail)?),
-            Kind::Text => {
-                let start = scanner.position();
-                scanner.skip().map_err(fail)?;
-                row.text(scanner.since(start), serializer)
-            }
-            Kind::List(items) => self.list(items, serializer),
-            Kind::Map(values) => self.map(values, serializer),
-            Kind::Decimal(precision, scale) => {
-                let value = self.decimal(*precision, *scale).map_err(fail)?;
-                serializer.serialize_str(&value)
-            }
-            Kind::Date => {
-                let text = scanner.string("a date").map_err(fail)?;
-                let days = date(&text).ok_or_else(|| fail(format!("{:?} is not a date", short(&text))))?;
-                serializer.serialize_i32(days)
-            }
-            Kind::Timestamp { unit, needs_offset } => {
-                let text = scanner.string("a timestamp").map_err(fail)?;
-                let value = timestamp(&text, *unit, *needs_offset);
-                let value = value.ok_or_else(|| {
-                    let form = if *needs_offset { "timestamp with an offset" } else { "timestamp" };
-                    fail(format!("{:?} is not a {form} within its type's range", short(&text)))
-                })?;
-                serializer.serialize_i64(value)
-            }
-        }
-    }
-}
-
-impl Value<'_> {
     /// Reads a number, or a string that contains one, since many writers preserve all digits in this way.
     fn decimal(&self, precision: u8, scale: u8) -> Result<String, Fault> {
-        let scanner = &self.row.scanner;
+        let scanner = &self.scanner;
         if scanner.peek() != Some(b'"') {
             return decimal(&scanner.number("a decimal")?, precision, scale);
         }
@@ -192,48 +200,47 @@ impl Value<'_> {
         decimal(&number, precision, scale)
     }
 
-    #[inline]
-    fn object<S: Serializer>(&self, object: &Object, serializer: S) -> Result<S::Ok, S::Error> {
-        let row = self.row;
-        let scanner = &row.scanner;
-        let fail = |reason| row.fail(reason);
-        scanner.expect(b'{', "an object").map_err(fail)?;
-        let mut map = serializer.serialize_map(None)?;
+    fn object(&mut self, object: &Object, columns: &mut [Column]) -> Result<(), RowFault> {
+        self.scanner.expect(b'{', "an object")?;
         let mut seen = Seen::new(object.members.len());
         let mut expected = 0;
-        let mut more = !scanner.accept(b'}');
+        let mut more = !self.scanner.accept(b'}');
         while more {
-            let position = self.key(object, expected).map_err(fail)?;
-            scanner.expect(b':', "':'").map_err(fail)?;
-            match position.and_then(|at| Some((at, object.members.get(at)?))) {
-                None => scanner.skip().map_err(fail)?,
-                Some((at, member)) => {
+            let position = self.key(object, expected)?;
+            self.scanner.expect(b':', "':'")?;
+            let member = position.and_then(|at| Some((at, object.members.get(at)?, columns.get_mut(at)?)));
+            match member {
+                None => self.scanner.skip()?,
+                Some((at, member, column)) => {
                     let part = || format!(".{}", member.name);
                     if !seen.insert(at) {
-                        return Err(row.inside(fail("the key occurs twice".to_owned()), part()));
+                        return Err(RowFault::from("the key occurs twice".to_owned()).inside(part()));
                     }
                     expected = at + 1;
-                    map.serialize_key(member.name.as_str())?;
-                    let value = Value { row, value_type: &member.value };
-                    map.serialize_value(&value).map_err(|error| row.inside(error, part()))?;
+                    self.value(&member.value, column).map_err(|fault| fault.inside(part()))?;
                 }
             }
-            more = scanner.next_item(b'}').map_err(fail)?;
+            more = self.scanner.next_item(b'}')?;
         }
-        if object.has_required {
-            for (at, member) in object.members.iter().enumerate() {
-                if !member.value.nullable && !seen.contains(at) {
-                    return Err(row.inside(fail("it is missing".to_owned()), format!(".{}", member.name)));
+        if seen.is_complete(object.members.len()) {
+            return Ok(());
+        }
+        for (at, (member, column)) in object.members.iter().zip(columns).enumerate() {
+            if !seen.contains(at) {
+                if !member.value.nullable {
+                    let fault = RowFault::from("it is missing".to_owned());
+                    return Err(fault.inside(format!(".{}", member.name)));
                 }
+                column.append_null();
             }
         }
-        map.end()
+        Ok(())
     }
 
     /// Consumes a key. Returns the index of its member.
     #[inline]
     fn key(&self, object: &Object, expected: usize) -> Result<Option<usize>, Fault> {
-        let scanner = &self.row.scanner;
+        let scanner = &self.scanner;
         scanner.peek();
         if object.members.get(expected).is_some_and(|member| scanner.accept_text(&member.quoted)) {
             return Ok(Some(expected));
@@ -242,44 +249,56 @@ impl Value<'_> {
         Ok(object.position(&key, expected))
     }
 
-    fn list<S: Serializer>(&self, items: &ValueType, serializer: S) -> Result<S::Ok, S::Error> {
-        let row = self.row;
-        let fail = |reason| row.fail(reason);
-        row.scanner.expect(b'[', "an array").map_err(fail)?;
-        let mut list = serializer.serialize_seq(None)?;
-        let mut more = !row.scanner.accept(b']');
+    fn list<O: OffsetSizeTrait>(
+        &mut self,
+        items: &ValueType,
+        offsets: &mut Vec<O>,
+        column: &mut Column,
+    ) -> Result<(), RowFault> {
+        self.scanner.expect(b'[', "an array")?;
+        let mut more = !self.scanner.accept(b']');
         let mut at = 0_usize;
         while more {
-            row.spend(items.width)?;
-            let value = Value { row, value_type: items };
-            list.serialize_element(&value).map_err(|error| row.inside(error, format!("[{at}]")))?;
+            self.budget.spend(items.width)?;
+            self.value(items, column).map_err(|fault| fault.inside(format!("[{at}]")))?;
             at += 1;
-            more = row.scanner.next_item(b']').map_err(fail)?;
+            more = self.scanner.next_item(b']')?;
         }
-        list.end()
+        Ok(push_end(offsets, at)?)
     }
 
-    fn map<S: Serializer>(&self, values: &ValueType, serializer: S) -> Result<S::Ok, S::Error> {
-        let row = self.row;
-        let fail = |reason| row.fail(reason);
-        row.scanner.expect(b'{', "an object").map_err(fail)?;
-        let mut map = serializer.serialize_map(None)?;
-        let mut keys = Keys::default();
-        let mut more = !row.scanner.accept(b'}');
+    fn map(
+        &mut self,
+        value_type: &ValueType,
+        offsets: &mut Vec<i32>,
+        keys: &mut Column,
+        values: &mut Column,
+    ) -> Result<(), RowFault> {
+        self.scanner.expect(b'{', "an object")?;
+        let mut seen = Keys::default();
+        let mut more = !self.scanner.accept(b'}');
+        let mut entries = 0;
         while more {
-            let key = row.scanner.string("a key").map_err(fail)?;
-            row.scanner.expect(b':', "':'").map_err(fail)?;
+            let key: Cow<'a, str> = self.scanner.string("a key")?;
+            self.scanner.expect(b':', "':'")?;
             let part = || format!("[{:?}]", short(&key));
-            row.spend(KEY_BYTES + key.len() + values.width)?;
-            map.serialize_key(key.as_ref())?;
-            let value = Value { row, value_type: values };
-            map.serialize_value(&value).map_err(|error| row.inside(error, part()))?;
-            if keys.contains(&key) {
-                return Err(row.inside(fail("the key occurs twice".to_owned()), part()));
+            self.budget.spend(KEY_BYTES + value_type.width)?;
+            self.text(&key, &mut keys.values)?;
+            keys.set_valid();
+            self.value(value_type, values).map_err(|fault| fault.inside(part()))?;
+            if seen.contains(&key) {
+                return Err(RowFault::from("the key occurs twice".to_owned()).inside(part()));
             }
-            keys.insert(key);
-            more = row.scanner.next_item(b'}').map_err(fail)?;
+            seen.insert(key);
+            entries += 1;
+            more = self.scanner.next_item(b'}')?;
         }
-        map.end()
+        Ok(push_end(offsets, entries)?)
     }
+}
+
+/// The columns were created with the type, so they match it.
+#[cold]
+fn mismatch() -> RowFault {
+    "its column has another type: this is a bug".to_owned().into()
 }

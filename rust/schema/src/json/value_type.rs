@@ -60,8 +60,6 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) members: Vec<Member>,
-    /// Whether any member is required.
-    pub(super) has_required: bool,
     /// The members by name. Empty if there are only a few.
     by_name: HashMap<String, usize>,
 }
@@ -226,8 +224,7 @@ impl Compiler<'_> {
             ..=MAX_COMPARED => HashMap::new(),
             _ => members.iter().enumerate().map(|(at, member)| (member.name.clone(), at)).collect(),
         };
-        let has_required = members.iter().any(|member| !member.value.nullable);
-        Ok(Kind::Object(Object { members, has_required, by_name }))
+        Ok(Kind::Object(Object { members, by_name }))
     }
 }
 

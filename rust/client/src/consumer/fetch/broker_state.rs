@@ -13,12 +13,18 @@ use crate::topic_partition::TopicPartition;
 pub(crate) struct BrokerState {
     pub(crate) session: FetchSession,
     pub(crate) in_flight: Option<InFlightFetch>,
+    /// How many fetches were sent to it.
+    pub(crate) sent: u64,
     pub(crate) not_before: Option<Instant>,
     pub(crate) failures: u32,
     /// When the first of the consecutive failures happened.
     pub(crate) failing_since: Option<Instant>,
     /// While a partition's buffer is full: when to check the others for new records again.
     pub(crate) check_at: Option<Instant>,
+    /// The bytes of records of the last response.
+    pub(crate) last_bytes: usize,
+    /// Until when the next fetch is held back, since the application would not see its records before.
+    pub(crate) held_until: Option<Instant>,
 }
 
 /// A partition of a request in flight, as of the time it was sent.
@@ -35,6 +41,9 @@ pub(crate) struct InFlightFetch {
     /// The most bytes of records that it may return.
     pub(crate) reserved: usize,
     pub(crate) sent: Instant,
+    /// Of this broker's fetches.
+    pub(crate) number: u64,
+    pub(crate) requested: Vec<InFlightPartition>,
 }
 
 impl BrokerState {

@@ -11,10 +11,12 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::records::AbortedTransactions;
 use tokio::time::Instant;
 
-use super::broker_state::InFlightPartition;
+use super::broker_state::{InFlightFetch, InFlightPartition};
+use super::completed_fetches::FetchNumber;
 use super::fetcher::Fetcher;
 use crate::consumer::completed_fetch::{CompletedFetch, MAX_CORRUPT_FETCHES, batch_too_large, check_batches};
 use crate::consumer::fetch::request::{BrokerResponse, PartitionResponse};
+use crate::consumer::metrics::millis;
 use crate::consumer::partition_state::{FetchState, PartitionState};
 use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Result};
@@ -23,14 +25,18 @@ use crate::topic_partition::TopicPartition;
 impl Fetcher {
     pub(crate) fn process_response(
         &mut self,
-        broker: i32,
-        requested: Vec<InFlightPartition>,
+        (broker, number): FetchNumber,
         response: Result<BrokerResponse>,
     ) {
         let now = Instant::now();
         let broker_state = self.brokers.entry(broker).or_default();
-        let sent = broker_state.in_flight.take().map_or(now, |fetch| fetch.sent);
+        // Only after a panic may there be a second result of a fetch.
+        let of_this = broker_state.in_flight.take_if(|fetch| fetch.number == number);
+        let Some(InFlightFetch { sent, requested, .. }) = of_this else { return };
         let shared = Arc::clone(&self.shared);
+        if response.is_ok() {
+            shared.metrics.fetch_latency.record(millis(now.saturating_duration_since(sent)));
+        }
         let mut subscriptions = shared.subscriptions.lock();
         for InFlightPartition { partition, version, .. } in &requested {
             if let Some(state) = subscriptions.current(partition, *version) {
@@ -57,6 +63,8 @@ impl Fetcher {
         }
         // All records of the response stay in memory with each of its fetches.
         let response_bytes: usize = fetched.values().map(|data| data.records.len()).sum();
+        broker_state.last_bytes = response_bytes;
+        let mut has_news = false;
         for requested in requested {
             let Some(data) = fetched.remove(&requested.partition) else { continue };
             let Some(state) = subscriptions.current(&requested.partition, requested.version) else {
@@ -67,12 +75,16 @@ impl Fetcher {
             }
             match self.complete_partition(state, broker, &requested, data, response_bytes, now) {
                 Ok(Some(fetch)) => subscriptions.push(fetch),
-                Ok(None) => {}
+                Ok(None) => continue,
                 Err(error) => subscriptions.fail(&requested.partition, error),
             }
+            has_news = true;
         }
         drop(subscriptions);
-        shared.poll_wakeup.notify_waiters();
+        // A poll without records sleeps through the empty responses of a quiet topic.
+        if has_news {
+            shared.poll_wakeup.notify_waiters();
+        }
     }
 
     /// Handles the failure of a whole request.

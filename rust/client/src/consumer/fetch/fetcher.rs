@@ -12,9 +12,10 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use tokio::time::{Duration, Instant, sleep_until};
 
-use super::broker_state::{BrokerState, InFlightPartition};
+use super::broker_state::BrokerState;
+use super::completed_fetches::{CompletedFetches, FetchNumber};
 use super::metadata_needs::MetadataNeeds;
-use crate::consumer::fetch::request::{BrokerResponse, FetchRequestData, Limits, fetch};
+use crate::consumer::fetch::request::{BrokerResponse, FetchRequestData, Limits, decode, fetch};
 use crate::consumer::positions::{self, LookupResult};
 use crate::consumer::state::ConsumerState;
 use crate::error::{Error, Result};
@@ -24,7 +25,7 @@ use crate::tasks::panics::catch;
 
 /// The outcome of a task.
 pub(crate) enum TaskResult {
-    Fetched { broker: i32, requested: Vec<InFlightPartition>, response: Result<BrokerResponse> },
+    Fetched { fetch: FetchNumber, response: Result<BrokerResponse> },
     LookedUp(Vec<LookupResult>),
     Panicked(Error),
 }
@@ -32,14 +33,16 @@ pub(crate) enum TaskResult {
 pub(crate) struct Fetcher {
     pub(crate) shared: Arc<ConsumerState>,
     pub(crate) brokers: BTreeMap<i32, BrokerState>,
+    /// Fetches and lookups that have to wait for something else than a response.
     pub(crate) tasks: JoinSet<TaskResult>,
+    pub(crate) completed: Arc<CompletedFetches>,
     pub(crate) metadata_needs: MetadataNeeds,
 }
 
 impl Fetcher {
     pub(crate) fn new(shared: Arc<ConsumerState>) -> Self {
-        let metadata_needs = MetadataNeeds::default();
-        Self { shared, brokers: BTreeMap::new(), tasks: JoinSet::new(), metadata_needs }
+        let (tasks, completed) = (JoinSet::new(), Arc::default());
+        Self { shared, brokers: BTreeMap::new(), tasks, completed, metadata_needs: MetadataNeeds::default() }
     }
 
     /// Records that the current metadata may be stale.
@@ -63,7 +66,7 @@ impl Fetcher {
             };
             tokio::select! {
                 Some(result) = self.tasks.join_next(), if !self.tasks.is_empty() => match result {
-                    Ok(TaskResult::Fetched { broker, requested, response }) => self.process_response(broker, requested, response),
+                    Ok(TaskResult::Fetched { fetch, response }) => self.process_response(fetch, response),
                     Ok(TaskResult::LookedUp(found)) => {
                         for found in found {
                             if let Some(need) = found.apply(&self.shared) {
@@ -79,6 +82,12 @@ impl Fetcher {
                 Ok(()) = refreshes.changed() => {
                     let outcome = refreshes.borrow().clone();
                     self.metadata_needs.refreshed(&self.shared, outcome);
+                }
+                () = self.completed.wait() => {
+                    for (fetch, response) in self.completed.take() {
+                        let response = response.and_then(|response| decode(&self.shared.client, response));
+                        self.process_response(fetch, response.map_err(|error| error.broker(fetch.0)));
+                    }
                 }
                 () = self.shared.fetcher_wakeup.notified() => {}
                 () = sleep_until(due) => {}
@@ -104,8 +113,10 @@ impl Fetcher {
     /// When a backoff or check ends.
     fn next_due(&self, now: Instant) -> Instant {
         let brokers = self.brokers.values().filter(|broker_state| broker_state.in_flight.is_none());
-        let brokers =
-            brokers.flat_map(|broker_state| [broker_state.not_before, broker_state.check_at]).flatten();
+        let due = |broker_state: &BrokerState| {
+            [broker_state.not_before, broker_state.check_at, broker_state.held_until]
+        };
+        let brokers = brokers.flat_map(due).flatten();
         let brokers = brokers.filter(|due| *due > now);
         let partitions = self.shared.subscriptions.lock().next_retry(now);
         let due = brokers.chain(partitions).min();

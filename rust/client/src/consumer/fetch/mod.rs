@@ -3,9 +3,11 @@
 //! - `fetcher`: the prefetching task; `send_fetches`: which broker gets which request, and when.
 //! - `broker_state`: a broker's fetch session, request in flight and backoff.
 //! - `request`: one Fetch request; `fetch_session`: incremental fetch sessions (KIP-227).
+//! - `completed_fetches`: responses that no task waits for.
 //! - `fetch_response`: the processing of responses; `metadata_needs`: requests of metadata refreshes.
 
 pub(crate) mod broker_state;
+mod completed_fetches;
 pub(crate) mod fetch_response;
 mod fetch_session;
 pub(crate) mod fetcher;

@@ -15,9 +15,12 @@ use ottla_protocol::records::AbortedTransaction;
 use ottla_protocol::wire::Uuid;
 use tokio::time::Duration;
 
+use super::completed_fetches::{CompletedFetches, FetchNumber, UndecodedResponse};
 use crate::cluster::{Client, Route};
+use crate::connection::{Connection, Responder};
 use crate::error::{Error, Result};
 use crate::metadata::{LeaderHints, Snapshot};
+use crate::tasks::panics::catch_now;
 use crate::topic_partition::TopicPartition;
 
 /// A partition of a Fetch request and the offset to read from.
@@ -119,17 +122,57 @@ pub(crate) async fn fetch(
     limits: Limits,
 ) -> Result<BrokerResponse> {
     let connection = client.connection(Route::Broker(broker)).await?;
-    let version = connection.version::<FetchRequest>(if data.by_id {
-        i16::MAX
-    } else {
-        FetchRequest::FIRST_BY_ID - 1
-    })?;
+    let version = version(&connection, data)?;
     let request = build_request(data, limits, &client.config().client_rack);
     let timeout = client.config().request_timeout + limits.max_wait;
     let response =
         connection.request_within(&request, version, timeout).await.map_err(|error| error.broker(broker))?;
     connection.throttle(response.throttle_time_ms);
     Ok(read_response(client, response))
+}
+
+/// Decodes a response; a malformed one closes the connection.
+pub(crate) fn decode(client: &Client, response: UndecodedResponse) -> Result<BrokerResponse> {
+    let UndecodedResponse { connection, version, bytes } = response;
+    catch_now("decoding a response to Fetch", || {
+        let response = connection.decode::<FetchRequest>(bytes, version)?;
+        connection.throttle(response.throttle_time_ms);
+        Ok(read_response(client, response))
+    })?
+}
+
+/// Sends a Fetch request to a broker if that takes no waiting: for a connection or for earlier requests. Returns false,
+/// and sends nothing, otherwise. `completed` gets the response, or why nothing was sent.
+pub(crate) fn fetch_at_once(
+    client: &Client,
+    number: FetchNumber,
+    data: &FetchRequestData,
+    limits: Limits,
+    completed: &Arc<CompletedFetches>,
+) -> bool {
+    let Some(connection) = client.open_connection(number.0) else { return false };
+    let Some(permit) = connection.try_permit() else { return false };
+    let sent = catch_now("sending a fetch", || {
+        let version = version(&connection, data)?;
+        let request = build_request(data, limits, &client.config().client_rack);
+        let timeout = client.config().request_timeout + limits.max_wait;
+        let (completed, of) = (Arc::clone(completed), Arc::clone(&connection));
+        let responder = Responder::Call(Box::new(move |bytes| {
+            let response = bytes.map(|bytes| UndecodedResponse { connection: of, version, bytes });
+            completed.add(number, response);
+        }));
+        connection.enqueue_for(responder, permit, &request, version, timeout)
+    });
+    if let Err(error) = sent.and_then(|sent| sent) {
+        completed.add(number, Err(error));
+    }
+    true
+}
+
+/// The highest version to use: those from 13 on need topic ids.
+fn version(connection: &Connection, data: &FetchRequestData) -> Result<i16> {
+    let max = if data.by_id { i16::MAX } else { FetchRequest::FIRST_BY_ID - 1 };
+    connection.version::<FetchRequest>(max)
 }
 
 fn build_request(data: &FetchRequestData, limits: Limits, rack: &str) -> FetchRequest {
@@ -182,6 +225,7 @@ fn build_request(data: &FetchRequestData, limits: Limits, rack: &str) -> FetchRe
     }
 }
 
+/// The response for each partition; takes the leaders that it names.
 fn read_response(client: &Client, response: FetchResponse) -> BrokerResponse {
     let snapshot = client.snapshot();
     let endpoints = response.node_endpoints.into_iter().map(|n| (n.node_id, n.host, n.port, n.rack));

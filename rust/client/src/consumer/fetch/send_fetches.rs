@@ -1,7 +1,8 @@
 //! Chooses the partitions of each broker's next fetch, and how long the broker may wait for new records.
 //!
 //! Invariants: each broker has at most one fetch in flight, because a fetch session orders its requests.
-//! The bytes that a fetch may return are reserved before it is sent. No fetch waits for new records while a
+//! The bytes that a fetch may return are reserved before it is sent. At a trickle of records, a fetch waits until the
+//! application is about to poll (`poll_rhythm.rs`). No fetch waits for new records while a
 //! partition of its broker is excluded only by a full buffer or a backoff: that partition would wait, too.
 //! A broker that just returned nothing gets its next request after a pause.
 
@@ -11,10 +12,10 @@ use std::sync::Arc;
 use tokio::time::{Duration, Instant};
 
 use super::broker_state::{BrokerState, InFlightFetch, InFlightPartition};
+use super::completed_fetches::FetchNumber;
 use super::fetcher::{Fetcher, TaskResult};
 use crate::config::Config;
-use crate::consumer::fetch::request::{Limits, RequestedPartition, fetch};
-use crate::consumer::metrics::millis;
+use crate::consumer::fetch::request::{FetchRequestData, Limits, RequestedPartition, fetch, fetch_at_once};
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{RefreshNeed, Snapshot};
@@ -22,6 +23,9 @@ use crate::tasks::panics::try_catch;
 
 /// A smaller budget in bytes is not worth a request.
 const MIN_RESPONSE_BUDGET: usize = 64 * 1024;
+
+/// A fetch is held back only if the last one returned less than this: more are worth a request of their own.
+const FEW_BYTES: usize = 64 * 1024;
 
 /// How often partitions without known new records are checked while another one's buffer is full.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
@@ -40,6 +44,11 @@ struct Candidates {
 }
 
 impl Candidates {
+    /// Whether the fetch only asks for what has been written since the last one.
+    fn is_at_the_end(&self) -> bool {
+        !self.may_have_more && !self.has_full_partition && self.first_retry.is_none()
+    }
+
     /// How long the broker may wait for new records; `None` if no request is due.
     fn max_wait(&self, broker_state: &BrokerState, configured: Duration, now: Instant) -> Option<Duration> {
         if self.partitions.is_empty() {
@@ -68,6 +77,17 @@ impl Fetcher {
         let mut by_broker: Vec<(i32, Candidates, Duration)> = Vec::new();
         for (broker, candidates) in self.candidates(&mut subscriptions, snapshot, now) {
             let broker_state = self.brokers.entry(broker).or_default();
+            // With more bytes to wait for, the broker's wait is to begin at once.
+            let may_hold = config.fetch_min_bytes <= 1
+                && broker_state.last_bytes < FEW_BYTES
+                && candidates.is_at_the_end();
+            let was_held = broker_state.held_until.take().is_some_and(|until| until <= now);
+            if may_hold && !was_held {
+                broker_state.held_until = shared.rhythm.lock().hold_until(now);
+            }
+            if broker_state.held_until.is_some() {
+                continue;
+            }
             if let Some(max_wait) = candidates.max_wait(broker_state, config.fetch_max_wait, now) {
                 broker_state.check_at = candidates.has_full_partition.then(|| now + check_interval(config));
                 by_broker.push((broker, candidates, max_wait));
@@ -77,6 +97,7 @@ impl Fetcher {
             return;
         }
         let Some(budget) = self.response_budget(&mut subscriptions, by_broker.len()) else { return };
+        let mut fetches = Vec::with_capacity(by_broker.len());
         for (broker, mut candidates, max_wait) in by_broker {
             candidates
                 .partitions
@@ -99,17 +120,25 @@ impl Fetcher {
                 partitions.push(RequestedPartition::new(snapshot, partition, *offset));
             }
             let broker_state = self.brokers.entry(broker).or_default();
-            broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now });
-            let data = broker_state.session.build_request_data(partitions);
-            let shared = Arc::clone(&shared);
-            self.tasks.spawn(async move {
-                let response = try_catch("a fetch", fetch(&shared.client, broker, &data, limits)).await;
-                if response.is_ok() {
-                    shared.metrics.fetch_latency.record(millis(now.elapsed()));
-                }
-                TaskResult::Fetched { broker, requested, response }
-            });
+            broker_state.sent += 1;
+            let number = broker_state.sent;
+            broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now, number, requested });
+            fetches.push(((broker, number), broker_state.session.build_request_data(partitions), limits));
         }
+        // A thread that polls waits for the lock, and writing takes as long as a system call.
+        drop(subscriptions);
+        fetches.into_iter().for_each(|(number, data, limits)| self.send_fetch(number, data, limits));
+    }
+
+    fn send_fetch(&mut self, number: FetchNumber, data: FetchRequestData, limits: Limits) {
+        if fetch_at_once(&self.shared.client, number, &data, limits, &self.completed) {
+            return;
+        }
+        let client = self.shared.client.clone();
+        self.tasks.spawn(async move {
+            let response = try_catch("a fetch", fetch(&client, number.0, &data, limits)).await;
+            TaskResult::Fetched { fetch: number, response }
+        });
     }
 
     /// The candidates of each broker that may be sent a fetch.

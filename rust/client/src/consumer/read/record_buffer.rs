@@ -83,8 +83,9 @@ impl RecordBuffer {
 
     /// Moves the buffer back to `slot`, in front of records that were added there meanwhile.
     pub(super) fn restore_to(mut self, slot: &mut Self) {
-        let later = std::mem::take(slot);
-        self.sets.extend(later.sets);
+        if !slot.sets.is_empty() {
+            self.sets.append(&mut slot.sets);
+        }
         *slot = self;
     }
 

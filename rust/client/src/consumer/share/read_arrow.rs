@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, BooleanArray, Int16Array, RecordBatch};
+use arrow_array::{ArrayRef, Int16Array, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 use ottla_arrow::{ArrowDecoder, Column, RecordsCursor};
+use ottla_schema::select_rows;
 use tokio::time::Instant;
 
 use super::ShareConsumer;
@@ -141,28 +141,22 @@ fn finish(
 ) -> Result<RecordBatch, ArrowError> {
     let offsets = batch.schema_ref().index_of(Column::Offset.name())?;
     let offsets = batch.column(offsets).as_primitive::<Int64Type>();
-    let (mut is_acquired, mut counts) =
-        (Vec::with_capacity(offsets.len()), Vec::with_capacity(offsets.len()));
+    let (mut acquired, mut counts) = (Vec::with_capacity(offsets.len()), Vec::with_capacity(offsets.len()));
     let mut start = 0;
     for rows in decoded {
         let end = (start + rows.rows).min(offsets.len());
         for row in start..end {
             let offset = offsets.value(row);
-            let count = rows.decoded.get(offset);
-            is_acquired.push(count.is_some());
-            if let Some(count) = count {
+            if let Some(count) = rows.decoded.get(offset) {
+                acquired.push(row);
                 counts.push(count);
                 rows.delivered.insert(offset, offset, count);
             }
         }
         start = end;
     }
-    is_acquired.resize(offsets.len(), false);
-    let kept = if counts.len() == offsets.len() {
-        batch.clone()
-    } else {
-        filter_record_batch(batch, &BooleanArray::from(is_acquired))?
-    };
+    let kept =
+        if counts.len() == offsets.len() { batch.clone() } else { select_rows(batch, acquired.into_iter())? };
     let mut fields: Vec<_> = kept.schema_ref().fields().iter().take(columns).cloned().collect();
     fields.push(Arc::new(Field::new(DELIVERY_COUNT, DataType::Int16, true)));
     let mut arrays: Vec<ArrayRef> = kept.columns().iter().take(columns).cloned().collect();

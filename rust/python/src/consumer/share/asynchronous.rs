@@ -17,6 +17,7 @@ use crate::asyncio::{FutureResult, start};
 use crate::client::client_arg::{connect_if_new, resolve_client};
 use crate::consumer::blocking::deadline_after;
 use crate::consumer::deserializers::Deserializers;
+use crate::consumer::record::Record;
 use crate::convert::errors;
 use crate::convert::names::Names;
 use crate::convert::number;
@@ -88,6 +89,14 @@ impl AsyncShareConsumerBase {
     fn _unlock_poll(this: &Bound<'_, Self>) -> PyResult<()> {
         handle_even_if_closed(this)?.poll_lock.release();
         Ok(())
+    }
+
+    /// Pops the next record if there is one without waiting.
+    fn _take_buffered_record(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
+        handle(this)?.take_buffered_record(this.py(), |lock| {
+            lock.acquire("another task")?;
+            Ok(lock.adopt())
+        })
     }
 
     /// Begins a poll, unless one has begun, and waits; returns whether records, or a batch, can be popped.

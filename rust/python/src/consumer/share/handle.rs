@@ -19,11 +19,11 @@ use tokio::time::Instant;
 
 use crate::consumer::deserializers::Deserializers;
 use crate::consumer::partitions::to_dict;
-use crate::consumer::poll_guard::PollLock;
+use crate::consumer::poll_guard::{PollGuard, PollLock};
 use crate::consumer::record::Record;
 use crate::convert::errors;
 use crate::convert::record_batch::RecordBatch;
-use crate::runtime::seconds;
+use crate::runtime::{runtime, seconds};
 
 /// A callback and its arguments: an error or None, and the offsets.
 pub(super) type CallbackCall = (Py<PyAny>, Py<PyAny>, Py<PyDict>);
@@ -93,6 +93,24 @@ impl ShareConsumerHandle {
             PopError::Python(error) => error,
             PopError::Core(error) => errors::raise(py, &error),
         })
+    }
+
+    /// Delivers the next record if there is one without waiting, in a poll of its own.
+    pub(super) fn take_buffered_record(
+        &self,
+        py: Python<'_>,
+        lock: impl FnOnce(&PollLock) -> Result<PollGuard<'_>>,
+    ) -> PyResult<Option<Py<Record>>> {
+        if !self.core.has_buffered_records() {
+            return Ok(None);
+        }
+        let _guard = lock(&self.poll_lock).map_err(|error| errors::raise(py, &error))?;
+        let runtime = runtime()?;
+        let _entered = runtime.enter();
+        self.core.begin_poll().map_err(|error| errors::raise(py, &error))?;
+        let record = self.pop_records(py, 1)?.pop();
+        self.check_not_closed()?;
+        Ok(record)
     }
 
     /// Delivers buffered records as an Arrow batch; `None` if there are none.

@@ -20,7 +20,7 @@ use crate::convert::errors;
 use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::record_batch::RecordBatch;
-use crate::runtime::{runtime, wait_for};
+use crate::runtime::wait_for;
 use crate::scan;
 
 /// A member of a share group (KIP-932): iterate over it or ``poll()`` it.
@@ -72,7 +72,7 @@ fn poll<T>(
     pop: impl Fn(&ShareConsumerHandle) -> PyResult<Option<T>>,
 ) -> PyResult<Option<T>> {
     let (py, handle) = (this.py(), handle(this)?);
-    let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
+    let _guard = handle.poll_lock.lock(Activity::Callback).map_err(|error| errors::raise(py, &error))?;
     handle.invoke_callback(py)?;
     handle.poll_lock.set_activity(Activity::Interruptible);
     let mut is_ready = wait_for(py, async {
@@ -195,17 +195,9 @@ impl ShareConsumer {
 
     fn __next__(this: &Bound<'_, Self>) -> PyResult<Option<Py<Record>>> {
         let (py, handle) = (this.py(), handle(this)?);
-        if handle.core.has_buffered_records() {
-            let _guard = handle.poll_lock.lock().map_err(|error| errors::raise(py, &error))?;
-            handle.poll_lock.set_activity(Activity::Interruptible);
-            let runtime = runtime()?;
-            let _entered = runtime.enter();
-            handle.core.begin_poll().map_err(|error| errors::raise(py, &error))?;
-            let record = handle.pop_records(py, 1)?.pop();
-            handle.check_not_closed()?;
-            if record.is_some() {
-                return Ok(record);
-            }
+        let buffered = handle.take_buffered_record(py, |lock| lock.lock(Activity::Interruptible))?;
+        if buffered.is_some() {
+            return Ok(buffered);
         }
         let deadline = deadline_after(f64::MAX)?;
         poll(this, Target::Records, deadline, |handle| Ok(handle.pop_records(py, 1)?.pop()))

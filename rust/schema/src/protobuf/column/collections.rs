@@ -4,16 +4,16 @@
 //! kept.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, FieldRef};
-use arrow_select::take::take;
 
 use super::message::MessageColumn;
 use super::{Column, Tag};
 use crate::protobuf::failure::{Failure, Limits};
 use crate::protobuf::input::{BYTES, Input};
 use crate::protobuf::storage::offset;
+use crate::row_copies::copy_rows;
 
 /// The start of each row, and the end of the last row. Empty at first.
 #[derive(Debug, Default)]
@@ -164,7 +164,8 @@ impl MapColumn {
         let mut entries = self.entries.finish(self.offsets.items())?;
         let mut offsets = self.offsets.take(rows);
         if let Some(kept) = last_entries(entries.as_struct().column(0), &mut offsets) {
-            entries = take(&entries, &kept, None)?;
+            let places = kept.into_iter().map(|at| Some((0, at)));
+            entries = copy_rows(entries.data_type(), [&entries], places)?;
         }
         let offsets = OffsetBuffer::new(offsets.into());
         let entries: StructArray = entries.as_struct().clone();
@@ -173,7 +174,7 @@ impl MapColumn {
 }
 
 /// Returns the entries to keep if some have the same key, and changes the offsets to match them.
-fn last_entries(keys: &ArrayRef, offsets: &mut [i32]) -> Option<UInt32Array> {
+fn last_entries(keys: &ArrayRef, offsets: &mut [i32]) -> Option<Vec<usize>> {
     use arrow_array::types::{Decimal128Type, Int32Type, Int64Type};
     match keys.data_type() {
         DataType::Boolean => {
@@ -200,7 +201,7 @@ fn last_entries(keys: &ArrayRef, offsets: &mut [i32]) -> Option<UInt32Array> {
     }
 }
 
-fn last_of_each<K: Ord>(key: impl Fn(usize) -> K, offsets: &mut [i32]) -> Option<UInt32Array> {
+fn last_of_each<K: Ord>(key: impl Fn(usize) -> K, offsets: &mut [i32]) -> Option<Vec<usize>> {
     let mut replaced: Vec<usize> = Vec::new();
     let mut order: Vec<usize> = Vec::new();
     let index = |offset: i32| usize::try_from(offset).unwrap_or(0);
@@ -223,7 +224,7 @@ fn last_of_each<K: Ord>(key: impl Fn(usize) -> K, offsets: &mut [i32]) -> Option
     let entries = offsets.last().map_or(0, |end| index(*end));
     let mut gone = replaced.iter().copied().peekable();
     let kept = (0..entries).filter(|at| gone.next_if_eq(at).is_none());
-    let kept: UInt32Array = kept.filter_map(|at| u32::try_from(at).ok()).collect();
+    let kept = kept.collect();
     for offset in offsets {
         let removed = replaced.partition_point(|at| *at < index(*offset));
         *offset -= i32::try_from(removed).unwrap_or(0);
