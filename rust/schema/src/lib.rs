@@ -14,6 +14,7 @@ mod column_decoder;
 mod column_encoder;
 mod encoded_rows;
 mod error;
+mod finished_arrays;
 mod header;
 mod json;
 mod limits;

@@ -8,14 +8,12 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBufferBuilder, StringBuilder};
 use arrow_array::types::*;
-use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, FixedSizeBinaryArray, ListArray, MapArray,
-    PrimitiveArray, StructArray,
-};
-use arrow_buffer::{IntervalMonthDayNano, NullBuffer, NullBufferBuilder, OffsetBuffer, i256};
+use arrow_array::{ArrayRef, BooleanArray, FixedSizeBinaryArray};
+use arrow_buffer::{IntervalMonthDayNano, NullBufferBuilder, i256};
 use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 
 use super::fault::Fault;
+use crate::finished_arrays::{key_and_value, list, map, primitive, structure, unexpected};
 
 #[derive(Debug)]
 pub(super) struct Column {
@@ -164,23 +162,15 @@ impl Column {
                 Arc::new(FixedSizeBinaryArray::try_new(size, bytes.into(), nulls)?)
             }
             (Values::List(offsets, items), DataType::List(field)) => {
-                let items = items.finish(field.data_type())?;
-                let offsets = OffsetBuffer::new(offsets.into());
-                Arc::new(ListArray::try_new(Arc::clone(field), offsets, items, nulls)?)
+                list(offsets, items.finish(field.data_type())?, field, nulls)?
             }
-            (Values::Map(offsets, mut keys, values), DataType::Map(field, sorted)) => {
-                let DataType::Struct(fields) = field.data_type() else { return Err(unexpected(data_type)) };
-                let of_values = fields.get(1).ok_or_else(|| unexpected(data_type))?;
-                let columns = vec![Arc::new(keys.finish()) as _, values.finish(of_values.data_type())?];
-                let entries = StructArray::try_new(fields.clone(), columns, None)?;
-                let offsets = OffsetBuffer::new(offsets.into());
-                Arc::new(MapArray::try_new(Arc::clone(field), offsets, entries, nulls, *sorted)?)
+            (Values::Map(offsets, mut keys, values), DataType::Map(entries, sorted)) => {
+                let (_, value) = key_and_value(entries)?;
+                let columns = (Arc::new(keys.finish()) as ArrayRef, values.finish(value.data_type())?);
+                map(offsets, columns, (entries, *sorted), nulls)?
             }
             (Values::Struct(columns), DataType::Struct(fields)) => {
-                let columns = columns.into_iter().zip(fields);
-                let columns = columns.map(|(column, field)| column.finish(field.data_type()));
-                let columns = columns.collect::<Result<Vec<_>, _>>()?;
-                Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
+                structure(columns, fields, nulls, Self::finish)?
             }
             _ => return Err(unexpected(data_type)),
         })
@@ -201,23 +191,4 @@ impl Values {
             Self::Struct(columns) => columns.iter().map(|column| column.width).sum(),
         }
     }
-}
-
-fn primitive<T: ArrowPrimitiveType>(
-    values: Vec<T::Native>,
-    nulls: Option<NullBuffer>,
-    data_type: &DataType,
-) -> Result<ArrayRef, ArrowError> {
-    let array = PrimitiveArray::<T>::try_new(values.into(), nulls)?;
-    if array.data_type() == data_type {
-        return Ok(Arc::new(array));
-    }
-    if !PrimitiveArray::<T>::is_compatible(data_type) {
-        return Err(unexpected(data_type));
-    }
-    Ok(Arc::new(array.with_data_type(data_type.clone())))
-}
-
-fn unexpected(data_type: &DataType) -> ArrowError {
-    ArrowError::CastError(format!("no column of type {data_type}"))
 }

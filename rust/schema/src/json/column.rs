@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use arrow_array::types::*;
-use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, BooleanArray, GenericListArray, GenericStringArray, MapArray,
-    OffsetSizeTrait, PrimitiveArray, StringViewArray, StructArray,
-};
+use arrow_array::{ArrayRef, BooleanArray, GenericStringArray, OffsetSizeTrait, StringViewArray};
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, i256};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, FieldRef, TimeUnit};
+
+use crate::finished_arrays::{key_and_value, list, map, primitive, structure, unexpected};
 
 /// An array cannot take more bytes or items.
 #[derive(Debug)]
@@ -210,23 +209,19 @@ impl Column {
             }
             (Values::Text(values), _) => Arc::new(values.finish(nulls)?),
             (Values::LargeText(values), _) => Arc::new(values.finish(nulls)?),
-            (Values::List(offsets, items), DataType::List(field)) => list(offsets, *items, field, nulls)?,
+            (Values::List(offsets, items), DataType::List(field)) => {
+                list(offsets, items.finish(field.data_type())?, field, nulls)?
+            }
             (Values::LargeList(offsets, items), DataType::LargeList(field)) => {
-                list(offsets, *items, field, nulls)?
+                list(offsets, items.finish(field.data_type())?, field, nulls)?
             }
             (Values::Map(offsets, keys, values), DataType::Map(entries, sorted)) => {
                 let (key, value) = key_and_value(entries)?;
-                let columns = vec![keys.finish(key.data_type())?, values.finish(value.data_type())?];
-                let fields = vec![Arc::clone(key), Arc::clone(value)];
-                let pairs = StructArray::try_new(fields.into(), columns, None)?;
-                let offsets = OffsetBuffer::new(offsets.into());
-                Arc::new(MapArray::try_new(Arc::clone(entries), offsets, pairs, nulls, *sorted)?)
+                let columns = (keys.finish(key.data_type())?, values.finish(value.data_type())?);
+                map(offsets, columns, (entries, *sorted), nulls)?
             }
             (Values::Struct(columns), DataType::Struct(fields)) => {
-                let columns = columns.into_iter().zip(fields);
-                let columns = columns.map(|(column, field)| column.finish(field.data_type()));
-                let columns = columns.collect::<Result<Vec<_>, _>>()?;
-                Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
+                structure(columns, fields, nulls, Column::finish)?
             }
             _ => return Err(unexpected(data_type)),
         })
@@ -257,41 +252,4 @@ impl Values {
             Self::Struct(columns) => columns.iter_mut().for_each(Column::append_null),
         }
     }
-}
-
-fn key_and_value(entries: &Field) -> Result<(&FieldRef, &FieldRef), ArrowError> {
-    match entries.data_type() {
-        DataType::Struct(fields) => match fields.as_ref() {
-            [key, value] => Ok((key, value)),
-            _ => Err(unexpected(entries.data_type())),
-        },
-        other => Err(unexpected(other)),
-    }
-}
-
-fn list<O: OffsetSizeTrait>(
-    offsets: Vec<O>,
-    items: Column,
-    field: &FieldRef,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef, ArrowError> {
-    let items = items.finish(field.data_type())?;
-    let offsets = OffsetBuffer::new(offsets.into());
-    Ok(Arc::new(GenericListArray::try_new(Arc::clone(field), offsets, items, nulls)?))
-}
-
-fn primitive<T: ArrowPrimitiveType>(
-    values: Vec<T::Native>,
-    nulls: Option<NullBuffer>,
-    data_type: &DataType,
-) -> Result<ArrayRef, ArrowError> {
-    let array = PrimitiveArray::<T>::try_new(values.into(), nulls)?;
-    if !PrimitiveArray::<T>::is_compatible(data_type) {
-        return Err(unexpected(data_type));
-    }
-    Ok(Arc::new(array.with_data_type(data_type.clone())))
-}
-
-fn unexpected(data_type: &DataType) -> ArrowError {
-    ArrowError::CastError(format!("no column of type {data_type}"))
 }
