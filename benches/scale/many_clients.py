@@ -26,7 +26,9 @@ from typing import Any
 import ottla
 from ottla.testing import MockCluster
 
-TOPIC = "many"
+# Few partitions, for many clients; and many, for one.
+TOPIC, WIDE_TOPIC = "many", "wide"
+TOPIC_PARTITIONS = 12
 IDLE_SECONDS = 5.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -126,7 +128,7 @@ def _partitions(bootstrap: str, count: int) -> Cost:
     def start() -> None:
         consumers.append(ottla.Consumer(bootstrap))
         consumers[-1].assign(
-            [(TOPIC, number) for number in range(1 if len(consumers) == 1 else count)]
+            [(WIDE_TOPIC, number) for number in range(1 if len(consumers) == 1 else count)]
         )
         consumers[-1].poll(timeout=1)
 
@@ -156,22 +158,22 @@ SCENARIOS: dict[str, Callable[[str, argparse.Namespace], Cost]] = {
 def _cluster(partitions: int) -> Iterator[str]:
     """Run a mock cluster in a process of its own, since its memory and threads must not count."""
     command = [sys.executable, "-m", "benches.scale.many_clients", "--cluster", str(partitions)]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environment()
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.stdin.close()
-        process.wait()
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.stdin.close()
 
 
 def _serve(partitions: int) -> None:
     _allow_files()
     with MockCluster(brokers=3) as cluster:
-        cluster.create_topic(TOPIC, partitions)
+        cluster.create_topic(TOPIC, TOPIC_PARTITIONS)
+        cluster.create_topic(WIDE_TOPIC, partitions)
         cluster.append(TOPIC, 0, [b"first"])
         print(cluster.bootstrap, flush=True)
         sys.stdin.read()

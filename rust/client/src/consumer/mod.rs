@@ -66,7 +66,7 @@ pub use rebalance::RebalanceListener;
 #[cfg(feature = "arrow")]
 pub use scan::Scan;
 pub use scan::{Chunk, ChunkScan, FOLLOW, Gap, Range, ScanOptions};
-pub use wait::PollOutcome;
+pub use wait::{PollOutcome, TimeKeeper};
 
 use crate::cluster::Client;
 use crate::consumer::assignor::Assignor;

@@ -6,7 +6,7 @@ use tokio::time::{Duration, Instant};
 
 #[cfg(feature = "arrow")]
 use crate::consumer::ArrowLayout;
-use crate::consumer::wait::PollOutcome;
+use crate::consumer::wait::{PollOutcome, TimeKeeper};
 use crate::consumer::{CallSequence, Consumer, PollTarget, Progress, RecordSet, Step};
 use crate::error::{Error, Kind, Result};
 use crate::retry;
@@ -53,7 +53,7 @@ impl Consumer {
         let (mut sequence, mut taken) = (CallSequence::poll(), None);
         loop {
             let result = match sequence.step() {
-                Step::Wait => match self.wait_for(target, deadline).await {
+                Step::Wait => match self.wait_for(target, deadline, TimeKeeper::Timer).await {
                     Ok(PollOutcome::Ready) => Ok(Progress::Something),
                     Ok(PollOutcome::TimedOut) => Ok(Progress::Nothing),
                     Ok(PollOutcome::Rebalance(event)) => Ok(Progress::Rebalance(event)),

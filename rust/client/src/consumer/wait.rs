@@ -3,7 +3,9 @@
 //! Invariant: a poll reports rebalances first, then errors, then records. The poll timer of the group runs
 //! only between polls.
 
+use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use tokio::time::{Instant, sleep_until};
 
@@ -23,6 +25,16 @@ pub enum PollOutcome {
     TimedOut,
 }
 
+/// Who notices that the deadline of a wait has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeKeeper {
+    /// A timer of the runtime.
+    Timer,
+    /// The thread that polls the future: it polls it again at the deadline. That costs no timer, and wakes no other
+    /// thread.
+    Caller,
+}
+
 /// Returns the error of a poll of a `what` that was woken, and forgets that it was.
 pub(super) fn check_woken(woken: &AtomicBool, closing: &AtomicBool, what: &str) -> Result<()> {
     if !woken.swap(false, Ordering::AcqRel) {
@@ -38,6 +50,10 @@ pub(super) fn check_woken(woken: &AtomicBool, closing: &AtomicBool, what: &str) 
 impl Consumer {
     /// Waits until there is something for the application, or until the deadline. Cancel-safe.
     pub async fn wait_until_ready(&self, deadline: Instant) -> Result<PollOutcome> {
+        self.wait_with(deadline, TimeKeeper::Timer).await
+    }
+
+    pub(super) async fn wait_with(&self, deadline: Instant, keeper: TimeKeeper) -> Result<PollOutcome> {
         let _in_poll = self.shared.enter_poll();
         let mut poll_scope = self.shared.group.get().map(Group::enter_poll);
         loop {
@@ -79,10 +95,13 @@ impl Consumer {
                     None => std::future::pending().await,
                 }
             };
+            let commit_at = self.commits.next_auto_commit(now);
+            let has_timer = keeper == TimeKeeper::Timer;
             tokio::select! {
                 () = ready => {}
                 () = event => {}
-                () = sleep_until(deadline.min(self.commits.next_auto_commit(now))) => {}
+                () = sleep_until(deadline.min(commit_at)), if has_timer || commit_at < deadline => {}
+                () = noticed_by_caller(deadline), if !has_timer => {}
             }
         }
     }
@@ -97,4 +116,9 @@ impl Consumer {
         self.woken.store(true, Ordering::Release);
         self.shared.poll_wakeup.notify_waiters();
     }
+}
+
+/// Is ready once it is polled at the deadline or later.
+fn noticed_by_caller(deadline: Instant) -> impl Future<Output = ()> {
+    poll_fn(move |_| if Instant::now() >= deadline { Poll::Ready(()) } else { Poll::Pending })
 }

@@ -139,7 +139,8 @@ pub(super) fn send_due(
             break;
         }
     }
-    update_weights(inner, &mut sending.availability, &sending.in_flight, now);
+    let Sending { weight_age, availability, in_flight, .. } = sending;
+    update_weights(inner, (weight_age, availability), in_flight, now);
     work
 }
 

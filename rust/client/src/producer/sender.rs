@@ -20,10 +20,14 @@ use crate::metadata::no_leader::no_leader;
 use crate::metadata::{RefreshNeed, Snapshot};
 use crate::tasks::duty_cycle::DutyCycle;
 
-/// How often an idle sender checks its batches.
-const IDLE_WAKEUP: Duration = Duration::from_secs(1);
+/// How often a sender that has records checks them.
+const BUSY_WAKEUP: Duration = Duration::from_secs(1);
 
-/// How often to log unobserved failures.
+/// How often a sender without records does: less often than records can expire, or else each record that another thread
+/// sends would have to wake it. There may be thousands of producers.
+const IDLE_WAKEUP: Duration = Duration::from_secs(30);
+
+/// The least time between logs of unobserved failures.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Runs until the producer is dropped.
@@ -64,10 +68,11 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
             report_at = now + REPORT_INTERVAL;
         }
         let refused_at = inner.report_refused(&snapshot, now);
-        let wait = [next_wakeup, producer_id_at, refused_at]
+        let unobserved_at = (!inner.accumulator.failures.is_empty()).then_some(report_at);
+        let wait = [next_wakeup, producer_id_at, refused_at, unobserved_at]
             .into_iter()
             .flatten()
-            .fold(now + IDLE_WAKEUP, Instant::min);
+            .fold(now + longest_wait(&inner), Instant::min);
         inner.sending.lock().task_wakes_at = Some(wait);
         tokio::select! {
             () = inner.wake.notified() => {}
@@ -91,6 +96,14 @@ pub(super) async fn run(inner: Arc<ProducerInner>) {
                 }
             }
         }
+    }
+}
+
+/// How long to wait if nothing else happens.
+fn longest_wait(inner: &ProducerInner) -> Duration {
+    match inner.accumulator.memory.used() {
+        0 => IDLE_WAKEUP.min(inner.accumulator.delivery_timeout / 2),
+        _ => BUSY_WAKEUP,
     }
 }
 

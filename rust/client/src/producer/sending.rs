@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::time::Instant;
 
+use super::adaptive_partitioning::WeightAge;
 use super::batch::Batch;
 use super::idempotence::ProducerIdAndEpoch;
 use super::partitioner::BrokerAvailability;
@@ -32,6 +33,7 @@ pub(super) struct Sending {
     /// Requests that ended before they were sent.
     pub(super) ended: Vec<ProduceOutcome>,
     pub(super) availability: BrokerAvailability,
+    pub(super) weight_age: WeightAge,
     /// The producer id without transactions, and the last error while there is none.
     pub(super) producer_id: Option<ProducerIdAndEpoch>,
     pub(super) producer_id_error: Option<Error>,

@@ -142,6 +142,12 @@ impl UnobservedFailures {
         failures
     }
 
+    /// Whether there is anything to log now or later.
+    pub(super) fn is_empty(&self) -> bool {
+        let log = self.0.lock();
+        log.failed.is_empty() && log.overflow.is_none()
+    }
+
     /// The first unobserved failure, logged or not, with the total number of records.
     pub(super) fn first(&self) -> Option<UnobservedFailure> {
         let log = self.0.lock();

@@ -10,6 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use pyo3::intern;
@@ -32,6 +33,8 @@ static LOOP_HANDLES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 pub(crate) struct LoopQueue {
     callbacks: Mutex<Vec<LoopCallback>>,
     wake_tx: UnixStream,
+    /// How often the loop has run callbacks.
+    runs: AtomicU64,
 }
 
 impl LoopQueue {
@@ -45,6 +48,11 @@ impl LoopQueue {
             {
             }
         }
+    }
+
+    /// How often the loop has run callbacks. It has looked for signals each time.
+    pub(super) fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
     }
 }
 
@@ -91,6 +99,7 @@ impl LoopHandle {
         while matches!((&self.wake_rx).read(&mut bytes), Err(error) if error.kind() == ErrorKind::Interrupted)
         {
         }
+        self.loop_queue.runs.fetch_add(1, Ordering::Relaxed);
         let callbacks = std::mem::take(&mut *self.loop_queue.callbacks.lock());
         callbacks.into_iter().for_each(|callback| callback(py));
     }
@@ -159,7 +168,7 @@ fn handle_of<'py>(event_loop: &Bound<'py, PyAny>) -> PyResult<Bound<'py, LoopHan
     wake_tx.set_nonblocking(true)?;
     let descriptor = wake_rx.as_raw_fd();
     let handle = LoopHandle {
-        loop_queue: Arc::new(LoopQueue { callbacks: Mutex::default(), wake_tx }),
+        loop_queue: Arc::new(LoopQueue { callbacks: Mutex::default(), wake_tx, runs: AtomicU64::default() }),
         wake_rx,
         pid: pid(),
         event_loop: event_loop.clone().unbind(),

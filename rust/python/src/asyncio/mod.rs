@@ -72,13 +72,18 @@ fn start_work<'py>(
     Ok(future)
 }
 
-/// Lets the loop run now and then until `work` is done.
+/// Lets the loop run now and then until `work` is done, unless it does anyway: for one of a thousand futures is enough.
 async fn waking<T>(loop_queue: &LoopQueue, mut work: impl Future<Output = T> + Unpin) -> T {
     loop {
+        let runs = loop_queue.runs();
         tokio::select! {
             biased;
             output = &mut work => return output,
-            () = tokio::time::sleep(SIGNAL_CHECK) => loop_queue.call_soon(|_| ()),
+            () = tokio::time::sleep(SIGNAL_CHECK) => {
+                if loop_queue.runs() == runs {
+                    loop_queue.call_soon(|_| ());
+                }
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ottla_client::consumer::{CallSequence, PollTarget, Progress, Step};
+use ottla_client::consumer::{CallSequence, PollTarget, Progress, Step, TimeKeeper};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, intern};
@@ -42,7 +42,11 @@ impl ConsumerCall {
     }
 
     pub(super) fn poll(handle: &Arc<ConsumerHandle>, target: PollTarget, deadline: Instant) -> Self {
-        Self::new(handle, CallSequence::poll(), Some(Arc::new(PollArgs { target, deadline })))
+        Self::new(
+            handle,
+            CallSequence::poll(),
+            Some(Arc::new(PollArgs { target, deadline, keeper: TimeKeeper::Timer })),
+        )
     }
 
     pub(super) fn unsubscribe(handle: &Arc<ConsumerHandle>, deadline: Instant) -> Self {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ottla_client::consumer::group::RebalanceEvent;
-use ottla_client::consumer::{CallSequence, PollTarget, Progress, Step};
+use ottla_client::consumer::{CallSequence, PollTarget, Progress, Step, TimeKeeper};
 use ottla_client::{Error, Kind};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -18,11 +18,16 @@ use crate::consumer::rebalance_listener::changed_partitions;
 use crate::consumer::record::Record;
 use crate::consumer::steps::{CallError, PollArgs, progress, run_step};
 use crate::convert::errors;
-use crate::runtime::{seconds, wait, wait_for};
+use crate::runtime::{seconds, wait, wait_at_most, wait_for};
 
 /// Returns the deadline for a timeout that begins now.
 pub(super) fn deadline_after(timeout: f64) -> PyResult<Instant> {
     Ok(Instant::now() + seconds(Some(timeout), Duration::ZERO)?)
+}
+
+/// What a poll waits for, for `timeout` seconds from now. The thread that waits keeps the time.
+pub(super) fn poll_args(target: PollTarget, timeout: f64) -> PyResult<PollArgs> {
+    Ok(PollArgs { target, deadline: deadline_after(timeout)?, keeper: TimeKeeper::Caller })
 }
 
 /// Returns the deadline for operations without a timeout of their own.
@@ -85,6 +90,15 @@ fn run<T>(
                 Ok(handle.core.next_closing_event().map_or(Progress::Nothing, Progress::Rebalance))
             }
             Step::Rebalance(change) => handle_rebalance(consumer, handle, change, deadline),
+            Step::Wait => {
+                let left = poll.map(|poll| poll.deadline.saturating_duration_since(Instant::now()));
+                let ended =
+                    wait_at_most(py, left.unwrap_or_default(), run_step(handle, &step, poll, deadline))?;
+                ended
+                    .transpose()
+                    .map(|ended| ended.unwrap_or(Progress::Nothing))
+                    .map_err(|error| errors::raise(py, &error))
+            }
             step => wait_for(py, run_step(handle, step, poll, deadline)),
         };
         if let Err(error) = &result
@@ -136,7 +150,7 @@ pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) 
         }
     }
     let target = PollTarget::Records(handle.max_records(None));
-    let args = PollArgs { target, deadline: deadline_after(f64::MAX)? };
+    let args = poll_args(target, f64::MAX)?;
     loop {
         if let Some(record) = poll(consumer, handle, &args, |handle| handle.take_record(py))? {
             return Ok(record);

@@ -3,7 +3,7 @@
 //!
 //! Invariant: nothing here waits for the GIL or calls Python.
 
-use ottla_client::consumer::{PollOutcome, PollTarget, Progress, Step};
+use ottla_client::consumer::{PollOutcome, PollTarget, Progress, Step, TimeKeeper};
 use ottla_client::{Error, Result};
 use pyo3::prelude::*;
 use tokio::time::{Duration, Instant};
@@ -30,6 +30,7 @@ impl From<PyErr> for CallError {
 pub(super) struct PollArgs {
     pub(super) target: PollTarget,
     pub(super) deadline: Instant,
+    pub(super) keeper: TimeKeeper,
 }
 
 /// Whether a step was done, as its progress.
@@ -47,8 +48,8 @@ pub(super) async fn run_step(
     let deadline = deadline.unwrap_or_else(Instant::now);
     let left = || -> Duration { deadline.saturating_duration_since(Instant::now()) };
     match (step, poll) {
-        (Step::Wait, Some(PollArgs { target, deadline })) => {
-            Ok(match handle.core.wait_for(target, *deadline).await? {
+        (Step::Wait, Some(PollArgs { target, deadline, keeper })) => {
+            Ok(match handle.core.wait_for(target, *deadline, *keeper).await? {
                 PollOutcome::Ready => Progress::Something,
                 PollOutcome::TimedOut => Progress::Nothing,
                 PollOutcome::Rebalance(event) => Progress::Rebalance(event),

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::base::{ConsumerBase, repr};
-use super::blocking::{self, deadline_after, default_deadline, poll};
+use super::blocking::{self, default_deadline, poll, poll_args};
 use super::docs::docs;
 use super::hooks::Hooks;
 use super::partitions;
@@ -19,7 +19,6 @@ use crate::client::events::Events;
 use crate::client::sync as sync_client;
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::consumer::poll_guard::Activity;
-use crate::consumer::steps::PollArgs;
 use crate::convert::errors;
 use crate::convert::names::Names;
 use crate::convert::number;
@@ -127,7 +126,7 @@ impl Consumer {
     ) -> PyResult<Bound<'py, PyList>> {
         let py = this.py();
         let max_records = handle(this)?.max_records(max_records);
-        let args = PollArgs { target: PollTarget::Records(max_records), deadline: deadline_after(timeout)? };
+        let args = poll_args(PollTarget::Records(max_records), timeout)?;
         handle(this)?.on_poll(py)?;
         let records = poll(this, handle(this)?, &args, |handle| handle.take_records(py, max_records))?;
         Ok(records.unwrap_or_else(|| PyList::empty(py)))
@@ -174,7 +173,7 @@ impl Consumer {
         let typed = typed_columns(py, key_format, value_format, &columns)?;
         handle(this)?.check_arrow(py)?;
         let target = PollTarget::Batch(ArrowLayout { columns, typed, max_rows, ..ArrowLayout::default() });
-        let args = PollArgs { target, deadline: deadline_after(timeout)? };
+        let args = poll_args(target, timeout)?;
         handle(this)?.on_poll(py)?;
         poll(this, handle(this)?, &args, |handle| handle.take_batch(py))
     }

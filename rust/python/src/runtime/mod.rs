@@ -3,7 +3,7 @@
 //! Invariants: the runtime belongs to one process. Its threads do not exist in a forked child, so the
 //! child never touches it and creates its own; objects made before the fork raise a clear error there
 //! and are leaked instead of torn down. Every wait lets other Python threads run. On the main thread,
-//! where Python runs signal handlers, it runs them, so that Ctrl-C ends it at once, or within 250 ms; what it waits for
+//! where Python runs signal handlers, it runs them, so that Ctrl-C ends it at once, or within a second; what it waits for
 //! goes on meanwhile. A thread that still waits when the interpreter exits never returns to it: up to 3.13, Python ends such
 //! a thread by unwinding its frames, which is undefined behaviour for Rust's frames.
 //!

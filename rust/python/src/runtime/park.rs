@@ -40,8 +40,9 @@ mod system {
     use super::{Duration, Parked};
 
     /// How often to look for signals that did not interrupt the thread: those that another thread received, or that a
-    /// program only simulated, and one that arrived just before the thread parked.
-    pub(in crate::runtime) const SIGNAL_CHECK: Duration = Duration::from_millis(250);
+    /// program only simulated, and one that arrived just before the thread parked. Not more often than an idle program
+    /// polls: a look needs another thread.
+    pub(in crate::runtime) const SIGNAL_CHECK: Duration = Duration::from_secs(1);
 
     /// The longest park if the system refuses to wait.
     const FALLBACK: Duration = Duration::from_millis(50);

@@ -16,7 +16,7 @@ use super::record_set::{RecordEntry, RecordSet};
 #[cfg(feature = "arrow")]
 use super::typed_set;
 use crate::consumer::Consumer;
-use crate::consumer::wait::PollOutcome;
+use crate::consumer::wait::{PollOutcome, TimeKeeper};
 use crate::error::Result;
 use crate::topic_partition::TopicPartition;
 #[cfg(feature = "arrow")]
@@ -71,10 +71,15 @@ impl Consumer {
 
     /// Waits until the target is buffered, a rebalance begins or the deadline passes. Cancel-safe.
     /// After [`PollOutcome::Ready`] there may be something to pop.
-    pub async fn wait_for(&self, target: &PollTarget, deadline: Instant) -> Result<PollOutcome> {
+    pub async fn wait_for(
+        &self,
+        target: &PollTarget,
+        deadline: Instant,
+        keeper: TimeKeeper,
+    ) -> Result<PollOutcome> {
         let (call, is_buffered) = self.begin_wait(target);
         let began = Instant::now();
-        let polled = self.wait_until_ready(if is_buffered { began } else { deadline }).await;
+        let polled = self.wait_with(if is_buffered { began } else { deadline }, keeper).await;
         let ended = Instant::now();
         if let Some(before) = self.buffers.polled_at.lock().replace(ended) {
             self.shared.metrics.record_poll(before, began, ended);
