@@ -24,7 +24,7 @@ from benches.peers.cpu_cost import Result
 from benches.peers.topic_data import TopicData, fill_topic
 from tests.support.kafka_cluster import LONG_LIVED, KafkaCluster
 
-CLIENTS = ["ottla", "confluent"]
+CLIENTS = ["ottla", "confluent", "raw"]
 RECORDS = {100: 5_000_000, 1000: 1_000_000}
 ROUNDS = 3
 PARTITIONS = 6

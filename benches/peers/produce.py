@@ -29,6 +29,7 @@ CLIENTS = {
     "confluent": "confluent_kafka",
     "aiokafka": "aiokafka",
     "kafka_python": "kafka",
+    "raw": "socket",
 }
 RECORDS = {100: 5_000_000, 1000: 1_000_000}
 PARTITIONS = 6

@@ -26,6 +26,7 @@ class Kind(enum.Enum):
     ASYNC = "one by one, awaited"
     ARROW_UNCHECKED = "columns, no CRCs"
     LIST_UNCHECKED = "lists of records, no CRCs"
+    BYTES = "bytes alone"
 
 
 @dataclass

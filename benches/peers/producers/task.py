@@ -26,6 +26,7 @@ class Kind(Enum):
     RECORD = "record by record"
     FUTURES = "10,000 futures awaited"
     TASKS = "10,000 tasks awaited"
+    BYTES = "bytes alone"
 
 
 def values(size: int, count: int = AT_ONCE) -> list[bytes]:

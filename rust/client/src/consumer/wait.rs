@@ -80,14 +80,19 @@ impl Consumer {
             if let Some(error) = self.shared.take_error() {
                 return Err(error);
             }
-            if self.shared.subscriptions.lock().has_deliverable() {
-                return Ok(PollOutcome::Ready);
-            }
+            let is_ready = self.shared.subscriptions.lock().has_deliverable();
             if deadline <= now {
-                return Ok(PollOutcome::TimedOut);
+                return Ok(if is_ready { PollOutcome::Ready } else { PollOutcome::TimedOut });
             }
-            if self.shared.rhythm.lock().begin_wait() {
+            let (must_send, more_until) = {
+                let mut rhythm = self.shared.rhythm.lock();
+                (rhythm.begin_wait(now), rhythm.wait_for_more(now).filter(|_| is_ready))
+            };
+            if must_send {
                 self.shared.fetcher_wakeup.notify_one();
+            }
+            if is_ready && more_until.is_none() {
+                return Ok(PollOutcome::Ready);
             }
             let event = async {
                 match group {
@@ -95,12 +100,12 @@ impl Consumer {
                     None => std::future::pending().await,
                 }
             };
-            let commit_at = self.commits.next_auto_commit(now);
+            let look_at = self.commits.next_auto_commit(now).min(more_until.unwrap_or(deadline));
             let has_timer = keeper == TimeKeeper::Timer;
             tokio::select! {
                 () = ready => {}
                 () = event => {}
-                () = sleep_until(deadline.min(commit_at)), if has_timer || commit_at < deadline => {}
+                () = sleep_until(deadline.min(look_at)), if has_timer || look_at < deadline => {}
                 () = noticed_by_caller(deadline), if !has_timer => {}
             }
         }

@@ -44,6 +44,8 @@ pub(crate) struct InFlightFetch {
     /// Of this broker's fetches.
     pub(crate) number: u64,
     pub(crate) requested: Vec<InFlightPartition>,
+    /// Whether it was held back until the application was about to poll.
+    pub(crate) was_held: bool,
 }
 
 impl BrokerState {

@@ -32,7 +32,29 @@ impl Fetcher {
         let broker_state = self.brokers.entry(broker).or_default();
         // Only after a panic may there be a second result of a fetch.
         let of_this = broker_state.in_flight.take_if(|fetch| fetch.number == number);
-        let Some(InFlightFetch { sent, requested, .. }) = of_this else { return };
+        let Some(fetch) = of_this else { return };
+        let was_held = fetch.was_held;
+        let has_news = self.complete_fetch(broker, fetch, response, now);
+        // After the records are there: a poll that waits for this response takes them.
+        if was_held {
+            self.shared.rhythm.lock().released_ended();
+        }
+        // A poll without records sleeps through the empty responses of a quiet topic.
+        if has_news || was_held {
+            self.shared.poll_wakeup.notify_waiters();
+        }
+    }
+
+    /// Buffers the records of a response. Returns whether there is anything for the application.
+    fn complete_fetch(
+        &mut self,
+        broker: i32,
+        fetch: InFlightFetch,
+        response: Result<BrokerResponse>,
+        now: Instant,
+    ) -> bool {
+        let InFlightFetch { sent, requested, .. } = fetch;
+        let broker_state = self.brokers.entry(broker).or_default();
         let shared = Arc::clone(&self.shared);
         if response.is_ok() {
             shared.metrics.fetch_latency.record(millis(now.saturating_duration_since(sent)));
@@ -54,7 +76,7 @@ impl Fetcher {
             Err(error) => {
                 drop(subscriptions);
                 self.handle_request_error(broker, &requested, error, now);
-                return;
+                return false;
             }
         };
         (broker_state.failures, broker_state.failing_since) = (0, None);
@@ -80,11 +102,7 @@ impl Fetcher {
             }
             has_news = true;
         }
-        drop(subscriptions);
-        // A poll without records sleeps through the empty responses of a quiet topic.
-        if has_news {
-            shared.poll_wakeup.notify_waiters();
-        }
+        has_news
     }
 
     /// Handles the failure of a whole request.

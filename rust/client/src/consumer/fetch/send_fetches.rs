@@ -16,6 +16,7 @@ use super::completed_fetches::FetchNumber;
 use super::fetcher::{Fetcher, TaskResult};
 use crate::config::Config;
 use crate::consumer::fetch::request::{FetchRequestData, Limits, RequestedPartition, fetch, fetch_at_once};
+use crate::consumer::poll_rhythm::Hold;
 use crate::consumer::subscription_state::SubscriptionState;
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{RefreshNeed, Snapshot};
@@ -74,23 +75,28 @@ impl Fetcher {
         let shared = self.shared.clone();
         let config = shared.client.config();
         let mut subscriptions = shared.subscriptions.lock();
-        let mut by_broker: Vec<(i32, Candidates, Duration)> = Vec::new();
+        let mut by_broker: Vec<(i32, Candidates, Duration, bool)> = Vec::new();
         for (broker, candidates) in self.candidates(&mut subscriptions, snapshot, now) {
             let broker_state = self.brokers.entry(broker).or_default();
             // With more bytes to wait for, the broker's wait is to begin at once.
             let may_hold = config.fetch_min_bytes <= 1
                 && broker_state.last_bytes < FEW_BYTES
                 && candidates.is_at_the_end();
-            let was_held = broker_state.held_until.take().is_some_and(|until| until <= now);
-            if may_hold && !was_held {
-                broker_state.held_until = shared.rhythm.lock().hold_until(now);
-            }
-            if broker_state.held_until.is_some() {
-                continue;
+            let held_until = broker_state.held_until.take();
+            let mut was_held = held_until.is_some();
+            if may_hold && held_until.is_none_or(|until| until > now) {
+                match shared.rhythm.lock().hold(now) {
+                    Hold::No => {}
+                    Hold::Over => was_held = true,
+                    Hold::Until(until) => {
+                        broker_state.held_until = Some(until);
+                        continue;
+                    }
+                }
             }
             if let Some(max_wait) = candidates.max_wait(broker_state, config.fetch_max_wait, now) {
                 broker_state.check_at = candidates.has_full_partition.then(|| now + check_interval(config));
-                by_broker.push((broker, candidates, max_wait));
+                by_broker.push((broker, candidates, max_wait, was_held));
             }
         }
         if by_broker.is_empty() {
@@ -98,7 +104,7 @@ impl Fetcher {
         }
         let Some(budget) = self.response_budget(&mut subscriptions, by_broker.len()) else { return };
         let mut fetches = Vec::with_capacity(by_broker.len());
-        for (broker, mut candidates, max_wait) in by_broker {
+        for (broker, mut candidates, max_wait, was_held) in by_broker {
             candidates
                 .partitions
                 .sort_unstable_by(|(a, x), (b, y)| (a, &x.partition).cmp(&(b, &y.partition)));
@@ -122,7 +128,11 @@ impl Fetcher {
             let broker_state = self.brokers.entry(broker).or_default();
             broker_state.sent += 1;
             let number = broker_state.sent;
-            broker_state.in_flight = Some(InFlightFetch { reserved: budget, sent: now, number, requested });
+            if was_held {
+                shared.rhythm.lock().release(now);
+            }
+            let fetch = InFlightFetch { reserved: budget, sent: now, number, requested, was_held };
+            broker_state.in_flight = Some(fetch);
             fetches.push(((broker, number), broker_state.session.build_request_data(partitions), limits));
         }
         // A thread that polls waits for the lock, and writing takes as long as a system call.
