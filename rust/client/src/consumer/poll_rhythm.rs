@@ -92,8 +92,8 @@ impl PollRhythm {
         ((self.released > 0 || self.is_awaited) && now < until).then_some(until)
     }
 
-    /// Whether to hold back a fetch that returns few records.
-    pub(super) fn hold(&mut self, now: Instant) -> Hold {
+    /// Whether to hold back a fetch that returns few records. The broker's last one `was_held` back.
+    pub(super) fn hold(&mut self, was_held: bool, now: Instant) -> Hold {
         let [last, before] = self.absences;
         let absence = last.min(before).min(LONGEST);
         let Some(since) = self.away_since.filter(|_| self.active_polls == 0) else { return Hold::No };
@@ -102,7 +102,7 @@ impl PollRhythm {
         }
         let elapsed = now.saturating_duration_since(since);
         let is_imminent = absence <= elapsed + LEAD && elapsed <= absence + GRACE;
-        if is_imminent {
+        if is_imminent && !was_held {
             return Hold::Over;
         }
         let mut at = absence;
@@ -142,34 +142,35 @@ mod tests {
     fn a_fetch_is_sent_shortly_before_the_next_poll() {
         let mut rhythm = PollRhythm::default();
         let now = polled(&mut rhythm, Instant::now(), &[0, 20, 20]);
-        assert_eq!(rhythm.hold(now), Hold::Until(now + ms(18)));
-        assert_eq!(rhythm.hold(now + ms(17)), Hold::Until(now + ms(18)));
+        assert_eq!(rhythm.hold(true, now), Hold::Until(now + ms(18)));
+        assert_eq!(rhythm.hold(true, now + ms(17)), Hold::Until(now + ms(18)));
         // A response that comes just before the poll is expected must not make the next fetch wait for the one after.
-        assert_eq!(rhythm.hold(now + ms(18)), Hold::Over);
-        assert_eq!(rhythm.hold(now + ms(25)), Hold::Over);
-        // If it does not come, it is expected less and less often.
-        assert_eq!(rhythm.hold(now + ms(26)), Hold::Until(now + ms(38)));
-        assert_eq!(rhythm.hold(now + ms(38)), Hold::Until(now + ms(78)));
-        assert_eq!(rhythm.hold(now + ms(5_000)), Hold::Until(now + ms(5_500)));
+        assert_eq!(rhythm.hold(false, now + ms(18)), Hold::Over);
+        assert_eq!(rhythm.hold(false, now + ms(25)), Hold::Over);
+        // One that was sent for it has returned: if it does not come, it is expected less and less often.
+        assert_eq!(rhythm.hold(true, now + ms(18)), Hold::Until(now + ms(38)));
+        assert_eq!(rhythm.hold(true, now + ms(26)), Hold::Until(now + ms(38)));
+        assert_eq!(rhythm.hold(true, now + ms(38)), Hold::Until(now + ms(78)));
+        assert_eq!(rhythm.hold(true, now + ms(5_000)), Hold::Until(now + ms(5_500)));
         // One longer absence does not change what is expected next.
         let now = polled(&mut rhythm, now, &[5_000]);
-        assert_eq!(rhythm.hold(now), Hold::Until(now + ms(18)));
+        assert_eq!(rhythm.hold(true, now), Hold::Until(now + ms(18)));
         let now = polled(&mut rhythm, now, &[5_000]);
-        assert_eq!(rhythm.hold(now), Hold::Until(now + ms(498)));
+        assert_eq!(rhythm.hold(true, now), Hold::Until(now + ms(498)));
     }
 
     #[test]
     fn nothing_is_held_back_from_an_application_that_waits_or_returns_soon() {
         let mut rhythm = PollRhythm::default();
-        assert_eq!(rhythm.hold(Instant::now()), Hold::No);
+        assert_eq!(rhythm.hold(true, Instant::now()), Hold::No);
         let now = polled(&mut rhythm, Instant::now(), &[0, 20]);
-        assert_eq!(rhythm.hold(now), Hold::No, "after one absence");
+        assert_eq!(rhythm.hold(true, now), Hold::No, "after one absence");
         let now = polled(&mut rhythm, now, &[20]);
         rhythm.enter(now);
-        assert_eq!(rhythm.hold(now), Hold::No);
+        assert_eq!(rhythm.hold(true, now), Hold::No);
         rhythm.exit(now);
         let now = polled(&mut rhythm, now, &[3]);
-        assert_eq!(rhythm.hold(now), Hold::No);
+        assert_eq!(rhythm.hold(true, now), Hold::No);
     }
 
     #[test]
@@ -177,7 +178,7 @@ mod tests {
         let mut rhythm = PollRhythm::default();
         let now = polled(&mut rhythm, Instant::now(), &[0, 20, 20]);
         assert!(!rhythm.begin_wait(now));
-        assert_ne!(rhythm.hold(now), Hold::No);
+        assert_ne!(rhythm.hold(true, now), Hold::No);
         assert!(rhythm.begin_wait(now + ms(15)));
         assert_eq!(rhythm.wait_for_more(now + ms(15)), Some(now + ms(20)), "it is about to be sent");
         assert!(!rhythm.begin_wait(now + ms(15)));

@@ -125,6 +125,41 @@ async fn a_trickle_is_fetched_shortly_before_the_application_polls() {
     assert!(read.1.saturating_duration_since(written) < ms(5));
 }
 
+/// A poll that took what the first broker has returned left the records of the others for the next one.
+#[tokio::test(start_paused = true)]
+async fn a_poll_returns_the_trickle_of_all_brokers() {
+    let cluster = MockCluster::start(MockConfig { brokers: 2, ..in_memory() }).await.unwrap();
+    cluster.create_topic(TopicSpec::new("t").partitions(2)).unwrap();
+    let consumer = consumer(&cluster, &[0, 1], &[LONG_POLL]).await;
+    let slow = Match::api(ApiKey::Fetch).broker(cluster.leader("t", 1).unwrap());
+    cluster.inject(Fault::new(slow, Reaction::Delay(ms(3))));
+    let mut written: [Vec<Instant>; 2] = Default::default();
+    let mut oldest = ms(0);
+    for turn in 0..50 {
+        for _ in 0..20 {
+            for partition in [0, 1] {
+                write(&cluster, partition, 1);
+                written[usize::try_from(partition).unwrap()].push(Instant::now());
+            }
+            tokio::time::sleep(ms(1)).await;
+        }
+        let polled = poll(&consumer, 500, CALL_TIMEOUT).await.unwrap();
+        if turn < 5 {
+            // It has yet to learn how long the application is busy.
+            continue;
+        }
+        for partition in [0, 1] {
+            let count = polled.iter().filter(|(of, _)| *of == partition).count();
+            assert!(count >= 15, "{count} records of partition {partition}");
+        }
+        for (partition, offset) in polled {
+            let at = written[usize::try_from(partition).unwrap()][usize::try_from(offset).unwrap()];
+            oldest = oldest.max(at.elapsed());
+        }
+    }
+    assert!(oldest <= ms(28), "a record was {oldest:?} old when it was polled");
+}
+
 /// A paused partition does not count, however many of its records are buffered.
 #[tokio::test(start_paused = true)]
 async fn paused_partitions_shorten_no_long_poll() {

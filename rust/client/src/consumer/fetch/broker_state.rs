@@ -25,6 +25,8 @@ pub(crate) struct BrokerState {
     pub(crate) last_bytes: usize,
     /// Until when the next fetch is held back, since the application would not see its records before.
     pub(crate) held_until: Option<Instant>,
+    /// Whether the last fetch was.
+    pub(crate) last_was_held: bool,
 }
 
 /// A partition of a request in flight, as of the time it was sent.

@@ -85,7 +85,7 @@ impl Fetcher {
             let held_until = broker_state.held_until.take();
             let mut was_held = held_until.is_some();
             if may_hold && held_until.is_none_or(|until| until > now) {
-                match shared.rhythm.lock().hold(now) {
+                match shared.rhythm.lock().hold(broker_state.last_was_held, now) {
                     Hold::No => {}
                     Hold::Over => was_held = true,
                     Hold::Until(until) => {
@@ -133,6 +133,7 @@ impl Fetcher {
             }
             let fetch = InFlightFetch { reserved: budget, sent: now, number, requested, was_held };
             broker_state.in_flight = Some(fetch);
+            broker_state.last_was_held = was_held;
             fetches.push(((broker, number), broker_state.session.build_request_data(partitions), limits));
         }
         // A thread that polls waits for the lock, and writing takes as long as a system call.
