@@ -12,11 +12,26 @@ import struct
 import time
 from collections.abc import Iterator, Sequence
 
+import ottla
+
 PRODUCE, FETCH = (0, 8), (1, 4)
 _ALL = -1
 _TIMEOUT_MS = 30_000
 # The length, the epoch, the magic byte, the checksum and the attributes come before it.
 _LAST_OFFSET_DELTA = 8 + 4 + 4 + 1 + 4 + 2
+
+
+def leaders(bootstrap: str, topic: str) -> dict[int, str]:
+    """The address of each partition's leader."""
+    with ottla.Client(bootstrap) as client:
+        cluster = client.cluster([topic])
+    addresses = {}
+    for number, partition in cluster.topics[topic].partitions.items():
+        if partition.leader is None:
+            raise SystemExit(f"partition {number} of {topic} has no leader")
+        broker = cluster.brokers[partition.leader]
+        addresses[number] = f"{broker.host}:{broker.port}"
+    return addresses
 
 
 def connect(address: str) -> socket.socket:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import struct
 
-import ottla
 from benches.peers import raw_protocol
 from benches.peers.consumers.task import Call, Kind, Task
 
@@ -36,14 +35,11 @@ class _Leader:
 
 
 def _leaders(task: Task) -> list[_Leader]:
-    leaders: dict[int, _Leader] = {}
-    with ottla.Client(task.bootstrap) as client:
-        cluster = client.cluster([task.topic])
-        for number, partition in cluster.topics[task.topic].partitions.items():
-            broker = cluster.brokers[partition.leader]
-            if broker.id not in leaders:
-                leaders[broker.id] = _Leader(f"{broker.host}:{broker.port}")
-            leaders[broker.id].offsets[number] = 0
+    leaders: dict[str, _Leader] = {}
+    for partition, address in raw_protocol.leaders(task.bootstrap, task.topic).items():
+        if address not in leaders:
+            leaders[address] = _Leader(address)
+        leaders[address].offsets[partition] = 0
     return list(leaders.values())
 
 

@@ -39,13 +39,12 @@ class _Partition:
 def _write(task: Task) -> None:
     count = _records_of_request(task.value_bytes)
     some = values(task.value_bytes)[:count]
-    with ottla.Client(task.bootstrap) as client, ottla.Producer(client) as producer:
+    with ottla.Producer(task.bootstrap) as producer:
         producer.send(task.topic, some[0]).result()
-        cluster = client.cluster([task.topic])
-        partitions = []
-        for number, partition in cluster.topics[task.topic].partitions.items():
-            broker = cluster.brokers[partition.leader]
-            partitions.append(_Partition(f"{broker.host}:{broker.port}", task, number, some))
+    partitions = [
+        _Partition(address, task, number, some)
+        for number, address in raw_protocol.leaders(task.bootstrap, task.topic).items()
+    ]
     requests = itertools.islice(itertools.cycle(partitions), task.records // count)
     with task.measured():
         in_flight: list[_Partition] = []
