@@ -11,10 +11,9 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::time::Instant;
 
-use super::adaptive_partitioning::WeightAge;
 use super::batch::Batch;
 use super::idempotence::ProducerIdAndEpoch;
-use super::partitioner::BrokerAvailability;
+use super::partitioner::{BrokerAvailability, WeightAge};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
 

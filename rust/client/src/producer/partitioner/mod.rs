@@ -1,7 +1,7 @@
 //! Partitioners: which partition a record goes to. `murmur2.rs` and `consistent.rs` hash keys; for
-//! records without a key, `sticky.rs` decides when to switch partitions, and `weights.rs` and
-//! `availability.rs` which one comes next. These files do no I/O: time, queue lengths and random
-//! numbers are arguments.
+//! records without a key, `sticky.rs` decides when to switch partitions, `weights.rs` and
+//! `availability.rs` which one comes next, and `weight_age.rs` when to ask these again. These files
+//! do no I/O: time, queue lengths and random numbers are arguments.
 //!
 //! Invariant: a key's partition depends only on the key, the number of partitions and the
 //! configuration.
@@ -10,6 +10,7 @@ mod availability;
 mod consistent;
 mod murmur2;
 mod sticky;
+mod weight_age;
 mod weights;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ pub use availability::BrokerAvailability;
 pub use consistent::consistent;
 pub use murmur2::{murmur2, partition_for_key};
 pub use sticky::StickyPartition;
+pub use weight_age::WeightAge;
 pub use weights::{PartitionLoad, PartitionWeights};
 
 use super::record::Record;
