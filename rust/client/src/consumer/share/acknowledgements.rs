@@ -76,14 +76,6 @@ impl PartitionAcknowledgements {
         self.offsets.iter().any(|(_, _, acknowledgement)| acknowledgement == renew)
     }
 
-    /// Adds acknowledgements of an earlier request, which newer ones replace.
-    pub(super) fn put_back(&mut self, earlier: &Self) {
-        let newer = std::mem::replace(&mut self.offsets, earlier.offsets.clone());
-        for (first, last, acknowledgement) in newer.iter() {
-            self.offsets.insert(first, last, acknowledgement);
-        }
-    }
-
     pub(super) fn fetch_batches(&self) -> Vec<share_fetch::AcknowledgementBatch> {
         let batch = |(first_offset, last_offset, acknowledgement): (i64, i64, Acknowledgement)| {
             share_fetch::AcknowledgementBatch {

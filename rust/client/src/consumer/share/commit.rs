@@ -39,7 +39,7 @@ impl ShareConsumer {
         }
         let in_flight = state.leaders.values().filter_map(|leader| leader.in_flight.as_ref());
         let in_flight = in_flight.flat_map(|request| request.acknowledgements.values());
-        let pending = state.leaders.values().flat_map(|leader| leader.pending.values());
+        let pending = state.leaders.values().flat_map(|leader| leader.waiting().map(|(_, waiting)| waiting));
         for acknowledgements in in_flight.chain(pending) {
             let message = format!("the broker did not respond within {} ms", timeout.as_millis());
             let (topic, partition) = &acknowledgements.partition;

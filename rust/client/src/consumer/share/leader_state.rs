@@ -2,7 +2,9 @@
 //!
 //! Invariants: a share session orders its requests, so a leader has at most one in flight. A session is opened again
 //! after the broker has refused it, or if a response is missing, because the broker's epoch is then unknown.
-//! Acknowledgements go to the leader from which the records were acquired, and to no other.
+//! Acknowledgements go to the leader from which the records were acquired, and to no other. Those of a request that got no
+//! response are sent again without others of their partition: a broker takes all of a partition or none, and may have taken
+//! them already.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +44,9 @@ pub(super) struct LeaderState {
     pub(super) session: BTreeSet<TopicIdPartition>,
     /// Acknowledgements that were not sent.
     pub(super) pending: Acknowledgements,
-    /// Since when there have been some.
+    /// Acknowledgements of requests that were refused as a whole, or got no response.
+    returned: Acknowledgements,
+    /// Since when there have been some of either.
     pub(super) pending_since: Option<Instant>,
     pub(super) in_flight: Option<InFlight>,
     /// Whether a poll has asked for records since the last fetch.
@@ -64,8 +68,13 @@ impl LeaderState {
     ) {
         let pending = self.pending.entry(fetch.id);
         let pending = pending.or_insert_with(|| PartitionAcknowledgements::new(fetch.partition.clone()));
+        let mut returned = self.returned.get_mut(&fetch.id);
         for (first, last, acknowledgement) in acknowledged {
             pending.offsets.insert(first, last, acknowledgement);
+            // A later one replaces it.
+            if let Some(returned) = &mut returned {
+                returned.offsets.remove(first, last);
+            }
             self.pending_since.get_or_insert(now);
         }
         if pending.offsets.is_empty() {
@@ -73,42 +82,68 @@ impl LeaderState {
         }
     }
 
-    /// Takes the acknowledgements to send.
-    pub(super) fn take_pending(&mut self) -> Acknowledgements {
-        self.pending_since = None;
-        std::mem::take(&mut self.pending)
+    /// Whether acknowledgements wait to be sent.
+    pub(super) fn has_pending(&self) -> bool {
+        !self.pending.is_empty() || !self.returned.is_empty()
     }
 
-    /// Takes the acknowledgements of these offsets, if they were not sent.
+    /// Whether acknowledgements of a partition have to wait for those of an earlier request.
+    pub(super) fn needs_two_requests(&self) -> bool {
+        self.returned.keys().any(|id| self.pending.contains_key(id))
+    }
+
+    /// The acknowledgements that wait to be sent, by partition.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (&TopicIdPartition, &PartitionAcknowledgements)> {
+        self.returned.iter().chain(&self.pending)
+    }
+
+    /// Takes the acknowledgements of the next request.
+    pub(super) fn take_pending(&mut self) -> Acknowledgements {
+        let mut next = std::mem::take(&mut self.returned);
+        let (waiting, ready): (Acknowledgements, Acknowledgements) =
+            std::mem::take(&mut self.pending).into_iter().partition(|(id, _)| next.contains_key(id));
+        next.extend(ready);
+        self.pending = waiting;
+        self.pending_since = self.pending_since.filter(|_| !self.pending.is_empty());
+        next
+    }
+
+    /// Takes the acknowledgements of these offsets, if they were not sent, or are to be sent again.
     pub(super) fn withdraw(
         &mut self,
         id: TopicIdPartition,
         offsets: &OffsetRanges<i16>,
     ) -> Option<PartitionAcknowledgements> {
-        let pending = self.pending.get_mut(&id)?;
-        let mut withdrawn = PartitionAcknowledgements::new(pending.partition.clone());
-        for (first, last, _) in offsets.iter() {
-            for (first, last, acknowledgement) in pending.offsets.between(first, last) {
-                withdrawn.offsets.insert(first, last, acknowledgement);
+        let mut withdrawn: Option<PartitionAcknowledgements> = None;
+        for waiting in [&mut self.returned, &mut self.pending] {
+            let Some(acknowledgements) = waiting.get_mut(&id) else { continue };
+            let partition = acknowledgements.partition.clone();
+            let withdrawn = withdrawn.get_or_insert_with(|| PartitionAcknowledgements::new(partition));
+            for (first, last, _) in offsets.iter() {
+                for (first, last, acknowledgement) in acknowledgements.offsets.between(first, last) {
+                    withdrawn.offsets.insert(first, last, acknowledgement);
+                }
+                acknowledgements.offsets.remove(first, last);
             }
-            pending.offsets.remove(first, last);
+            if acknowledgements.offsets.is_empty() {
+                waiting.remove(&id);
+            }
         }
-        if pending.offsets.is_empty() {
-            self.pending.remove(&id);
-        }
-        if self.pending.is_empty() {
+        if !self.has_pending() {
             self.pending_since = None;
         }
-        Some(withdrawn)
+        withdrawn
     }
 
     /// Keeps acknowledgements whose request was refused, or got no response, for the next request.
     pub(super) fn put_back(&mut self, acknowledgements: Acknowledgements, now: Instant) {
-        for (id, earlier) in acknowledgements {
+        for (id, mut earlier) in acknowledgements {
             self.pending_since.get_or_insert(now);
-            match self.pending.get_mut(&id) {
-                Some(pending) => pending.put_back(&earlier),
-                None => drop(self.pending.insert(id, earlier)),
+            if let Some(later) = self.pending.get(&id) {
+                later.offsets.iter().for_each(|(first, last, _)| earlier.offsets.remove(first, last));
+            }
+            if !earlier.offsets.is_empty() {
+                self.returned.insert(id, earlier);
             }
         }
     }
@@ -116,7 +151,7 @@ impl LeaderState {
     /// Whether acknowledgements of the application, or of the consumer itself, have no result yet.
     pub(super) fn has_unresolved(&self) -> bool {
         let in_flight = self.in_flight.as_ref().is_some_and(|request| !request.acknowledgements.is_empty());
-        in_flight || !self.pending.is_empty()
+        in_flight || self.has_pending()
     }
 
     /// Resets the session; the next request opens a new one.

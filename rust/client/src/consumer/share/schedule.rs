@@ -113,12 +113,12 @@ impl ShareState {
                     schedule.requests.push((id, LeaderRequest::Acknowledge(request)));
                 }
                 Next::Fail => {
-                    let lost = leader.take_pending();
+                    let lost = [leader.take_pending(), leader.take_pending()];
                     let message =
                         "the share session was lost before the broker confirmed the acknowledgements";
                     let error =
                         Error::with_code(ErrorCode::ShareSessionNotFound, message).broker(id).maybe_done();
-                    self.fail_acknowledgements(id, lost.values(), &error, now);
+                    self.fail_acknowledgements(id, lost.iter().flat_map(BTreeMap::values), &error, now);
                     schedule.has_failed_acknowledgements = true;
                 }
             }
@@ -195,11 +195,11 @@ fn next(
     schedule: &mut Schedule,
 ) -> Next {
     let is_open = leader.epoch != INITIAL_EPOCH;
-    let has_pending = !leader.pending.is_empty();
+    let has_pending = leader.has_pending();
     let may_fetch = flags.polls && !flags.is_held && !flags.closes && !partitions.is_empty();
     if flags.closes {
         return match (is_open, has_pending) {
-            (true, _) => Next::Acknowledge { closes: true },
+            (true, _) => Next::Acknowledge { closes: !leader.needs_two_requests() },
             (false, true) => Next::Fail,
             (false, false) => Next::Nothing,
         };
@@ -215,8 +215,7 @@ fn next(
             };
         }
         let needs_own_request = leader
-            .pending
-            .iter()
+            .waiting()
             .any(|(id, acknowledgements)| !partitions.contains_key(id) || acknowledgements.has_renewals());
         if may_fetch && !needs_own_request {
             return Next::Fetch;
@@ -238,7 +237,7 @@ fn next(
 }
 
 fn has_renewals(leader: &LeaderState) -> bool {
-    leader.pending.values().any(PartitionAcknowledgements::has_renewals)
+    leader.waiting().any(|(_, acknowledgements)| acknowledgements.has_renewals())
 }
 
 /// Builds a ShareFetch, after which the broker fetches exactly `partitions`.

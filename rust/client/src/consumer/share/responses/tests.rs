@@ -20,8 +20,9 @@ fn acknowledging() -> Harness {
     harness
 }
 
+/// A broker that has taken them refuses them, and with them all others of the partition in the same request.
 #[test]
-fn acknowledgements_of_a_lost_fetch_are_sent_again_in_a_new_session() {
+fn acknowledgements_of_a_lost_fetch_are_sent_again_in_a_new_session_without_others_of_the_partition() {
     let mut harness = acknowledging();
     harness.fetch_lost(0);
     harness.assert_idle();
@@ -36,11 +37,16 @@ fn acknowledgements_of_a_lost_fetch_are_sent_again_in_a_new_session() {
     assert_eq!(harness.deliver(1), [2]);
     harness.poll();
     let (_, request) = harness.fetch();
-    assert_eq!((request.share_session_epoch, piggybacked(&request)), (1, vec![(0, 0, 2, 1)]));
-    let mut accepted = fetched(0, Bytes::new(), &[]);
-    accepted.acknowledge_error_code = E::None.code();
-    harness.fetched(0, vec![accepted]);
-    assert_eq!(harness.results(), [(0, 2, None)]);
+    assert_eq!((request.share_session_epoch, piggybacked(&request)), (1, vec![(0, 0, 1, 1)]));
+    let mut refused = fetched(0, Bytes::new(), &[]);
+    refused.acknowledge_error_code = E::InvalidRecordState.code();
+    harness.fetched(0, vec![refused]);
+    assert_eq!(harness.results(), [(0, 1, Some(E::InvalidRecordState))]);
+    harness.pass(Duration::from_millis(20));
+    harness.poll();
+    assert_eq!(piggybacked(&harness.fetch().1), [(0, 2, 2, 1)]);
+    harness.fetched(0, vec![fetched(0, Bytes::new(), &[])]);
+    assert_eq!(harness.results(), [(2, 2, None)]);
 }
 
 #[test]
@@ -112,7 +118,11 @@ fn acknowledgements_of_a_lost_session_wait_while_the_leader_has_buffered_records
     assert_eq!(harness.fetch().1.share_session_epoch, 0);
     harness.fetched(0, Vec::new());
     harness.pass(Duration::from_millis(20));
-    assert_eq!(piggybacked(&harness.fetch().1), [(0, 0, 1, 1)]);
+    assert_eq!(piggybacked(&harness.fetch().1), [(0, 0, 0, 1)]);
+    harness.fetched(0, vec![fetched(0, Bytes::new(), &[])]);
+    harness.pass(Duration::from_millis(20));
+    harness.poll();
+    assert_eq!(piggybacked(&harness.fetch().1), [(0, 1, 1, 1)]);
 }
 
 #[test]
@@ -139,7 +149,11 @@ fn acknowledgements_are_void_with_an_error_once_their_records_are_acquired_again
     assert_eq!(harness.results(), [(1, 1, Some(E::InvalidRecordState))]);
     assert_eq!(harness.deliver(2), [1, 2]);
     harness.poll();
-    assert_eq!(piggybacked(&harness.fetch().1), [(0, 0, 2, 1)], "each once");
+    assert_eq!(piggybacked(&harness.fetch().1), [(0, 0, 0, 1)]);
+    harness.fetched(0, vec![fetched(0, Bytes::new(), &[])]);
+    harness.pass(Duration::from_millis(20));
+    harness.poll();
+    assert_eq!(piggybacked(&harness.fetch().1), [(0, 1, 2, 1)], "each once");
 }
 
 #[test]
