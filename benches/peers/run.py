@@ -13,7 +13,6 @@ import argparse
 import contextlib
 import importlib
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -132,19 +131,14 @@ def _run_child(arguments: dict[str, object]) -> int:
     profile = client.PROFILES[arguments["profile"]]
     scenario = Scenario(**arguments["scenario"])  # type: ignore[arg-type]
     job = Job(str(arguments["bootstrap"]), str(arguments["topic"]), scenario)
-    cpu, clock = _cpu(), time.perf_counter()
+    cpu, clock = time.process_time(), time.perf_counter()
     records = profile.consume(job)
-    seconds, cpu = time.perf_counter() - clock, _cpu() - cpu
+    seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
     if records != scenario.records:
         raise SystemExit(f"{records} records instead of {scenario.records}")
     result = Result(client.NAME, profile.name, scenario.value_bytes, records, seconds, cpu)
     print(json.dumps(result.__dict__))
     return 0
-
-
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
 
 
 def render(results: list[Result]) -> str:

@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import ottla
+from benches.scale.run import resident
 from ottla.testing import MockCluster
 
 # Few partitions, for many clients; and many, for one.
 TOPIC, WIDE_TOPIC = "many", "wide"
 TOPIC_PARTITIONS = 12
 IDLE_SECONDS = 5.0
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
@@ -50,34 +50,25 @@ class Cost:
     idle_cpu: float
 
 
-def _memory() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
-
-
 def _threads() -> int:
     return sum(1 for _ in Path("/proc/self/task").iterdir())
-
-
-def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def _measure(count: int, start: Callable[[], object], idle: Callable[[list[Any]], None]) -> Cost:
     """Measure `count` of what `start` makes, beyond a first one."""
     kept = [start()]
-    memory, threads = _memory(), _threads()
-    began, cpu = time.perf_counter(), _cpu()
+    memory, threads = resident(), _threads()
+    began, cpu = time.perf_counter(), time.process_time()
     kept.extend(start() for _ in range(count))
-    took, took_cpu = time.perf_counter() - began, _cpu() - cpu
+    took, took_cpu = time.perf_counter() - began, time.process_time() - cpu
     # Threads that only started for the beginning end when they are idle.
     _idle_until(kept, idle, time.monotonic() + 1)
-    cpu, since = _cpu(), time.monotonic()
+    cpu, since = time.process_time(), time.monotonic()
     _idle_until(kept, idle, since + IDLE_SECONDS)
-    idle_cpu = (_cpu() - cpu) / (time.monotonic() - since) * 100
+    idle_cpu = (time.process_time() - cpu) / (time.monotonic() - since) * 100
     return Cost(
         count=count,
-        memory_kib=(_memory() - memory) / count / 1024,
+        memory_kib=(resident() - memory) / count / 1024,
         threads_of_one=threads,
         threads=_threads(),
         start_ms=took / count * 1000,

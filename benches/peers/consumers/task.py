@@ -8,7 +8,6 @@ included.
 from __future__ import annotations
 
 import enum
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -50,19 +49,19 @@ class Task:
 
     def begin(self) -> None:
         """Start the clock now instead of at the first records."""
-        self.start = time.perf_counter(), _cpu()
+        self.start = time.perf_counter(), time.process_time()
 
     def take(self, records: int, size: int) -> bool:
         """Count received records; return whether more are expected."""
         if self.start is None:
-            self.start = time.perf_counter(), _cpu()
+            self.start = time.perf_counter(), time.process_time()
             self.before = records
         self.received += records
         self.size += size
         if self.received < self.records:
             return True
         clock, cpu = self.start
-        self.seconds, self.cpu_seconds = time.perf_counter() - clock, _cpu() - cpu
+        self.seconds, self.cpu_seconds = time.perf_counter() - clock, time.process_time() - cpu
         return False
 
     @property
@@ -86,8 +85,3 @@ class Call:
     kind: Kind
     run: Callable[[Task], None]
     share: float = 1.0
-
-
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
