@@ -9,23 +9,24 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::inner::ProducerInner;
-use super::partitioner::{BrokerAvailability, PartitionWeights, WeightAge, partition_loads};
+use super::partitioner::{BrokerAvailability, PartitionWeights, partition_loads};
+use super::sending::Sending;
 use super::topic_writer::TopicWriter;
 use crate::connection::{ConnectionRole, ConnectionState};
+use crate::metadata::Snapshot;
 
 /// Recalculates the weights from the queues, after the batches that can be sent have been.
-/// `in_flight` is the number of requests in flight, by broker.
 pub(super) fn update_weights(
     inner: &ProducerInner,
-    (age, availability): (&mut WeightAge, &mut BrokerAvailability),
-    in_flight: &HashMap<i32, usize>,
+    sending: &mut Sending,
+    snapshot: &Snapshot,
     now: Instant,
 ) {
     if !inner.client.config().partitioner_adaptive {
         return;
     }
-    let generation = inner.client.snapshot().generation;
-    let idle_since = inner.accumulator.active.lock().is_empty().then_some(generation);
+    let Sending { weight_age: age, availability, in_flight, .. } = sending;
+    let idle_since = inner.accumulator.active.lock().is_empty().then_some(snapshot.generation);
     if !age.is_due(idle_since, now) {
         return;
     }
@@ -35,12 +36,11 @@ pub(super) fn update_weights(
     if writers.is_empty() {
         return;
     }
-    let brokers = Arc::clone(&inner.client.snapshot().brokers);
     update_availability(inner, availability, &writers, in_flight, now);
     age.calculated(writers.iter().map(|writer| writer.queues.len()).sum(), idle_since, now);
     for writer in writers {
         let config = inner.client.config();
-        let mut loads = partition_loads(&writer.topic, &brokers, config);
+        let mut loads = partition_loads(&writer.topic, &snapshot.brokers, config);
         for (load, (partition, queue)) in
             loads.iter_mut().zip(writer.topic.partitions.iter().zip(&writer.queues))
         {

@@ -139,8 +139,7 @@ pub(super) fn send_due(
             break;
         }
     }
-    let Sending { weight_age, availability, in_flight, .. } = sending;
-    update_weights(inner, (weight_age, availability), in_flight, now);
+    update_weights(inner, sending, snapshot, now);
     work
 }
 
