@@ -34,9 +34,9 @@ pub(super) struct ConsumerState {
     /// Wakes the poll of the application.
     pub(super) poll_wakeup: Notify,
     pub(super) group_id: Option<Arc<str>>,
-    /// The group membership, from the first poll after subscribing.
+    /// The group membership, from the first poll after subscribing; without a group id, the only member of none.
     pub(super) group: OnceLock<Group>,
-    /// Whether the group assigns the partitions.
+    /// Whether the partitions follow from a subscription, and the application does not assign them.
     pub(super) subscribed: AtomicBool,
     pub(super) commit_listener: OnceLock<Arc<dyn CommitListener>>,
     pub(super) metrics: Metrics,
@@ -114,10 +114,11 @@ impl ConsumerState {
 
     /// The identity under which this consumer commits; `None` without a group.
     pub(super) fn group_metadata(&self) -> Option<ConsumerGroupMetadata> {
+        let group_id = self.group_id.as_ref()?;
         if let Some(group) = self.membership() {
             return Some(group.group_metadata());
         }
-        let mut member = ConsumerGroupMetadata::without_member(self.group_id.clone()?);
+        let mut member = ConsumerGroupMetadata::without_member(Arc::clone(group_id));
         let instance_id = &self.client.config().group_instance_id;
         if self.is_subscribed() && !instance_id.is_empty() {
             member.instance_id = Some(instance_id.as_str().into());
@@ -125,7 +126,7 @@ impl ConsumerState {
         Some(member)
     }
 
-    /// Whether the group assigns the partitions.
+    /// Whether the partitions follow from a subscription, and the application does not assign them.
     pub(super) fn is_subscribed(&self) -> bool {
         self.subscribed.load(Ordering::Acquire)
     }

@@ -17,6 +17,7 @@ mod consumer_log;
 mod consumer_poll;
 mod consumer_schedules;
 mod consumer_stalls;
+mod consumer_standalone;
 mod consumer_subscription;
 mod coordinator;
 mod dead_letters;

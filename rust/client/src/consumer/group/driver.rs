@@ -132,6 +132,8 @@ impl Driver {
         let requested = self.shared.requested.lock();
         if requested.version != self.request_version {
             (self.request_version, self.pattern_requested, self.matching) = (requested.version, None, None);
+            // The member compares its new topics with the metadata.
+            self.seen_generation = None;
         }
         let Some(Subscription::Matching(pattern)) = &requested.subscription else { return };
         if !self.all_topics_known() {
@@ -141,7 +143,7 @@ impl Driver {
         let topics = pattern.topics(snapshot).filter(|topic| !(exclude && topic.is_internal));
         let names: BTreeSet<Arc<str>> = topics.map(|topic| Arc::clone(&topic.name)).collect();
         if self.matching.as_ref() != Some(&names) {
-            self.matching = Some(names.clone());
+            (self.matching, self.seen_generation) = (Some(names.clone()), None);
             self.shared.membership_manager.lock().subscribe(now, SubscribedTopics { names, regex: None });
         }
     }

@@ -1,6 +1,7 @@
 //! Membership in a consumer group.
 //!
-//! - `classic`, `consumer_protocol`, `share_protocol`: the state machine of a member of each kind, without I/O.
+//! - `classic`, `consumer_protocol`, `share_protocol`: the state machine of a member of each kind, without I/O;
+//!   `standalone`: that of a consumer without a group, which reads all partitions of its topics.
 //! - `topic_names`: the names of topics that are assigned by id.
 //! - `membership_manager`: their interface and shared parts; `timers`: the poll and backoff timers;
 //!   `membership_error`: errors for the application.
@@ -22,6 +23,7 @@ mod release_watch;
 mod send_to_coordinator;
 mod settings;
 pub mod share_protocol;
+pub mod standalone;
 mod subscription;
 mod timers;
 mod topic_names;
@@ -50,6 +52,7 @@ use self::consumer_protocol::ConsumerMember;
 use self::driver::run;
 use self::group_state::{GroupState, SubscriptionRequest};
 use self::share_protocol::ShareMember;
+use self::standalone::StandaloneMember;
 pub(crate) use self::topic_names::TopicIdPartition;
 use crate::cluster::Client;
 use crate::config::GroupProtocol;
@@ -81,11 +84,13 @@ impl Drop for PollScope<'_> {
 }
 
 impl Group {
-    /// Creates a member without a subscription and starts its task on the current runtime.
+    /// Creates a member without a subscription and starts its task on the current runtime. Without a group id, its
+    /// subscriptions concern no other consumer.
     #[must_use]
     pub fn start(client: Client, settings: GroupSettings) -> Self {
         let environment = client.inner.environment.clone();
         let membership_manager: Box<dyn MembershipManager> = match settings.protocol {
+            _ if !settings.has_group() => Box::new(StandaloneMember::new(settings.clone(), environment)),
             GroupProtocol::Classic => {
                 let is_cooperative = Assignors(settings.assignors.clone().into()).is_cooperative();
                 Box::new(ClassicMember::new(settings.clone(), is_cooperative, environment))

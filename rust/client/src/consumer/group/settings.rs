@@ -14,7 +14,7 @@ use crate::retry::backoff::Backoff;
 /// The configuration of a group member.
 #[derive(Debug, Clone)]
 pub struct GroupSettings {
-    /// `group.id`.
+    /// `group.id`; empty for a consumer without a group.
     pub group_id: Arc<str>,
     /// `group.instance.id` of a static member.
     pub instance_id: Option<Arc<str>>,
@@ -37,6 +37,8 @@ pub struct GroupSettings {
     /// `partition.assignment.strategy`, or the application's assignors.
     pub assignors: Vec<Arc<dyn Assignor>>,
     pub(crate) request_timeout: Duration,
+    /// After that time a topic that metadata does not list any more counts as deleted, for a consumer without a group.
+    pub(crate) topic_gone_after: Duration,
     pub(crate) backoff: Backoff,
 }
 
@@ -45,12 +47,7 @@ impl TryFrom<&Config> for GroupSettings {
 
     fn try_from(config: &Config) -> Result<Self> {
         let invalid = |message: String| Err(Error::new(Kind::Config, message));
-        if config.group_id.is_empty() {
-            return invalid(
-                "subscribing needs group.id; to read without a group, assign partitions".to_owned(),
-            );
-        }
-        if config.group_protocol == GroupProtocol::Classic {
+        if !config.group_id.is_empty() && config.group_protocol == GroupProtocol::Classic {
             if config.heartbeat_interval >= config.session_timeout {
                 return invalid(format!(
                     "heartbeat.interval.ms ({}) must be below session.timeout.ms ({}), ideally a third of it",
@@ -83,6 +80,7 @@ impl TryFrom<&Config> for GroupSettings {
                 strategies.map(known).collect::<Result<_>>()?
             },
             request_timeout: config.request_timeout,
+            topic_gone_after: config.default_api_timeout,
             backoff: config.backoff(),
         })
     }
@@ -93,6 +91,10 @@ impl GroupSettings {
     pub(crate) fn with_assignors(mut self, assignors: &[Arc<dyn Assignor>]) -> Result<Self> {
         if assignors.is_empty() {
             return Ok(self);
+        }
+        if !self.has_group() {
+            let message = "a consumer without a group reads all partitions of its topics: set group.id, or remove the assignors";
+            return Err(Error::new(Kind::Config, message));
         }
         if self.protocol == GroupProtocol::Consumer {
             let message = "with group.protocol=consumer the brokers assign partitions: remove the assignors";
@@ -109,13 +111,26 @@ impl GroupSettings {
         Ok(self)
     }
 
+    /// Whether the consumer is a member of a group.
+    pub(crate) fn has_group(&self) -> bool {
+        !self.group_id.is_empty()
+    }
+
     /// Checks that the group protocol supports the subscription.
     pub(crate) fn check(&self, subscription: &Subscription) -> Result<()> {
-        if matches!(subscription, Subscription::Regex(_)) && self.protocol == GroupProtocol::Classic {
-            let message = "brokers match patterns only with group.protocol=consumer: use a pattern that the client matches";
-            return Err(Error::new(Kind::Config, message));
+        if !matches!(subscription, Subscription::Regex(_)) {
+            return Ok(());
         }
-        Ok(())
+        let message = match (self.has_group(), self.protocol) {
+            (true, GroupProtocol::Consumer) => return Ok(()),
+            (true, GroupProtocol::Classic) => {
+                "brokers match patterns only with group.protocol=consumer: use a pattern that the client matches"
+            }
+            (false, _) => {
+                "brokers match patterns only for members of a group: set group.id, or use a pattern that the client matches"
+            }
+        };
+        Err(Error::new(Kind::Config, message))
     }
 
     /// `max.poll.interval.ms` for requests.

@@ -99,7 +99,12 @@ impl ShareConsumer {
     /// # Errors
     /// [`Kind::Config`] without `group.id`.
     pub fn new(client: Client) -> Result<Self> {
-        GroupSettings::try_from(client.config())?;
+        if !GroupSettings::try_from(client.config())?.has_group() {
+            return Err(Error::new(
+                Kind::Config,
+                "a share consumer is a member of a share group: set group.id",
+            ));
+        }
         let decompressor = Decompressor::with_limit(client.config().decompressed_batch_max);
         let state = ShareState::new(ShareSettings::from(client.config()));
         let shared = Shared {
