@@ -33,6 +33,7 @@ __all__ = [
     "KafkaError",
     "OffsetError",
     "ProtocolError",
+    "PurgedError",
     "RecordTooLargeError",
     "SchemaError",
     "SerializationError",
@@ -180,6 +181,13 @@ class TransactionAbortableError(KafkaError):
 
 class TransactionAbortedError(KafkaError):
     """The record was not written, because its transaction was aborted."""
+
+
+class PurgedError(KafkaError):
+    """The application has given the record up with ``purge()``.
+
+    ``maybe_done`` tells whether it may have been written.
+    """
 
 
 class ProtocolError(KafkaError):

@@ -120,11 +120,6 @@ def polled_without_subscription(scene: Scene) -> Reported:
         return raised(consumer.poll)
 
 
-def subscribed_without_group(scene: Scene) -> Reported:
-    with ottla.Consumer(scene.bootstrap) as consumer:
-        return raised(lambda: consumer.subscribe(["orders"]))
-
-
 def committed_without_group(scene: Scene) -> Reported:
     with ottla.Consumer(scene.bootstrap) as consumer:
         consumer.assign([("orders", 0)])
@@ -247,7 +242,6 @@ CALLS: dict[str, Make] = {
     "send after close": sent_after_close,
     "poll after close": polled_after_close,
     "poll without a subscription": polled_without_subscription,
-    "subscribe without a group": subscribed_without_group,
     "commit without a group": committed_without_group,
     "subscribe and assign": subscribed_and_assigned,
     "seek to a negative offset": seek_to_negative_offset,

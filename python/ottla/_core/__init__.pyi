@@ -25,6 +25,7 @@ from ottla._core.column_format import (
     infer_json,
 )
 from ottla._core.config import (
+    check_config,
     check_schema_limits,
     config_row_of,
     config_rows,
@@ -48,7 +49,7 @@ from ottla._core.events import AsyncEvents, Event, Events
 from ottla._core.group import GroupMetadata, MemberSubscription
 from ottla._core.log_events import LogEvents
 from ottla._core.mock import MockCluster, MockRegistry
-from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp
+from ottla._core.offsets import OffsetAndMetadata, OffsetAndTimestamp, Watermarks
 from ottla._core.partitioner import Array, partition_for_key, partitions_for_keys
 from ottla._core.producer import Producer
 from ottla._core.producer_base import ProducerBase
@@ -135,8 +136,10 @@ __all__ = [
     "Topic",
     "TransactionDescription",
     "TransactionListing",
+    "Watermarks",
     "__version__",
     "async_client_of",
+    "check_config",
     "check_schema_limits",
     "client_of",
     "config_row_of",

@@ -29,6 +29,7 @@ class Admin:
         config: configuration by Kafka's dotted names. Keyword arguments are the same names with
             underscores and take precedence. See ``Client``.
         timeout: seconds to find the cluster, as for ``Client``.
+        connect: whether to connect now, as for ``Client``.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -42,6 +43,7 @@ class Admin:
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
+        connect: bool = True,
         **kwargs: Unpack[CommonConfig],
     ) -> Self: ...
     def list_transactions(
@@ -298,6 +300,20 @@ class Admin:
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: the topic or the partition does not exist.
         """
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Replace the user name and the password of PLAIN or SCRAM.
+
+        Connections that are opened or authenticated again from now on use them. Others that share
+        the client use them, too.
+
+        Args:
+            username: the user name.
+            password: the password; it is not printed.
+
+        Raises:
+            ConfigError: the client uses neither mechanism, or an argument is empty.
+        """
+
     def _begin(self, what: str, timeout: float | None) -> AdminCall: ...
     def close(self) -> None:
         """Close the connections, unless they belong to a shared client."""

@@ -305,6 +305,20 @@ class AsyncAdmin:
             TimeoutError: a broker did not respond in time.
             UnknownTopicError: the topic or the partition does not exist.
         """
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Replace the user name and the password of PLAIN or SCRAM.
+
+        Connections that are opened or authenticated again from now on use them. Others that share
+        the client use them, too.
+
+        Args:
+            username: the user name.
+            password: the password; it is not printed.
+
+        Raises:
+            ConfigError: the client uses neither mechanism, or an argument is empty.
+        """
+
     def _begin(self, what: str, timeout: float | None) -> AdminCall: ...
     def close(self) -> Awaitable[None]:
         """Close the connections, unless they belong to a shared client."""

@@ -10,7 +10,7 @@ from typing_extensions import Self, TypeVar, Unpack, disjoint_base
 
 from ottla._core.aliases import CommitCallback, DeserializerLike, OffsetsOrRecord, TopicPartition
 from ottla._core.client import AsyncClient, Client
-from ottla._core.cluster import Partition
+from ottla._core.cluster import Cluster, Partition
 from ottla._core.column_format import ColumnFormat
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.consumer_call import ConsumerCall
@@ -77,6 +77,28 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        all_topics: bool = False,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Future[Cluster]:
+        """Return a snapshot of the cluster's metadata.
+
+        Args:
+            topics: topics that the snapshot must contain. Unknown topics are looked up, and
+                refreshed until they were unused for ``metadata.max.idle.ms`` (5 minutes).
+            all_topics: whether to look up all topics of the cluster, for this call only.
+            refresh: whether to request new metadata even if everything is cached.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic does not exist.
             TimeoutError: the cluster did not respond in time.
         """
 
@@ -216,14 +238,19 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
         """
 
     def end_offsets(
-        self, *partitions: TopicPartition, timeout: float | None = None
+        self,
+        *partitions: TopicPartition,
+        isolation_level: str | None = None,
+        timeout: float | None = None,
     ) -> Future[dict[TopicPartition, int]]:
         """Look up the end offset of partitions: the offset of the next record to be written.
 
-        With ``isolation.level=read_committed`` it is the last stable offset.
+        With ``read_committed`` it is the last stable offset, else the high watermark.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
+            isolation_level: ``read_committed`` or ``read_uncommitted``. Default:
+                ``isolation.level``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
@@ -233,7 +260,12 @@ class AsyncConsumerBase(ConsumerBase, Generic[_K, _V]):
 
     def _lock_poll(self) -> None: ...
     def _unlock_poll(self) -> None: ...
-    def _poll_records(self, timeout: float, max_records: int | None) -> ConsumerCall: ...
+    def _poll_records(
+        self,
+        timeout: float,
+        max_records: int | None,
+        partitions: Sequence[TopicPartition] | None,
+    ) -> ConsumerCall: ...
     def _pop_records(
         self, max_records: int | None
     ) -> list[Record[_K | None, _V | None]] | None: ...

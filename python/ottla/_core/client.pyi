@@ -34,7 +34,8 @@ class Client(ClientBase):
             since 1970 or as an aware ``datetime``, the extensions as a dict.
         timeout: seconds to find the cluster, in which servers that fail are tried again. Default:
             ``default.api.timeout.ms``, 60 s.
-        connect: whether to connect now. Otherwise the first call connects.
+        connect: whether to connect now. Otherwise the configuration is checked, nothing is started,
+            and each call that needs the cluster connects within its own timeout.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.

@@ -3,6 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import Unpack
+
+from ottla.config_types import ClientConfig
+
+def check_config(
+    config: Mapping[str, Any] | None = None, /, **kwargs: Unpack[ClientConfig]
+) -> None:
+    """Check a configuration without a broker, as the classes do when they are created.
+
+    Args:
+        config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+            underscores, and take precedence. See ``Client``.
+
+    Raises:
+        ConfigError: a key or a value is invalid, or values contradict each other; a file that the
+            configuration names cannot be used.
+    """
+
 def config_row_of(name: str) -> str | None:
     """Return the configuration key that a name of any client sets, or None."""
 

@@ -9,7 +9,7 @@ from typing_extensions import Self, TypeVar, Unpack
 
 from ottla._core.aliases import CommitCallback, DeserializerLike, OffsetsOrRecord, TopicPartition
 from ottla._core.client import AsyncClient, Client
-from ottla._core.cluster import Partition
+from ottla._core.cluster import Cluster, Partition
 from ottla._core.column_format import ColumnFormat
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.events import Events
@@ -46,6 +46,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         interceptors: see what a poll returns, and may replace it, and are notified of commits; see
             ``ottla.interceptors``.
         timeout: seconds to find the cluster, as for ``Client``.
+        connect: whether to connect now. Otherwise the first poll does, within its own timeout; what
+            is not found then, later polls go on to look for.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -63,6 +65,7 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         value_deserializer: DeserializerLike[_V] | None = None,
         interceptors: Iterable[ConsumerInterceptor] | None = None,
         timeout: float | None = None,
+        connect: bool = True,
         **kwargs: Unpack[ConsumerConfig],
     ) -> Consumer[_K, _V]: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
@@ -70,7 +73,11 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """Give up all partitions, and leave the group; calls ``on_revoked`` first."""
 
     def poll(
-        self, *, timeout: float = 1.0, max_records: int | None = None
+        self,
+        *,
+        timeout: float = 1.0,
+        max_records: int | None = None,
+        partitions: Sequence[TopicPartition] | None = None,
     ) -> list[Record[_K | None, _V | None]]:
         """Return records as soon as there are any, or an empty list after the timeout.
 
@@ -80,6 +87,8 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             timeout: seconds to wait. Default: 1.
             max_records: the maximum number of records. Default: ``max.poll.records``, 500.
                 A list also ends after about 16 MB of records.
+            partitions: return records of these partitions only, as pairs of a topic and a number.
+                Records of others stay for later polls. Default: all.
 
         Raises:
             OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.
@@ -149,6 +158,28 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:
+            TimeoutError: the cluster did not respond in time.
+        """
+
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        all_topics: bool = False,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Cluster:
+        """Return a snapshot of the cluster's metadata.
+
+        Args:
+            topics: topics that the snapshot must contain. Unknown topics are looked up, and
+                refreshed until they were unused for ``metadata.max.idle.ms`` (5 minutes).
+            all_topics: whether to look up all topics of the cluster, for this call only.
+            refresh: whether to request new metadata even if everything is cached.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic does not exist.
             TimeoutError: the cluster did not respond in time.
         """
 
@@ -283,14 +314,19 @@ class Consumer(ConsumerBase, Generic[_K, _V]):
         """
 
     def end_offsets(
-        self, *partitions: TopicPartition, timeout: float | None = None
+        self,
+        *partitions: TopicPartition,
+        isolation_level: str | None = None,
+        timeout: float | None = None,
     ) -> dict[TopicPartition, int]:
         """Look up the end offset of partitions: the offset of the next record to be written.
 
-        With ``isolation.level=read_committed`` it is the last stable offset.
+        With ``read_committed`` it is the last stable offset, else the high watermark.
 
         Args:
             partitions: pairs of a topic and a number. Default: all assigned partitions.
+            isolation_level: ``read_committed`` or ``read_uncommitted``. Default:
+                ``isolation.level``.
             timeout: seconds. Default: ``default.api.timeout.ms``.
 
         Raises:

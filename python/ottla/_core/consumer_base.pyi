@@ -7,6 +7,7 @@ from typing_extensions import disjoint_base
 
 from ottla._core.aliases import RebalanceCallback, TopicPartition
 from ottla._core.group import GroupMetadata
+from ottla._core.offsets import Watermarks
 from ottla._core.request_statistics import RequestStatistics
 from ottla._internal.connections import Connections
 from ottla._internal.metrics import Metrics
@@ -24,9 +25,11 @@ class ConsumerBase:
         on_revoked: RebalanceCallback | None = None,
         on_lost: RebalanceCallback | None = None,
     ) -> None:
-        """Subscribe to topics as a member of the group; replaces an earlier subscription.
+        """Subscribe to topics; replaces an earlier subscription.
 
-        The consumer joins the group with the next poll or iteration.
+        With a ``group.id``, the consumer joins the group with the next poll or iteration, and the
+        group assigns partitions. Without one, it reads all partitions of the topics, new ones
+        included, from ``auto.offset.reset``; its positions exist only in memory.
 
         Callbacks run inside a poll, on the thread that polls. They may commit, seek and pause, but
         not poll. The poll raises a callback's exception.
@@ -34,7 +37,7 @@ class ConsumerBase:
         Args:
             topics: a list of topics. Topics that do not exist yet are read once they do.
             pattern: instead of topics, a regular expression that matches whole topic names. It is
-                in Java's syntax, or in RE2's with ``group.protocol=consumer``.
+                in Java's syntax, or in RE2's in a group with ``group.protocol=consumer``.
             on_assigned: called after each rebalance with the consumer and the added partitions, as
                 a possibly empty list of topic and number.
             on_revoked: called with the consumer and the partitions that it is about to give up, in
@@ -43,8 +46,7 @@ class ConsumerBase:
                 would be rejected. Default: ``on_revoked``.
 
         Raises:
-            ConfigError: there is no ``group.id``, the pattern is invalid, or not exactly one of
-                topics and pattern is passed.
+            ConfigError: the pattern is invalid, or not exactly one of topics and pattern is passed.
             StateError: partitions are assigned with ``assign``.
             ArgumentTypeError: ``topics`` is a single string.
             TypeError: a callback is not callable.
@@ -141,11 +143,36 @@ class ConsumerBase:
             The lag by ``(topic, partition)``; None if it is not known yet.
         """
 
+    def watermarks(self) -> dict[TopicPartition, Watermarks | None]:
+        """Return the bounds of each partition's log, as the last fetch has reported them.
+
+        No request is sent.
+
+        Returns:
+            ``Watermarks`` by ``(topic, partition)``; None if they are not known yet.
+        """
+
     def group_metadata(self) -> GroupMetadata:
         """Return the identity of this consumer in its group.
 
+        A subscribed consumer with ``group.protocol=consumer`` has its member id before it joins.
+
         Raises:
             ConfigError: there is no ``group.id``.
+        """
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Replace the user name and the password of PLAIN or SCRAM.
+
+        Connections that are opened or authenticated again from now on use them. Others that share
+        the client use them, too.
+
+        Args:
+            username: the user name.
+            password: the password; it is not printed.
+
+        Raises:
+            ConfigError: the client uses neither mechanism, or an argument is empty.
         """
 
     def connections(self) -> Connections:

@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 
 from ottla._core.aliases import DeliveryCallback, Headers, OffsetsOrRecord, SerializerLike
 from ottla._core.client import Client
-from ottla._core.cluster import Partition
+from ottla._core.cluster import Cluster, Partition
 from ottla._core.column_format import ColumnFormat
 from ottla._core.consumer_base import ConsumerBase
 from ottla._core.delivery import BatchDelivery, Delivery
@@ -35,6 +35,7 @@ class Producer(ProducerBase):
         config: configuration by Kafka's dotted names. Keyword arguments are the same
             names with underscores, and take precedence. See ``Client``.
         timeout: seconds in which the cluster must be found, as for ``Client``.
+        connect: whether to connect now, as for ``Client``.
         key_serializer: converts keys other than None to bytes; see ``ottla.serializers``.
             Arrow columns are sent unchanged.
         value_serializer: the same for values.
@@ -58,6 +59,7 @@ class Producer(ProducerBase):
         config: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
+        connect: bool = True,
         key_serializer: SerializerLike | None = None,
         value_serializer: SerializerLike | None = None,
         interceptors: Iterable[ProducerInterceptor] | None = None,
@@ -260,6 +262,46 @@ class Producer(ProducerBase):
 
         Its block begins the transaction and commits it at its end; an exception in the block aborts
         it and is raised. If the commit fails, the transaction is aborted, and the error is raised.
+        """
+
+    def purge(self, *, in_flight: bool = False) -> int:
+        """Give up records that are not acknowledged: they fail with ``PurgedError``.
+
+        A transaction with such records can only be aborted.
+
+        Args:
+            in_flight: whether to give up records that are being sent, too; they may be written
+                all the same, and ``maybe_done`` of their errors is true. Default: only records that
+                wait to be sent.
+
+        Returns:
+            The number of records.
+        """
+
+    @property
+    def unacknowledged_records(self) -> int:
+        """The number of records that were accepted, and are neither acknowledged nor failed."""
+
+    def cluster(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        all_topics: bool = False,
+        refresh: bool = False,
+        timeout: float | None = None,
+    ) -> Cluster:
+        """Return a snapshot of the cluster's metadata.
+
+        Args:
+            topics: topics that the snapshot must contain. Unknown topics are looked up, and
+                refreshed until they were unused for ``metadata.max.idle.ms`` (5 minutes).
+            all_topics: whether to look up all topics of the cluster, for this call only.
+            refresh: whether to request new metadata even if everything is cached.
+            timeout: seconds. Default: ``default.api.timeout.ms``.
+
+        Raises:
+            UnknownTopicError: a topic does not exist.
+            TimeoutError: the cluster did not respond in time.
         """
 
     def partitions_for(self, topic: str, *, timeout: float | None = None) -> dict[int, Partition]:

@@ -19,6 +19,20 @@ class ProducerBase:
             TransactionAbortableError: the open transaction has failed; abort it.
         """
 
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Replace the user name and the password of PLAIN or SCRAM.
+
+        Connections that are opened or authenticated again from now on use them. Others that share
+        the client use them, too.
+
+        Args:
+            username: the user name.
+            password: the password; it is not printed.
+
+        Raises:
+            ConfigError: the client uses neither mechanism, or an argument is empty.
+        """
+
     def connections(self) -> Connections:
         """Return the state of each connection, by broker, without waiting.
 

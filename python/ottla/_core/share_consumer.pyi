@@ -43,6 +43,7 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
             ``ottla.schema``. Arrow columns keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
         timeout: seconds to find the cluster, as for ``Client``.
+        connect: whether to connect now; otherwise the first poll does, as of a ``Consumer``.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -60,6 +61,7 @@ class ShareConsumer(ShareConsumerBase, Generic[_K, _V]):
         key_deserializer: DeserializerLike[_K] | None = None,
         value_deserializer: DeserializerLike[_V] | None = None,
         timeout: float | None = None,
+        connect: bool = True,
         **kwargs: Unpack[ConsumerConfig],
     ) -> ShareConsumer[_K, _V]: ...
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ottla import errors
 from ottla._core import AsyncConsumerBase, ConsumerCall, RebalanceChange, Record, RecordBatch
 from ottla._internal import arguments
+from ottla._internal.first_connect import FirstConnect
 from ottla._internal.renamed import refuse_old_formats
 
 if TYPE_CHECKING:
@@ -62,19 +63,24 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         value_deserializer: the same for values.
         interceptors: as for ``Consumer``; called on the loop's thread.
         timeout: seconds for ``connect()`` to find the cluster. Default:
-            ``default.api.timeout.ms``, 60 s.
+            ``default.api.timeout.ms``, 60 s. The first poll connects, too, within its own timeout:
+            what is not found then, later polls go on to look for.
 
     Raises:
         ConfigError: a key or a value is invalid, or a client is combined with configuration.
     """
 
-    _connected = False
+    _first_connect: FirstConnect | None = None
     # The rebalance in progress, or one whose error was not raised yet.
     _rebalance: asyncio.Task[bool] | None = None
     _closing: asyncio.Task[None] | None = None
 
     async def poll(
-        self, *, timeout: float = 1.0, max_records: int | None = None
+        self,
+        *,
+        timeout: float = 1.0,
+        max_records: int | None = None,
+        partitions: Sequence[tuple[str, int]] | None = None,
     ) -> list[Record[K | None, V | None]]:
         """Return records as soon as there are any, or an empty list after the timeout.
 
@@ -84,6 +90,8 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             timeout: seconds to wait. Default: 1.
             max_records: the maximum number of records. Default: ``max.poll.records``, 500.
                 A list also ends after about 16 MB of records.
+            partitions: return records of these partitions only, as pairs of a topic and a number.
+                Records of others stay for later polls. Default: all.
 
         Raises:
             OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.
@@ -94,7 +102,8 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
             ClosedError: the consumer was closed before or during the poll.
         """
         records = await self._poll(
-            lambda: self._poll_records(timeout, max_records),
+            timeout,
+            lambda: self._poll_records(timeout, max_records, partitions),
             lambda: self._pop_records(max_records),
         )
         return records or []
@@ -136,6 +145,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         """
         names = arguments.names("columns", columns)
         return await self._poll(
+            timeout,
             lambda: self._poll_batch(
                 timeout, max_rows, names, include_headers, key_format, value_format
             ),
@@ -181,8 +191,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         await asyncio.shield(self._closing)
 
     async def __aenter__(self) -> Self:
-        await self.connect()
-        self._connected = True
+        await self._connecting().now()
         return self
 
     async def __aexit__(
@@ -214,25 +223,34 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
 
     async def _next(self) -> Record[K | None, V | None]:
         while True:
-            record = await self._poll(lambda: self._poll_records(_FOREVER, None), self._pop_record)
+            record = await self._poll(
+                _FOREVER, lambda: self._poll_records(_FOREVER, None, None), self._pop_record
+            )
             if record is not None:
                 return record
 
     async def _poll(
-        self, begin: Callable[[], ConsumerCall], take: Callable[[], T | None]
+        self,
+        timeout: float,
+        begin: Callable[[], ConsumerCall],
+        take: Callable[[], T | None],
     ) -> T | None:
         if self._is_in_callback():
             raise errors.StateError("a callback of a consumer cannot poll it: return first")
         self._lock_poll()
         try:
-            if not self._connected:
-                await self.connect()
-                self._connected = True
             call = begin()
+            if not await self._connecting().within(timeout):
+                return None
             await self._wait_for_rebalance()
             return await self._run(call, take)
         finally:
             self._unlock_poll()
+
+    def _connecting(self) -> FirstConnect:
+        if self._first_connect is None:
+            self._first_connect = FirstConnect(self.connect)
+        return self._first_connect
 
     async def _close(self, call: ConsumerCall) -> None:
         try:

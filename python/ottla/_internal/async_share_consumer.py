@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ottla import errors
 from ottla._core import AsyncShareConsumerBase, Record, RecordBatch
 from ottla._internal import arguments
+from ottla._internal.first_connect import FirstConnect
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -54,14 +55,15 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             of ``ottla.schema``. Arrow columns keep the bytes. Default: keys stay bytes.
         value_deserializer: the same for values.
         timeout: seconds for ``connect()`` to find the cluster. Default:
-            ``default.api.timeout.ms``, 60 s.
+            ``default.api.timeout.ms``, 60 s. The first poll connects, too, within its own timeout:
+            what is not found then, later polls go on to look for.
 
     Raises:
         ConfigError: a key or a value is invalid, ``group.id`` is missing, or a client is combined
             with configuration.
     """
 
-    _connected = False
+    _first_connect: FirstConnect | None = None
     _in_callback: asyncio.Task[object] | None = None
 
     async def poll(
@@ -160,8 +162,7 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         await self._close_and_report(timeout)
 
     async def __aenter__(self) -> Self:
-        await self.connect()
-        self._connected = True
+        await self._connecting().now()
         return self
 
     async def __aexit__(
@@ -201,13 +202,12 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         self._refuse_in_callback("poll")
         self._lock_poll()
         try:
-            if not self._connected:
-                await self.connect()
-                self._connected = True
-            await self._invoke_callback()
             loop = asyncio.get_running_loop()
             deadline = loop.time() + timeout
-            is_ready = await self._wait(timeout, True, is_batch)
+            if not await self._connecting().within(timeout):
+                return None
+            await self._invoke_callback()
+            is_ready = await self._wait(max(deadline - loop.time(), 0.0), True, is_batch)
             while is_ready:
                 popped = pop()
                 if popped is not None:
@@ -216,6 +216,11 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
             return None
         finally:
             self._unlock_poll()
+
+    def _connecting(self) -> FirstConnect:
+        if self._first_connect is None:
+            self._first_connect = FirstConnect(self.connect)
+        return self._first_connect
 
     async def _close_and_report(self, timeout: float) -> None:
         self._refuse_in_callback("close")

@@ -49,11 +49,13 @@ class SetPassword:
         password: the password; it is not printed.
         mechanism: ``SCRAM-SHA-256`` or ``SCRAM-SHA-512``.
         iterations: how often it is hashed, 4096 to 16384.
+        salt: the bytes that are hashed with it. Default: random ones.
     """
 
     password: str = field(repr=False)
     mechanism: ScramMechanism = "SCRAM-SHA-512"
     iterations: int = _MIN_ITERATIONS
+    salt: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,14 @@ def _check(user: str, change: SetPassword) -> None:
         raise ConfigError(f"user {user}: iterations is {change.iterations}: expected {limits}")
     if not change.password:
         raise ConfigError(f"user {user}: the password is empty")
+    if change.salt is not None and not change.salt:
+        raise ConfigError(f"user {user}: the salt is empty; leave it out for a random one")
 
 
 def _upsertion(user: str, change: SetPassword) -> Body:
     _check(user, change)
     mechanism = _mechanism(change.mechanism)
-    salt = secrets.token_bytes(_SALT_BYTES)
+    salt = change.salt or secrets.token_bytes(_SALT_BYTES)
     salted = hashlib.pbkdf2_hmac(
         _HASHES[mechanism], change.password.encode(), salt, change.iterations
     )

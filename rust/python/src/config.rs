@@ -1,9 +1,11 @@
 //! Configuration from Python: a mapping of dotted names (the first argument, or `config`), and keyword
 //! arguments with underscores. Every class and function that takes a configuration calls this.
 
-use ottla_client::Config;
 use ottla_client::config::{OTHER_CLIENT_KEYS, Row, Value, rows};
+use ottla_client::consumer::group::GroupSettings;
 use ottla_client::environment::Environment;
+use ottla_client::producer::Producer;
+use ottla_client::{Client, Config};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyMapping, PyString};
 
@@ -101,6 +103,30 @@ pub(crate) fn value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         );
         Err(errors::config(value.py(), message))
     }
+}
+
+/// Check a configuration without a broker, as the classes do when they are created.
+///
+/// Args:
+///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
+///         underscores, and take precedence. See ``Client``.
+///
+/// Raises:
+///     ConfigError: a key or a value is invalid, or values contradict each other; a file that the
+///         configuration names cannot be used.
+#[pyfunction]
+#[pyo3(signature = (config=None, /, **kwargs))]
+pub(crate) fn check_config(
+    py: Python<'_>,
+    config: Option<&Bound<'_, PyAny>>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let (config, environment) = self::config(py, None, config, kwargs)?;
+    let checked = Client::new(config, environment).and_then(|client| {
+        GroupSettings::try_from(client.config())?;
+        Producer::new(client)
+    });
+    checked.map(drop).map_err(|error| errors::raise(py, &error))
 }
 
 /// A key of the configuration: name, type, default, bounds, meaning.

@@ -65,6 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<consumer::ConsumerCall>()?;
     module.add_class::<consumer::RebalanceChange>()?;
     module.add_class::<consumer::Record>()?;
+    module.add_class::<consumer::Watermarks>()?;
     module.add_class::<consumer::share::AsyncShareConsumerBase>()?;
     module.add_class::<consumer::share::ShareConsumer>()?;
     module.add_class::<consumer::share::ShareConsumerBase>()?;
@@ -100,6 +101,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(error_codes::proves_no_change, module)?)?;
     module.add_function(wrap_pyfunction!(client_of::client_of, module)?)?;
     module.add_function(wrap_pyfunction!(client_of::async_client_of, module)?)?;
+    module.add_function(wrap_pyfunction!(config::check_config, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_row_of, module)?)?;
     module.add_function(wrap_pyfunction!(config::config_rows, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::examine, module)?)?;

@@ -44,6 +44,7 @@ use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
 use crate::metrics::Metric;
 use crate::request_statistics::RequestStatistics;
 use crate::retry::Retry;
+use crate::secret::Secret;
 use crate::telemetry::Telemetry;
 
 /// A client of one cluster. Cheap to clone; dropping the last clone closes the connections.
@@ -193,6 +194,21 @@ impl Client {
         let mut all = self.inner.bootstrap_attempts.status(self.is_refresh_requested());
         all.extend(self.inner.pool.status());
         all
+    }
+
+    /// Replaces the user name and the password of PLAIN or SCRAM, for connections that are authenticated from now on.
+    /// Others that share the client use them, too.
+    ///
+    /// # Errors
+    /// [`Kind::Config`]: the client uses neither, or they are empty.
+    pub fn set_sasl_credentials(&self, username: String, password: Secret) -> Result<()> {
+        match &self.inner.settings.security.sasl {
+            Some(sasl) => sasl.set_credentials(username, password),
+            None => {
+                let message = "without SASL (security.protocol) there is no user name and password to set";
+                Err(Error::new(Kind::Config, message))
+            }
+        }
     }
 
     /// Closes all connections. Requests in flight fail with that as the cause.

@@ -107,10 +107,13 @@ impl Client {
                 // A refresh for others does not look these up. The next one does, unless a broker leaves
                 // them out.
                 Some(error) if lookups >= 2 => retry.pause(error).await?,
-                Some(_) => lookups += 1,
+                Some(_) => {}
             }
             snapshot = match retry.attempt(self.refresh(snapshot.generation, selector)).await {
-                Ok(snapshot) => snapshot,
+                Ok(snapshot) => {
+                    lookups += 1;
+                    snapshot
+                }
                 Err(error) if error.is_transient() => {
                     retry.pause(error).await?;
                     self.snapshot()

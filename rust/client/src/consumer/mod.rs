@@ -57,9 +57,11 @@ use tokio::time::Duration;
 pub use call_sequence::{CallSequence, Progress, Step};
 pub use commit_listener::CommitListener;
 pub use completed_fetch::CompletedFetch;
+pub use partition_state::Watermarks;
 #[cfg(feature = "arrow")]
 pub use read::arrow_decoding::ArrowLayout;
 pub use read::buffered::PollTarget;
+pub use read::partition_filter::PartitionFilter;
 pub use read::record_buffer::ConvertError;
 pub use read::record_set::{RecordEntry, RecordSet};
 pub use rebalance::RebalanceListener;
@@ -283,10 +285,15 @@ impl Consumer {
         self.commits.offsets_for_transaction(offsets)
     }
 
-    /// The identity of this consumer in its group; `None` without a group.
+    /// The identity of this consumer in its group; `None` without a group. A subscribed consumer with
+    /// `group.protocol=consumer` has its member id before it joins.
     #[must_use]
     pub fn group_metadata(&self) -> Option<ConsumerGroupMetadata> {
-        self.shared.group_metadata()
+        let mut member = self.shared.group_metadata()?;
+        if member.member_id.is_empty() && self.shared.is_subscribed() {
+            member.member_id = self.shared.own_member_id().cloned().unwrap_or_default();
+        }
+        Some(member)
     }
 
     /// The group membership, once the consumer has joined.

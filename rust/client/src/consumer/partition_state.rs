@@ -81,15 +81,34 @@ pub(super) struct PartitionState {
     pub(super) failures: u32,
     /// When the first of them happened.
     pub(super) failing_since: Option<Instant>,
-    /// The high watermark; -1 if unknown.
-    pub(super) high_watermark: i64,
-    /// The last stable offset; -1 if unknown.
-    pub(super) last_stable: i64,
+    /// The bounds of the log as of the last fetch.
+    pub(super) watermarks: Watermarks,
     /// The leader epoch under which the position was validated; -1 for none.
     pub(super) validated_epoch: i32,
     /// The preferred read replica and when to return to the leader (KIP-392).
     pub(super) preferred_replica: Option<(i32, Instant)>,
     pub(super) fetch_order: u64,
+}
+
+/// The bounds of a partition's log, as a leader has last reported them. Each is -1 if unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watermarks {
+    /// The first offset of the log.
+    pub log_start_offset: i64,
+    /// No transaction before it is open.
+    pub last_stable_offset: i64,
+    /// Everything before it is replicated.
+    pub high_watermark: i64,
+}
+
+impl Watermarks {
+    pub(super) const UNKNOWN: Self =
+        Self { log_start_offset: -1, last_stable_offset: -1, high_watermark: -1 };
+
+    /// The end of the log for a consumer.
+    fn end(&self, read_committed: bool) -> i64 {
+        if read_committed { self.last_stable_offset } else { self.high_watermark }
+    }
 }
 
 impl PartitionState {
@@ -114,8 +133,7 @@ impl PartitionState {
             corrupt_fetches: 0,
             failures: 0,
             failing_since: None,
-            high_watermark: -1,
-            last_stable: -1,
+            watermarks: Watermarks::UNKNOWN,
             validated_epoch: -1,
             preferred_replica: None,
             fetch_order: 0,
@@ -185,13 +203,13 @@ impl PartitionState {
 
     /// Whether the log holds, or may hold, records after the fetched ones.
     pub(super) fn may_have_more(&self, read_committed: bool) -> bool {
-        let end = if read_committed { self.last_stable } else { self.high_watermark };
+        let end = self.watermarks.end(read_committed);
         end < 0 || self.next_fetch.offset < end
     }
 
     /// The number of records between the position and the end of the log as of the last fetch; `None` if unknown.
     pub(super) fn lag(&self, read_committed: bool) -> Option<i64> {
-        let end = if read_committed { self.last_stable } else { self.high_watermark };
+        let end = self.watermarks.end(read_committed);
         let known = end >= 0 && self.position.offset >= 0;
         known.then(|| (end - self.position.offset).max(0))
     }

@@ -7,7 +7,7 @@ use tokio::time::{Duration, Instant};
 #[cfg(feature = "arrow")]
 use crate::consumer::ArrowLayout;
 use crate::consumer::wait::{PollOutcome, TimeKeeper};
-use crate::consumer::{CallSequence, Consumer, PollTarget, Progress, RecordSet, Step};
+use crate::consumer::{CallSequence, Consumer, PartitionFilter, PollTarget, Progress, RecordSet, Step};
 use crate::error::{Error, Kind, Result};
 use crate::retry;
 
@@ -20,8 +20,22 @@ impl Consumer {
     /// [`Kind::State`] if nothing is subscribed or assigned, or another call is polling; [`Kind::Wakeup`]
     /// after [`Consumer::wakeup`]; and the errors of partitions, of the group and of the rebalance listener.
     pub async fn poll(&self, timeout: Duration, max_records: usize) -> Result<Vec<RecordSet>> {
+        self.poll_of(timeout, max_records, PartitionFilter::default()).await
+    }
+
+    /// Like [`Consumer::poll`], for records of some partitions. Those of others stay for later polls.
+    ///
+    /// # Errors
+    ///
+    /// As [`Consumer::poll`].
+    pub async fn poll_of(
+        &self,
+        timeout: Duration,
+        max_records: usize,
+        of: PartitionFilter,
+    ) -> Result<Vec<RecordSet>> {
         let max_records = max_records.max(1);
-        let target = PollTarget::Records(max_records);
+        let target = PollTarget::Records(max_records, of);
         let take = |consumer: &Self| Some(consumer.pop_sets(max_records)).filter(|sets| !sets.is_empty());
         Ok(self.poll_for(&target, timeout, take).await?.unwrap_or_default())
     }

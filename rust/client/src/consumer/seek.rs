@@ -5,7 +5,7 @@
 use tokio::time::{Duration, timeout_at};
 
 use super::Consumer;
-use crate::consumer::partition_state::{FetchPosition, FetchState};
+use crate::consumer::partition_state::{FetchPosition, FetchState, Watermarks};
 use crate::error::{Error, Kind, Result};
 use crate::requests::OffsetSpec;
 use crate::retry;
@@ -117,6 +117,16 @@ impl Consumer {
                 return Err(Error::new(Kind::Timeout, message).at(&partition.0, partition.1));
             }
         }
+    }
+
+    /// The bounds of each log as of the last fetch; no request is sent.
+    #[must_use]
+    pub fn watermarks(&self) -> Vec<(TopicPartition, Watermarks)> {
+        let mut subscriptions = self.shared.subscriptions.lock();
+        let known = subscriptions.states().map(|(partition, state)| (partition.clone(), state.watermarks));
+        let mut known: Vec<_> = known.collect();
+        known.sort_by(|(a, _), (b, _)| a.cmp(b));
+        known
     }
 
     /// The number of records between each position and the end of the log as of the last fetch; `None` if

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::group::Group;
 use crate::cluster::Client;
-use crate::config::IsolationLevel;
+use crate::config::{GroupProtocol, IsolationLevel};
 use crate::consumer::commit_listener::CommitListener;
 use crate::consumer::metrics::Metrics;
 use crate::consumer::partition_state::PartitionState;
@@ -38,6 +38,8 @@ pub(super) struct ConsumerState {
     pub(super) group: OnceLock<Group>,
     /// Whether the partitions follow from a subscription, and the application does not assign them.
     pub(super) subscribed: AtomicBool,
+    /// The id that a KIP-848 member chooses itself.
+    member_id: OnceLock<Arc<str>>,
     pub(super) commit_listener: OnceLock<Arc<dyn CommitListener>>,
     pub(super) metrics: Metrics,
     /// The application's polls.
@@ -62,6 +64,7 @@ impl ConsumerState {
             group_id,
             group: OnceLock::new(),
             subscribed: AtomicBool::new(false),
+            member_id: OnceLock::new(),
             commit_listener: OnceLock::new(),
             rhythm: Mutex::default(),
             error: Mutex::default(),
@@ -124,6 +127,15 @@ impl ConsumerState {
             member.instance_id = Some(instance_id.as_str().into());
         }
         Some(member)
+    }
+
+    /// The id that a KIP-848 member chooses itself (KIP-1082), also before it joins; `None` in classic groups, whose
+    /// coordinators choose it.
+    pub(super) fn own_member_id(&self) -> Option<&Arc<str>> {
+        let chooses =
+            self.group_id.is_some() && self.client.config().group_protocol == GroupProtocol::Consumer;
+        let choose = || self.client.inner.environment.uuid().to_string().into();
+        chooses.then(|| self.member_id.get_or_init(choose))
     }
 
     /// Whether the partitions follow from a subscription, and the application does not assign them.

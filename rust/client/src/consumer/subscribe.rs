@@ -61,7 +61,9 @@ impl Consumer {
     }
 
     fn group_settings(&self) -> Result<GroupSettings> {
-        GroupSettings::try_from(self.client().config())?.with_assignors(&self.subscription.assignors)
+        let settings = GroupSettings::try_from(self.client().config())?;
+        let member_id = self.shared.own_member_id().cloned();
+        GroupSettings { member_id, ..settings }.with_assignors(&self.subscription.assignors)
     }
 
     /// Subscribes as a member of the group, from the next poll on; replaces an earlier subscription.

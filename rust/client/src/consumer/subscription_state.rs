@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::consumer::completed_fetch::CompletedFetch;
 use crate::consumer::partition_state::{FetchPosition, FetchState, PartitionState};
+use crate::consumer::read::partition_filter::PartitionFilter;
 use crate::error::{Error, Kind, Result};
 use crate::topic_partition::TopicPartition;
 
@@ -184,11 +185,13 @@ impl SubscriptionState {
         self.delivery_queue.retain(|queued| !dropped.contains(queued));
     }
 
-    /// Whether a buffered fetch can be delivered.
-    pub(super) fn has_deliverable(&self) -> bool {
-        self.delivery_queue
-            .iter()
-            .any(|partition| self.partitions.get(partition).is_some_and(PartitionState::is_deliverable))
+    /// Whether a buffered fetch of these partitions can be delivered.
+    pub(super) fn has_deliverable(&self, of: &PartitionFilter) -> bool {
+        self.delivery_queue.iter().any(|partition| self.is_deliverable(partition, of))
+    }
+
+    fn is_deliverable(&self, partition: &TopicPartition, of: &PartitionFilter) -> bool {
+        of.selects(partition) && self.partitions.get(partition).is_some_and(PartitionState::is_deliverable)
     }
 
     /// The total size of buffered records.
@@ -205,12 +208,10 @@ impl SubscriptionState {
         }
     }
 
-    /// Takes the oldest fetch that can be delivered. The position stays until
+    /// Takes the oldest fetch of these partitions that can be delivered. The position stays until
     /// [`SubscriptionState::mark_delivered`].
-    pub(super) fn take_fetch(&mut self) -> Option<CompletedFetch> {
-        let at = self.delivery_queue.iter().position(|partition| {
-            self.partitions.get(partition).is_some_and(PartitionState::is_deliverable)
-        })?;
+    pub(super) fn take_fetch(&mut self, of: &PartitionFilter) -> Option<CompletedFetch> {
+        let at = self.delivery_queue.iter().position(|partition| self.is_deliverable(partition, of))?;
         let partition = self.delivery_queue.remove(at)?;
         let fetch = self.partitions.get_mut(&partition)?.pop()?;
         self.buffered_bytes -= fetch.records.len();

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::consumer::Consumer;
 use crate::consumer::group::{Group, RebalanceEvent};
+use crate::consumer::read::partition_filter::PartitionFilter;
 use crate::error::{Error, Kind, Result};
 
 /// The outcome of a poll.
@@ -50,10 +51,16 @@ pub(super) fn check_woken(woken: &AtomicBool, closing: &AtomicBool, what: &str) 
 impl Consumer {
     /// Waits until there is something for the application, or until the deadline. Cancel-safe.
     pub async fn wait_until_ready(&self, deadline: Instant) -> Result<PollOutcome> {
-        self.wait_with(deadline, TimeKeeper::Timer).await
+        self.wait_with(deadline, TimeKeeper::Timer, &PartitionFilter::default()).await
     }
 
-    pub(super) async fn wait_with(&self, deadline: Instant, keeper: TimeKeeper) -> Result<PollOutcome> {
+    /// Waits for records of these partitions, among others.
+    pub(super) async fn wait_with(
+        &self,
+        deadline: Instant,
+        keeper: TimeKeeper,
+        of: &PartitionFilter,
+    ) -> Result<PollOutcome> {
         let _in_poll = self.shared.enter_poll();
         let mut poll_scope = self.shared.group.get().map(Group::enter_poll);
         loop {
@@ -80,7 +87,7 @@ impl Consumer {
             if let Some(error) = self.shared.take_error() {
                 return Err(error);
             }
-            let is_ready = self.shared.subscriptions.lock().has_deliverable();
+            let is_ready = self.shared.subscriptions.lock().has_deliverable(of);
             if deadline <= now {
                 return Ok(if is_ready { PollOutcome::Ready } else { PollOutcome::TimedOut });
             }

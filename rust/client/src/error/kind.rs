@@ -33,6 +33,8 @@ pub enum Kind {
     TransactionAbortable,
     /// The record was not written, because its transaction was aborted.
     TransactionAborted,
+    /// The application has given the record up.
+    Purged,
     /// The peer sent malformed data.
     Protocol,
     /// A schema does not exist, is invalid or refused, or data does not fit it.

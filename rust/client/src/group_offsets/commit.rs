@@ -170,7 +170,7 @@ fn build_request(
             partition_index: index,
             committed_offset: committed.offset,
             committed_leader_epoch: committed.leader_epoch.unwrap_or(-1),
-            committed_metadata: Some(committed.metadata.clone()),
+            committed_metadata: committed.metadata.clone(),
         })
     };
     let topics = topics.topics.values().map(|topic| OffsetCommitRequestTopic {

@@ -165,7 +165,7 @@ fn offset(partition: OffsetFetchResponsePartitions) -> Option<CommittedOffset> {
     (partition.committed_offset >= 0).then(|| CommittedOffset {
         offset: partition.committed_offset,
         leader_epoch: (partition.committed_leader_epoch >= 0).then_some(partition.committed_leader_epoch),
-        metadata: partition.metadata.unwrap_or_default(),
+        metadata: partition.metadata,
         topic_id: Uuid::ZERO,
     })
 }

@@ -33,17 +33,24 @@ pub use group_metadata::ConsumerGroupMetadata;
 pub(crate) use unknown_topics::{Refusals, UnknownTopics, is_unknown_topic};
 
 /// A committed offset.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommittedOffset {
     /// The offset of the next record to read.
     pub offset: i64,
     /// The leader epoch of the last record read, to detect log truncation (KIP-320).
     pub leader_epoch: Option<i32>,
-    /// Metadata that the application stores with the offset.
-    pub metadata: String,
+    /// Metadata that the application stores with the offset; `None` is null on the wire.
+    pub metadata: Option<String>,
     /// The id of the offset's topic; zero stands for the topic that has the name at the time of the commit.
     /// The offset is not committed for a topic recreated under that name. Fetched offsets have none.
     pub topic_id: Uuid,
+}
+
+impl Default for CommittedOffset {
+    /// The metadata is empty, as Java's default, and not null.
+    fn default() -> Self {
+        Self { offset: 0, leader_epoch: None, metadata: Some(String::new()), topic_id: Uuid::ZERO }
+    }
 }
 
 /// Returns the id of an offset's topic, zero if it is unknown, and adds a known one to `ids`. Fails if the

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::accumulator::Accumulator;
 use super::batch::Batch;
 use super::idempotence::ProducerIdAndEpoch;
-use super::queue::{NextBatch, PartitionQueue, QueueState};
+use super::queue::{InFlightBatch, NextBatch, PartitionQueue, QueueState};
 use super::split_part::SplitPart;
 use crate::error::Error;
 use crate::topic_partition::TopicPartition;
@@ -40,13 +40,22 @@ pub(super) struct DrainResult {
     pub(super) next_wakeup: Option<Instant>,
 }
 
-/// An expired batch in flight: its broker, and the error of its previous attempt.
+/// A batch in flight that the producer gives up: its broker, and the error of its previous attempt.
 #[derive(Debug)]
 pub(super) struct ExpiredInFlight {
     pub(super) part: Arc<SplitPart>,
     pub(super) broker: i32,
     pub(super) count: usize,
     pub(super) last_error: Option<Error>,
+}
+
+impl ExpiredInFlight {
+    /// The batch, unless it is complete.
+    fn incomplete(batch: &mut InFlightBatch) -> Option<Self> {
+        let part = batch.part.upgrade().filter(|part| !part.is_complete())?;
+        let InFlightBatch { broker, count, last_error, .. } = batch;
+        Some(Self { part, broker: *broker, count: *count, last_error: last_error.take() })
+    }
 }
 
 impl DrainResult {
@@ -216,6 +225,21 @@ impl Accumulator {
         None
     }
 
+    /// The incomplete batches that are being sent.
+    pub(super) fn in_flight(&self) -> Vec<ExpiredInFlight> {
+        let mut all = Vec::new();
+        for queue in &self.queues.read().order {
+            all.extend(queue.state.lock().in_flight.iter_mut().filter_map(ExpiredInFlight::incomplete));
+        }
+        all
+    }
+
+    /// The number of records in batches that are not complete.
+    pub(super) fn unacknowledged_records(&self) -> usize {
+        let queues = self.queues.read();
+        queues.order.iter().map(|queue| queue.state.lock().unacknowledged_records()).sum()
+    }
+
     /// Takes queued batches that have expired, and reports expired ones in flight.
     fn expire(&self, state: &mut QueueState, now: Instant, drained: &mut DrainResult) {
         let is_expired = |batch: &Batch| now >= batch.created + self.delivery_timeout;
@@ -234,15 +258,9 @@ impl Accumulator {
         for batch in &mut state.in_flight {
             if now < batch.deadline {
                 drained.wake_at(Some(batch.deadline));
-            } else if let Some(part) = batch.part.upgrade().filter(|part| !part.is_complete()) {
+            } else {
                 // Its memory stays reserved until the connection drops the bytes.
-                let (broker, count) = (batch.broker, batch.count);
-                drained.expired_in_flight.push(ExpiredInFlight {
-                    part,
-                    broker,
-                    count,
-                    last_error: batch.last_error.take(),
-                });
+                drained.expired_in_flight.extend(ExpiredInFlight::incomplete(batch));
             }
         }
     }

@@ -6,7 +6,7 @@
 //!   at once (`immediate.rs`), or by the task of `sender.rs`, in the requests of `produce.rs`, whose outcomes
 //!   `produce_response.rs` processes.
 //! - `refused_writes.rs` decides when refused writes are reported, `refusal_message.rs` what is said.
-//! - `returned_batches.rs` completes batches, or queues them again.
+//! - `returned_batches.rs` completes batches, or queues them again; `purge.rs` gives them up.
 //! - `idempotence.rs` assigns sequence numbers under the id of `producer_id.rs`.
 //! - `transaction/` begins and ends transactions, under `transactional.id`.
 //! - `metrics.rs` measures, `telemetry_source.rs` names what is pushed.
@@ -34,6 +34,7 @@ mod produce;
 mod produce_response;
 mod produce_result;
 mod producer_id;
+mod purge;
 mod queue;
 mod record;
 mod refusal_message;
@@ -50,8 +51,8 @@ mod topic_writer;
 mod transaction;
 mod unobserved_failures;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ottla_protocol::wire::Uuid;
@@ -89,6 +90,13 @@ const ABORT_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Producer {
     inner: Arc<ProducerInner>,
+    /// From the first topic or transaction on: creating a producer needs no runtime.
+    running: OnceLock<Running>,
+}
+
+/// What runs for a producer.
+#[derive(Debug)]
+struct Running {
     sender_abort: AbortHandle,
     /// The sender task, for the first `close` to wait for.
     sender_task: Mutex<Option<JoinHandle<()>>>,
@@ -110,12 +118,13 @@ impl Drop for Producer {
 }
 
 impl Producer {
-    /// Creates a producer on a client. Its sender runs on the current runtime.
+    /// Creates a producer on a client. Its sender runs on the runtime of the first call that looks up a topic or
+    /// begins transactions.
     pub fn new(client: Client) -> Result<Self> {
         let Config { transactional_id: id, transaction_timeout, .. } = client.config();
         let transactional_id =
             (!id.is_empty()).then(|| TransactionalId { id: id.clone(), timeout: *transaction_timeout });
-        Self::start(client, transactional_id)
+        Self::create(client, transactional_id)
     }
 
     /// Creates a producer with a transactional id of its own on a client that others share.
@@ -127,24 +136,29 @@ impl Producer {
             return Err(Error::new(Kind::Config, "transactional.id is empty"));
         }
         client.config().check_transactions()?;
-        Self::start(client, Some(id))
+        Self::create(client, Some(id))
     }
 
-    fn start(client: Client, transactional_id: Option<TransactionalId>) -> Result<Self> {
+    fn create(client: Client, transactional_id: Option<TransactionalId>) -> Result<Self> {
         // Report a wrong level now and not with the first batch.
         compressor(client.config())?;
         let accumulator = Accumulator::new(client.config(), transactional_id);
-        let inner = Arc::new(ProducerInner::new(client, accumulator));
-        let for_task = Arc::clone(&inner);
-        let sender = tokio::spawn(async move {
-            let sending = sender::run(Arc::clone(&for_task));
-            if let Err(panicked) = catch("the producer's sender task", sending).await {
-                for_task.accumulator.abort(panicked);
-            }
-        });
-        let telemetry = inner.client.start_telemetry(Arc::clone(&inner) as Arc<dyn Source>);
-        let sender_abort = sender.abort_handle();
-        Ok(Self { inner, sender_abort, sender_task: Mutex::new(Some(sender)), telemetry })
+        Ok(Self { inner: Arc::new(ProducerInner::new(client, accumulator)), running: OnceLock::new() })
+    }
+
+    /// Starts the sender on the current runtime, unless it runs.
+    fn start(&self) -> &Running {
+        self.running.get_or_init(|| {
+            let inner = Arc::clone(&self.inner);
+            let sender = tokio::spawn(async move {
+                let sending = sender::run(Arc::clone(&inner));
+                if let Err(panicked) = catch("the producer's sender task", sending).await {
+                    inner.accumulator.abort(panicked);
+                }
+            });
+            let telemetry = self.client().start_telemetry(Arc::clone(&self.inner) as Arc<dyn Source>);
+            Running { sender_abort: sender.abort_handle(), sender_task: Mutex::new(Some(sender)), telemetry }
+        })
     }
 
     /// The client that the producer uses.
@@ -179,7 +193,7 @@ impl Producer {
     /// [`Kind::Config`] with `enable.metrics.push=false`; [`Kind::Timeout`]; UNSUPPORTED_VERSION if the brokers
     /// do not support it.
     pub async fn client_instance_id(&self, timeout: Duration) -> Result<Uuid> {
-        self.client().instance_id(self.telemetry.as_ref(), timeout).await
+        self.client().instance_id(self.start().telemetry.as_ref(), timeout).await
     }
 
     /// The metrics of each topic that the producer has written to.
@@ -301,7 +315,7 @@ impl Producer {
         let aborted = self.abort_open_transaction(deadline).await;
         let flushed = self.flush(deadline.saturating_duration_since(Instant::now())).await.and(aborted);
         self.stop();
-        let sender_task = self.sender_task.lock().take();
+        let sender_task = self.running.get().and_then(|running| running.sender_task.lock().take());
         if let Some(sender_task) = sender_task {
             // The sender was aborted, and its requests with it: the runtime's workers drop their
             // batches, which fails the records.
@@ -313,7 +327,7 @@ impl Producer {
             };
             let _ = timeout_at(Instant::now() + ABORT_TIMEOUT, dropped).await;
         }
-        if let Some(telemetry) = &self.telemetry {
+        if let Some(telemetry) = self.running.get().and_then(|running| running.telemetry.as_ref()) {
             telemetry.close(deadline).await;
         }
         flushed
@@ -323,7 +337,9 @@ impl Producer {
         if let Some(transaction) = &self.inner.accumulator.transaction {
             transaction.stop();
         }
-        self.sender_abort.abort();
+        if let Some(running) = self.running.get() {
+            running.sender_abort.abort();
+        }
         let stopped = self.inner.sending.lock().stop();
         drop(stopped);
         for batch in self.inner.accumulator.take_unsent() {

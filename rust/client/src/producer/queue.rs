@@ -125,6 +125,14 @@ impl QueueState {
         }
     }
 
+    /// The number of records in batches that are not complete.
+    pub(super) fn unacknowledged_records(&self) -> usize {
+        let queued = self.ready.iter().chain(&self.open).map(Batch::count);
+        let is_incomplete = |part: &Weak<SplitPart>| part.upgrade().is_some_and(|part| !part.is_complete());
+        let in_flight = self.in_flight.iter().filter(|batch| is_incomplete(&batch.part));
+        queued.chain(in_flight.map(|batch| batch.count)).sum()
+    }
+
     /// Whether there is no batch at all, open, ready or in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.ready.is_empty() && self.open.is_none() && self.in_flight.is_empty()

@@ -151,10 +151,12 @@ impl Accumulator {
         }
     }
 
-    /// Fails all queued batches: their transaction cannot be committed.
-    pub(super) fn fail_queued(&self, error: &Error) {
+    /// Fails all queued batches: their transaction cannot be committed, or the application gives them up. Returns the
+    /// number of records.
+    pub(super) fn fail_queued(&self, error: &Error) -> usize {
+        let mut records = 0;
         if self.incomplete.lock().is_empty() {
-            return;
+            return records;
         }
         for queue in &self.queues.read().order {
             let mut state = queue.state.lock();
@@ -162,7 +164,9 @@ impl Accumulator {
             queued.extend(state.open.take());
             queued.iter().for_each(|batch| state.abandon(batch));
             drop(state);
+            records += queued.iter().map(Batch::count).sum::<usize>();
             queued.into_iter().for_each(|batch| self.finish(batch, Err(error.clone())));
         }
+        records
     }
 }

@@ -75,6 +75,7 @@ impl Producer {
         if self.accumulator().closed.load(Ordering::Acquire) {
             return Err(self.accumulator().closed_error());
         }
+        self.start();
         let name: Arc<str> = topic.into();
         let client = self.client();
         let began = Instant::now();

@@ -6,6 +6,7 @@
 use base64::Engine as _;
 use bytes::Bytes;
 use ottla_protocol::wire::SecretBytes;
+use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::NAME_A_PROVIDER;
@@ -27,10 +28,31 @@ pub struct Sasl {
 
 #[derive(Debug)]
 enum Mechanism {
-    Plain { username: String, password: Secret },
-    Scram { hash: Hash, credentials: Credentials },
+    /// With a user name and a password, which the application may replace.
+    Password {
+        with: PasswordMechanism,
+        credentials: Mutex<Credentials>,
+    },
     Bearer(Box<TokenCache>),
     Kerberos(Kerberos),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum PasswordMechanism {
+    Plain,
+    Scram(Hash),
+}
+
+impl PasswordMechanism {
+    /// Checks that the mechanism can send these credentials.
+    fn check(self, username: &str, password: &Secret) -> Result<()> {
+        match self {
+            Self::Plain if username.contains('\0') || password.expose().contains('\0') => Err(config_error(
+                "sasl.mechanism=PLAIN: user name and password must not contain a NUL character",
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Sasl {
@@ -38,10 +60,10 @@ impl Sasl {
     pub fn from_config(config: &Config) -> Result<Self> {
         let name = config.sasl_mechanism.as_str();
         check_tokenauth(config)?;
-        let hash = match name {
-            "PLAIN" => None,
-            "SCRAM-SHA-256" => Some(Hash::Sha256),
-            "SCRAM-SHA-512" => Some(Hash::Sha512),
+        let with = match name {
+            "PLAIN" => PasswordMechanism::Plain,
+            "SCRAM-SHA-256" => PasswordMechanism::Scram(Hash::Sha256),
+            "SCRAM-SHA-512" => PasswordMechanism::Scram(Hash::Sha512),
             "OAUTHBEARER" => {
                 let jaas = parse_jaas(config)?;
                 check_module(name, LoginModule::OAuthBearer, jaas.as_ref())?;
@@ -67,33 +89,47 @@ impl Sasl {
             }
         };
         let jaas = parse_jaas(config)?;
-        let module = if hash.is_some() { LoginModule::Scram } else { LoginModule::Plain };
+        let module = match with {
+            PasswordMechanism::Plain => LoginModule::Plain,
+            PasswordMechanism::Scram(_) => LoginModule::Scram,
+        };
         check_module(name, module, jaas.as_ref())?;
         let (username, password) = user(config, jaas.as_ref())?;
-        let mechanism = match hash {
-            None if username.contains('\0') || password.expose().contains('\0') => {
-                return Err(config_error(
-                    "sasl.mechanism=PLAIN: user name and password must not contain a NUL character",
-                ));
-            }
-            None => Mechanism::Plain { username, password },
-            Some(hash) => {
-                let option = jaas.as_ref().and_then(|jaas| jaas.option("tokenauth"));
-                let in_jaas = option.is_some_and(|value| value.expose().eq_ignore_ascii_case("true"));
-                let token = in_jaas || config.sasl_scram_tokenauth;
-                Mechanism::Scram { hash, credentials: Credentials { username, password, token } }
-            }
+        with.check(&username, &password)?;
+        let option = jaas.as_ref().and_then(|jaas| jaas.option("tokenauth"));
+        let in_jaas = option.is_some_and(|value| value.expose().eq_ignore_ascii_case("true"));
+        let token = in_jaas || config.sasl_scram_tokenauth;
+        let credentials = Mutex::new(Credentials { username, password, token });
+        Ok(Self { mechanism: Mechanism::Password { with, credentials } })
+    }
+
+    /// Replaces the user name and the password. Connections that are authenticated from now on use them.
+    ///
+    /// # Errors
+    /// [`Kind::Config`]: the mechanism has none, or cannot send these.
+    pub fn set_credentials(&self, username: String, password: Secret) -> Result<()> {
+        let Mechanism::Password { with, credentials } = &self.mechanism else {
+            let message = format!("sasl.mechanism={} has no user name and password to set", self.mechanism());
+            return Err(config_error(message));
         };
-        Ok(Self { mechanism })
+        if username.is_empty() || password.is_empty() {
+            return Err(config_error("the user name or the password is empty"));
+        }
+        with.check(&username, &password)?;
+        let mut credentials = credentials.lock();
+        (credentials.username, credentials.password) = (username, password);
+        Ok(())
     }
 
     /// The mechanism's name.
     #[must_use]
     pub fn mechanism(&self) -> &'static str {
         match &self.mechanism {
-            Mechanism::Plain { .. } => "PLAIN",
-            Mechanism::Scram { hash: Hash::Sha256, .. } => "SCRAM-SHA-256",
-            Mechanism::Scram { hash: Hash::Sha512, .. } => "SCRAM-SHA-512",
+            Mechanism::Password { with, .. } => match with {
+                PasswordMechanism::Plain => "PLAIN",
+                PasswordMechanism::Scram(Hash::Sha256) => "SCRAM-SHA-256",
+                PasswordMechanism::Scram(Hash::Sha512) => "SCRAM-SHA-512",
+            },
             Mechanism::Bearer(_) => "OAUTHBEARER",
             Mechanism::Kerberos(_) => "GSSAPI",
         }
@@ -103,7 +139,9 @@ impl Sasl {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match &self.mechanism {
-            Mechanism::Scram { credentials, .. } if credentials.token => {
+            Mechanism::Password { with: PasswordMechanism::Scram(_), credentials }
+                if credentials.lock().token =>
+            {
                 "check that the delegation token has not expired, and that the user name is its id and the password its HMAC in base64"
             }
             _ => "check the user name and the password, or the token",
@@ -115,7 +153,7 @@ impl Sasl {
         match &self.mechanism {
             Mechanism::Bearer(tokens) => tokens.check(environment),
             Mechanism::Kerberos(kerberos) => kerberos.check(),
-            Mechanism::Plain { .. } | Mechanism::Scram { .. } => Ok(()),
+            Mechanism::Password { .. } => Ok(()),
         }
     }
 
@@ -129,14 +167,20 @@ impl Sasl {
     /// Starts an exchange with the broker at `host`; returns it with its first message.
     pub async fn start(&self, host: &str, environment: &Environment) -> Result<(SaslExchange, SecretBytes)> {
         match &self.mechanism {
-            Mechanism::Plain { username, password } => {
-                let message = format!("\0{username}\0{}", password.expose());
-                Ok((SaslExchange(State::Last), SecretBytes(message.into())))
-            }
-            Mechanism::Scram { hash, credentials } => {
-                let client = scram::Client::new(*hash, credentials.clone(), nonce()?);
-                let first = client.first().into();
-                Ok((SaslExchange(State::Scram(client)), SecretBytes(first)))
+            Mechanism::Password { with, credentials } => {
+                let credentials = credentials.lock().clone();
+                match with {
+                    PasswordMechanism::Plain => {
+                        let Credentials { username, password, .. } = &credentials;
+                        let message = format!("\0{username}\0{}", password.expose());
+                        Ok((SaslExchange(State::Last), SecretBytes(message.into())))
+                    }
+                    PasswordMechanism::Scram(hash) => {
+                        let client = scram::Client::new(*hash, credentials, nonce()?);
+                        let first = client.first().into();
+                        Ok((SaslExchange(State::Scram(client)), SecretBytes(first)))
+                    }
+                }
             }
             Mechanism::Bearer(tokens) => {
                 let message = tokens.message(environment).await?;

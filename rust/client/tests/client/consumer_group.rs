@@ -190,7 +190,7 @@ async fn offsets_are_committed_with_their_metadata_and_fetched() {
     let committed = CommittedOffset {
         offset: 7,
         leader_epoch: Some(0),
-        metadata: "note".to_owned(),
+        metadata: Some("note".to_owned()),
         ..CommittedOffset::default()
     };
     let offsets = HashMap::from([(tp(0), committed.clone())]);

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use ottla_client::consumer::group::{RebalanceEvent, Subscription};
-use ottla_client::consumer::{ArrowLayout, CommitListener, Consumer, RebalanceListener};
+use ottla_client::consumer::{
+    ArrowLayout, CommitListener, Consumer, PartitionFilter, RebalanceListener, RecordSet,
+};
 use ottla_client::environment::BoxFuture;
 use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::{Error, Kind, Result, TopicPartition};
@@ -17,7 +19,7 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use crate::support::reader::{consumer, tp, write};
+use crate::support::reader::{self, consumer, tp, write};
 use crate::support::*;
 
 /// The offsets of the next Arrow batch; none at the timeout.
@@ -52,6 +54,35 @@ async fn arrow_batches_move_the_position_by_their_rows() {
     }
     assert_eq!(rest.last(), Some(&24));
     assert_eq!(consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap(), 25);
+}
+
+/// The partitions and offsets of the records of one poll of `partitions`.
+async fn poll_of(consumer: &Consumer, partitions: &[i32], max_records: usize) -> Vec<(i32, i64)> {
+    let of = PartitionFilter::only(partitions.iter().map(|partition| tp(*partition)));
+    let sets = within_deadline(consumer.poll_of(ms(500), max_records, of)).await.expect("polled");
+    let rows =
+        |set: &RecordSet| set.entries.iter().map(|entry| (set.partition.1, entry.offset)).collect::<Vec<_>>();
+    sets.iter().flat_map(rows).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_of_some_partitions_leaves_the_others_to_later_polls() {
+    let cluster = cluster(3).await;
+    for partition in 0..3 {
+        write(&cluster, partition, 6);
+    }
+    let consumer = consumer(&cluster, &[0, 1, 2], &[]).await;
+    assert_eq!(poll_of(&consumer, &[1], 2).await, reader::rows(1, 0..2));
+    assert_eq!(poll_of(&consumer, &[2], 3).await, reader::rows(2, 0..3));
+    assert_eq!(poll_of(&consumer, &[1], 9).await, reader::rows(1, 2..6));
+    assert_eq!(poll_of(&consumer, &[1], 9).await, [], "nothing else comes");
+    let position = consumer.position(&tp(0), CALL_TIMEOUT).await.unwrap();
+    assert_eq!(position, 0, "what was not delivered is not passed");
+    let mut rest = reader::read(&consumer, 9).await;
+    rest.sort_unstable();
+    assert_eq!(rest, [reader::rows(0, 0..6), reader::rows(2, 3..6)].concat());
+    consumer.seek(&tp(1), 0, None).expect("assigned");
+    assert_eq!(poll_of(&consumer, &[0, 1], 9).await, reader::rows(1, 0..6));
 }
 
 #[tokio::test(start_paused = true)]

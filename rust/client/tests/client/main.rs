@@ -65,6 +65,7 @@ mod producer_batch_growth;
 mod producer_buffer_memory;
 mod producer_faults;
 mod producer_moves;
+mod producer_purge;
 mod rebootstrap;
 mod recovery;
 mod refresher;

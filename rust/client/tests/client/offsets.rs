@@ -26,7 +26,7 @@ fn at(offset: i64) -> CommittedOffset {
     CommittedOffset {
         offset,
         leader_epoch: Some(3),
-        metadata: "here".to_owned(),
+        metadata: Some("here".to_owned()),
         ..CommittedOffset::default()
     }
 }
@@ -130,7 +130,7 @@ async fn each_partition_has_its_own_result() {
     let denied = Match::api(COMMIT).topic("t").partition(1);
     cluster.inject(Fault::once(denied, Reaction::Error(ErrorCode::TopicAuthorizationFailed)));
     let mut offsets: HashMap<_, _> = (0..3).map(|partition| (tp(partition), at(1))).collect();
-    offsets.get_mut(&tp(2)).unwrap().metadata = "x".repeat(10_000);
+    offsets.get_mut(&tp(2)).unwrap().metadata = Some("x".repeat(10_000));
     let outcomes = within_deadline(group_offsets::commit(
         &client,
         &ConsumerGroupMetadata::without_member("g"),

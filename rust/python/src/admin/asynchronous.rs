@@ -9,6 +9,8 @@ use pyo3::types::PyDict;
 use crate::admin::call::AdminCall;
 use crate::asyncio::{FutureResult, start};
 use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::client::docs::docs as client_docs;
+use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::convert::number;
 use crate::runtime::{ProcessLocal, seconds};
 
@@ -68,6 +70,11 @@ impl AsyncAdmin {
     fn connect<'py>(&self, py: Python<'py>) -> FutureResult<'py> {
         let connected = connect_if_new(self.core.get()?.clone(), self.own_client, self.timeout);
         start(py, connected, |py, ()| Ok(py.None()))
+    }
+
+    #[doc = client_docs!(set_sasl_credentials)]
+    fn set_sasl_credentials(&self, py: Python<'_>, username: String, password: String) -> PyResult<()> {
+        set_sasl_credentials(py, self.core.get()?, username, password)
     }
 
     /// Begin a call whose requests Python builds.

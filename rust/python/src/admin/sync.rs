@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::admin::call::AdminCall;
-use crate::client::client_arg::resolve_connected_client;
+use crate::client::client_arg::{Connecting, resolve_connected_client};
+use crate::client::docs::docs as client_docs;
+use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::convert::number;
 use crate::runtime::{ProcessLocal, seconds};
 
@@ -20,6 +22,7 @@ use crate::runtime::{ProcessLocal, seconds};
 ///     config: configuration by Kafka's dotted names. Keyword arguments are the same names with
 ///         underscores and take precedence. See ``Client``.
 ///     timeout: seconds to find the cluster, as for ``Client``.
+///     connect: whether to connect now, as for ``Client``.
 ///
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -43,16 +46,24 @@ impl Admin {
 #[pymethods]
 impl Admin {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, connect=true, **kwargs))]
     fn new(
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+        connect: bool,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (core, own_client) = resolve_connected_client(py, "Admin", bootstrap, config, timeout, kwargs)?;
+        let connecting = Connecting { connect, timeout };
+        let (core, own_client) =
+            resolve_connected_client(py, "Admin", bootstrap, config, connecting, kwargs)?;
         Ok(Self { core: ProcessLocal::new(core), own_client })
+    }
+
+    #[doc = client_docs!(set_sasl_credentials)]
+    fn set_sasl_credentials(&self, py: Python<'_>, username: String, password: String) -> PyResult<()> {
+        set_sasl_credentials(py, self.core.get()?, username, password)
     }
 
     /// Begin a call whose requests Python builds.

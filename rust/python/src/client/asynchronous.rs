@@ -104,12 +104,8 @@ impl AsyncClient {
         refresh: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        let py = this.py();
-        let (core, timeout) = base(this).call(timeout)?;
         let request = SnapshotRequest::new(topics, all_topics, refresh);
-        start(py, client_ops::cluster(core, request, timeout), |py, snapshot| {
-            Cluster::from(snapshot).into_py_any(py)
-        })
+        cluster(this.py(), base(this).core()?, request, timeout)
     }
 
     #[doc = docs!(topic_names)]
@@ -235,6 +231,19 @@ impl AsyncClient {
     fn __aexit__<'py>(this: &Bound<'py, Self>, _args: &Bound<'py, PyAny>) -> FutureResult<'py> {
         Self::close(this, None)
     }
+}
+
+/// Returns a snapshot of the cluster's metadata.
+pub(crate) fn cluster<'py>(
+    py: Python<'py>,
+    core: &Core,
+    request: SnapshotRequest,
+    timeout: Option<f64>,
+) -> FutureResult<'py> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    start(py, client_ops::cluster(core.clone(), request, timeout), |py, snapshot| {
+        Cluster::from(snapshot).into_py_any(py)
+    })
 }
 
 /// Returns the partitions of an existing topic, by number.

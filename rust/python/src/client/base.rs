@@ -7,8 +7,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::client::connections::{Connections, connections};
+use crate::client::docs::docs;
 use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
+use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::convert::errors;
 use crate::convert::number;
 use crate::convert::renamed;
@@ -69,6 +71,11 @@ impl ClientBase {
         #[pyo3(from_py_with = number::partition)] partition: i32,
     ) -> PyResult<Option<i32>> {
         Ok(self.core()?.leader(topic, partition))
+    }
+
+    #[doc = docs!(set_sasl_credentials)]
+    fn set_sasl_credentials(&self, py: Python<'_>, username: String, password: String) -> PyResult<()> {
+        set_sasl_credentials(py, self.core()?, username, password)
     }
 
     /// Return the state of each connection, by broker, without waiting.

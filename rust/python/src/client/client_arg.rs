@@ -52,17 +52,33 @@ pub(crate) async fn connect_if_new(
     if is_new { client.find_cluster(timeout).await } else { Ok(()) }
 }
 
-/// Returns the shared client's core, or a new core that is connected; and whether it is new.
+/// Whether a new client connects at once, and how long it may take to find the cluster.
+#[derive(Clone, Copy)]
+pub(crate) struct Connecting {
+    pub(crate) connect: bool,
+    pub(crate) timeout: Option<f64>,
+}
+
+impl Connecting {
+    /// The time to find the cluster.
+    pub(crate) fn timeout(&self, client: &Core) -> PyResult<Duration> {
+        seconds(self.timeout, client.config().default_api_timeout)
+    }
+}
+
+/// Returns the shared client's core, or a new core, connected if it is to connect at once; and whether it is new.
 pub(crate) fn resolve_connected_client(
     py: Python<'_>,
     class: &str,
     bootstrap: Option<&Bound<'_, PyAny>>,
     config: Option<&Bound<'_, PyAny>>,
-    timeout: Option<f64>,
+    connecting: Connecting,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Core, bool)> {
     let (core, is_new) = resolve_client(py, class, bootstrap, config, kwargs)?;
-    let timeout = seconds(timeout, core.config().default_api_timeout)?;
-    wait_for(py, connect_if_new(core.clone(), is_new, timeout))?;
+    let timeout = connecting.timeout(&core)?;
+    if connecting.connect {
+        wait_for(py, connect_if_new(core.clone(), is_new, timeout))?;
+    }
     Ok((core, is_new))
 }

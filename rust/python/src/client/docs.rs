@@ -3,6 +3,19 @@
 //! `#[doc = docs!(name)]` is the docstring of a method; lines in `///` may follow or precede it.
 
 macro_rules! docs {
+    (set_sasl_credentials) => {
+        "Replace the user name and the password of PLAIN or SCRAM.
+
+Connections that are opened or authenticated again from now on use them. Others that share
+the client use them, too.
+
+Args:
+    username: the user name.
+    password: the password; it is not printed.
+
+Raises:
+    ConfigError: the client uses neither mechanism, or an argument is empty."
+    };
     (cluster) => {
         "Return a snapshot of the cluster's metadata.
 

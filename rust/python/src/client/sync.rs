@@ -42,7 +42,8 @@ pub(crate) const LAST_METRICS: Duration = Duration::from_secs(1);
 ///         since 1970 or as an aware ``datetime``, the extensions as a dict.
 ///     timeout: seconds to find the cluster, in which servers that fail are tried again. Default:
 ///         ``default.api.timeout.ms``, 60 s.
-///     connect: whether to connect now. Otherwise the first call connects.
+///     connect: whether to connect now. Otherwise the configuration is checked, nothing is started,
+///         and each call that needs the cluster connects within its own timeout.
 ///
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -105,14 +106,8 @@ impl Client {
         refresh: bool,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Cluster> {
-        let py = this.py();
-        let core = base(this).core()?;
         let request = SnapshotRequest::new(topics, all_topics, refresh);
-        let snapshot = match client_ops::cached_snapshot(core, &request) {
-            Some(snapshot) => snapshot,
-            None => wait_for(py, client_ops::cluster(core.clone(), request, base(this).timeout(timeout)?))?,
-        };
-        Ok(Cluster::from(snapshot))
+        cluster(this.py(), base(this).core()?, request, timeout)
     }
 
     #[doc = docs!(topic_names)]
@@ -256,6 +251,21 @@ impl Client {
     fn __exit__(this: &Bound<'_, Self>, _args: &Bound<'_, PyAny>) -> PyResult<()> {
         Self::close(this, None)
     }
+}
+
+/// Returns a snapshot of the cluster's metadata.
+pub(crate) fn cluster(
+    py: Python<'_>,
+    core: &Core,
+    request: SnapshotRequest,
+    timeout: Option<f64>,
+) -> PyResult<Cluster> {
+    let timeout = seconds(timeout, core.config().default_api_timeout)?;
+    let snapshot = match client_ops::cached_snapshot(core, &request) {
+        Some(snapshot) => snapshot,
+        None => wait_for(py, client_ops::cluster(core.clone(), request, timeout))?,
+    };
+    Ok(Cluster::from(snapshot))
 }
 
 /// Returns the partitions of an existing topic, by number.

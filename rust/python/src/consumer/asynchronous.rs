@@ -22,6 +22,7 @@ use super::record::Record;
 use crate::asyncio::{FutureResult, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::client::client_ops::SnapshotRequest;
 use crate::client::docs::docs as client_docs;
 use crate::consumer::async_call::ConsumerCall;
 use crate::consumer::commit_callbacks::{CallbackCall, start_now};
@@ -103,10 +104,11 @@ impl AsyncConsumerBase {
         this: &Bound<'_, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: f64,
         #[pyo3(from_py_with = number::max_records)] max_records: Option<usize>,
+        partitions: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<ConsumerCall> {
         let handle = handle(this)?;
+        let target = PollTarget::Records(handle.max_records(max_records), partitions::filter(partitions)?);
         handle.on_poll(this.py())?;
-        let target = PollTarget::Records(handle.max_records(max_records));
         Ok(ConsumerCall::poll(handle, target, deadline_after(timeout)?))
     }
 
@@ -173,6 +175,19 @@ impl AsyncConsumerBase {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
         async_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
+    }
+
+    #[doc = client_docs!(cluster)]
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
+    fn cluster<'py>(
+        this: &Bound<'py, Self>,
+        topics: Option<Names>,
+        all_topics: bool,
+        refresh: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> FutureResult<'py> {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        async_client::cluster(this.py(), handle(this)?.core.client(), request, timeout)
     }
 
     #[doc = client_docs!(partitions_for)]
@@ -268,7 +283,8 @@ impl AsyncConsumerBase {
         timestamps: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        let work = handle(this)?.list_offsets(offsets::specs(timestamps, "timestamps")?, timeout)?;
+        let specs = offsets::specs(timestamps, "timestamps")?;
+        let work = handle(this)?.list_offsets(this.py(), specs, None, timeout)?;
         start(this.py(), work, |py, offsets| {
             Ok(partitions::offsets_by_time(py, offsets)?.into_any().unbind())
         })
@@ -281,18 +297,20 @@ impl AsyncConsumerBase {
         partitions: &Bound<'py, PyTuple>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Earliest, timeout)?;
+        let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Earliest, None, timeout)?;
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 
     #[doc = docs!(end_offsets)]
-    #[pyo3(signature = (*partitions, timeout=None))]
+    #[pyo3(signature = (*partitions, isolation_level=None, timeout=None))]
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
+        isolation_level: Option<&str>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> FutureResult<'py> {
-        let work = this.as_super().get().list_offsets(partitions, OffsetSpec::Latest, timeout)?;
+        let base = this.as_super().get();
+        let work = base.list_offsets(partitions, OffsetSpec::Latest, isolation_level, timeout)?;
         start(this.py(), work, |py, offsets| Ok(partitions::offsets_only(py, offsets)?.into_any().unbind()))
     }
 

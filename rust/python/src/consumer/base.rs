@@ -14,9 +14,12 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use super::partitions::{self, GroupMetadata};
 use super::subscription_arg::SubscriptionArg;
+use super::watermarks::Watermarks;
 use crate::client::connections::{Connections, connections};
+use crate::client::docs::docs as client_docs;
 use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
+use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::convert::number;
 use crate::convert::renamed;
@@ -66,8 +69,6 @@ impl ConsumerBase {
                 pattern(handle, text).map_err(|error| errors::raise(py, &error))?
             }
         };
-        let runtime = runtime()?;
-        let _entered = runtime.enter();
         handle.core.subscribe(subscription).map_err(|error| errors::raise(py, &error))?;
         *handle.subscription.lock() = Some(subscribed);
         Ok(())
@@ -90,11 +91,12 @@ impl ConsumerBase {
         &self,
         arguments: &Bound<'_, PyTuple>,
         spec: OffsetSpec,
+        isolation_level: Option<&str>,
         timeout: Option<f64>,
     ) -> PyResult<impl Future<Output = Result<HashMap<TopicPartition, ListedOffset>, Error>> + Send + 'static>
     {
-        let partitions = self.partitions_or_assigned(arguments)?;
-        self.handle()?.list_offsets(partitions::with_spec(partitions, spec), timeout)
+        let specs = partitions::with_spec(self.partitions_or_assigned(arguments)?, spec);
+        self.handle()?.list_offsets(arguments.py(), specs, isolation_level, timeout)
     }
 
     fn seek_to(&self, arguments: &Bound<'_, PyTuple>, spec: OffsetSpec) -> PyResult<()> {
@@ -116,9 +118,11 @@ pub(super) fn names(topics: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<str>>> {
 
 #[pymethods]
 impl ConsumerBase {
-    /// Subscribe to topics as a member of the group; replaces an earlier subscription.
+    /// Subscribe to topics; replaces an earlier subscription.
     ///
-    /// The consumer joins the group with the next poll or iteration.
+    /// With a ``group.id``, the consumer joins the group with the next poll or iteration, and the
+    /// group assigns partitions. Without one, it reads all partitions of the topics, new ones
+    /// included, from ``auto.offset.reset``; its positions exist only in memory.
     ///
     /// Callbacks run inside a poll, on the thread that polls. They may commit, seek and pause, but
     /// not poll. The poll raises a callback's exception.
@@ -126,7 +130,7 @@ impl ConsumerBase {
     /// Args:
     ///     topics: a list of topics. Topics that do not exist yet are read once they do.
     ///     pattern: instead of topics, a regular expression that matches whole topic names. It is
-    ///         in Java's syntax, or in RE2's with ``group.protocol=consumer``.
+    ///         in Java's syntax, or in RE2's in a group with ``group.protocol=consumer``.
     ///     on_assigned: called after each rebalance with the consumer and the added partitions, as
     ///         a possibly empty list of topic and number.
     ///     on_revoked: called with the consumer and the partitions that it is about to give up, in
@@ -135,8 +139,7 @@ impl ConsumerBase {
     ///         would be rejected. Default: ``on_revoked``.
     ///
     /// Raises:
-    ///     ConfigError: there is no ``group.id``, the pattern is invalid, or not exactly one of
-    ///         topics and pattern is passed.
+    ///     ConfigError: the pattern is invalid, or not exactly one of topics and pattern is passed.
     ///     StateError: partitions are assigned with ``assign``.
     ///     ArgumentTypeError: ``topics`` is a single string.
     ///     TypeError: a callback is not callable.
@@ -304,7 +307,24 @@ impl ConsumerBase {
         partitions::to_dict(py, lag, |lag| Ok(lag.into_pyobject(py)?.into_any().unbind()))
     }
 
+    /// Return the bounds of each partition's log, as the last fetch has reported them.
+    ///
+    /// No request is sent.
+    ///
+    /// Returns:
+    ///     ``Watermarks`` by ``(topic, partition)``; None if they are not known yet.
+    fn watermarks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        partitions::to_dict(py, self.handle()?.core.watermarks(), |bounds| Watermarks::of(py, bounds))
+    }
+
+    #[doc = client_docs!(set_sasl_credentials)]
+    fn set_sasl_credentials(&self, py: Python<'_>, username: String, password: String) -> PyResult<()> {
+        set_sasl_credentials(py, self.client()?, username, password)
+    }
+
     /// Return the identity of this consumer in its group.
+    ///
+    /// A subscribed consumer with ``group.protocol=consumer`` has its member id before it joins.
     ///
     /// Raises:
     ///     ConfigError: there is no ``group.id``.
@@ -382,10 +402,11 @@ pub(super) fn repr(class: &str, base: &ConsumerBase) -> String {
     )
 }
 
-/// Converts a pattern for the group's protocol: with KIP-848 the brokers match it, otherwise the client.
+/// Converts a pattern: the brokers match those of KIP-848 members, and the client all others.
 fn pattern(handle: &ConsumerHandle, text: &str) -> Result<Subscription, Error> {
-    match handle.core.client().config().group_protocol {
-        GroupProtocol::Consumer => Ok(Subscription::Regex(text.to_owned())),
-        GroupProtocol::Classic => Pattern::java(text).map(Subscription::Matching),
+    let config = handle.core.client().config();
+    match config.group_protocol {
+        GroupProtocol::Consumer if !config.group_id.is_empty() => Ok(Subscription::Regex(text.to_owned())),
+        _ => Pattern::java(text).map(Subscription::Matching),
     }
 }

@@ -12,11 +12,13 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use tokio::time::Instant;
 
+use crate::client::first_connect::FirstConnect;
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::consumer::poll_guard::Activity;
 use crate::consumer::rebalance_listener::changed_partitions;
 use crate::consumer::record::Record;
 use crate::consumer::steps::{CallError, PollArgs, progress, run_step};
+use crate::consumer::sync::Consumer;
 use crate::convert::errors;
 use crate::runtime::{seconds, wait, wait_at_most, wait_for};
 
@@ -126,18 +128,22 @@ pub(super) fn handle_pending_rebalances(
 
 /// Waits for the target, and pops what is ready; returns `None` at the deadline.
 pub(super) fn poll<T>(
-    consumer: &Bound<'_, PyAny>,
+    consumer: &Bound<'_, Consumer>,
     handle: &ConsumerHandle,
     args: &PollArgs,
     pop: impl FnMut(&ConsumerHandle) -> PyResult<Option<T>>,
 ) -> PyResult<Option<T>> {
     let py = consumer.py();
     let _guard = handle.poll_lock.lock(Activity::Callback).map_err(|error| errors::raise(py, &error))?;
+    handle.poll_lock.set_activity(Activity::Interruptible);
+    if !FirstConnect::found(&consumer.get().first_connect, py, args.deadline)? {
+        return Ok(None);
+    }
     run(consumer, handle, CallSequence::poll(), Some(args), pop)
 }
 
 /// Returns the next record: a buffered one, or else one that a poll waits for.
-pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) -> PyResult<Py<Record>> {
+pub(super) fn next_record(consumer: &Bound<'_, Consumer>, handle: &ConsumerHandle) -> PyResult<Py<Record>> {
     let py = consumer.py();
     {
         let _guard =
@@ -149,7 +155,7 @@ pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) 
             return Ok(record);
         }
     }
-    let target = PollTarget::Records(handle.max_records(None));
+    let target = PollTarget::records(handle.max_records(None));
     let args = poll_args(target, f64::MAX)?;
     loop {
         if let Some(record) = poll(consumer, handle, &args, |handle| handle.take_record(py))? {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ottla_client::config::IsolationLevel;
 use ottla_client::consumer::{Consumer, ConvertError};
 use ottla_client::tasks::panics::try_catch;
 use ottla_client::{Client, ListedOffset, OffsetSpec, Result, TopicPartition};
@@ -27,8 +26,8 @@ use crate::consumer::commit_callbacks::{CommitCallbacks, CompletedCommit, Offset
 use crate::consumer::poll_guard::PollLock;
 use crate::consumer::rebalance_listener::RebalanceListener;
 use crate::consumer::subscription_arg::SubscriptionArg;
-use crate::convert::errors;
 use crate::convert::record_batch::RecordBatch;
+use crate::convert::{errors, offsets};
 use crate::runtime::{ProcessLocal, runtime, seconds};
 
 pub(crate) struct ConsumerHandle {
@@ -205,15 +204,17 @@ impl ConsumerHandle {
         if self.core.polled_recently() { self.take_record(py) } else { Ok(None) }
     }
 
-    /// Looks up offsets at the consumer's isolation level.
+    /// Looks up offsets at an isolation level. Default: the consumer's.
     pub(super) fn list_offsets(
         &self,
+        py: Python<'_>,
         specs: Vec<(TopicPartition, OffsetSpec)>,
+        isolation_level: Option<&str>,
         timeout: Option<f64>,
     ) -> PyResult<impl Future<Output = Result<HashMap<TopicPartition, ListedOffset>>> + Send + 'static> {
         let client = self.core.client();
         let timeout = self.timeout(timeout)?;
-        let read_committed = client.config().isolation_level == IsolationLevel::ReadCommitted;
+        let read_committed = offsets::read_committed(py, client, isolation_level)?;
         Ok(client_ops::list_offsets(client.clone(), specs, read_committed, timeout))
     }
 

@@ -73,10 +73,12 @@ Raises:
     (end_offsets) => {
         "Look up the end offset of partitions: the offset of the next record to be written.
 
-With ``isolation.level=read_committed`` it is the last stable offset.
+With ``read_committed`` it is the last stable offset, else the high watermark.
 
 Args:
     partitions: pairs of a topic and a number. Default: all assigned partitions.
+    isolation_level: ``read_committed`` or ``read_uncommitted``. Default:
+        ``isolation.level``.
     timeout: seconds. Default: ``default.api.timeout.ms``.
 
 Raises:

@@ -7,7 +7,7 @@
 //! - `consumer_handle`: the core's consumer and what Python adds to it.
 //! - `hooks`: the application's `deserializers`, `interceptors` and `assignors`.
 //! - `share`: the share consumers, which acquire records instead of partitions.
-//! - `record`: records as objects; `partitions`: partitions and offsets.
+//! - `record`: records as objects; `partitions`: partitions and offsets; `watermarks`: the bounds of a log.
 //! - `rebalance_listener`, `rebalance_change`: rebalances and their callbacks.
 //! - `poll_guard`: one poll at a time; `commit_callbacks`: asynchronous commits.
 
@@ -31,6 +31,7 @@ pub(crate) mod share;
 mod steps;
 mod subscription_arg;
 mod sync;
+mod watermarks;
 
 pub(crate) use assignors::MemberSubscription;
 pub(crate) use async_call::ConsumerCall;
@@ -40,3 +41,4 @@ pub(crate) use partitions::{GroupMetadata, OffsetAndMetadata};
 pub(crate) use rebalance_change::RebalanceChange;
 pub(crate) use record::Record;
 pub(crate) use sync::Consumer;
+pub(crate) use watermarks::Watermarks;

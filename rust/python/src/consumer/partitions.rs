@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ottla_client::consumer::PartitionFilter;
 use ottla_client::group_offsets::CommittedOffset;
 use ottla_client::group_offsets::ConsumerGroupMetadata;
 use ottla_client::{ListedOffset, OffsetSpec, TopicPartition};
@@ -20,7 +21,8 @@ use crate::convert::offsets::{OffsetAndTimestamp, pair};
 ///
 /// Args:
 ///     offset: the offset of the next record to read.
-///     metadata: text that the group stores with the offset. Default: empty.
+///     metadata: text that the group stores with the offset, or None for none. Default: empty.
+///         Brokers store none as empty text.
 ///     leader_epoch: the leader epoch of the record before the offset (KIP-320). Default: -1,
 ///         unknown.
 ///
@@ -31,8 +33,8 @@ use crate::convert::offsets::{OffsetAndTimestamp, pair};
 pub(crate) struct OffsetAndMetadata {
     /// The offset of the next record to read.
     offset: i64,
-    /// The text that the group stores with the offset.
-    metadata: String,
+    /// The text that the group stores with the offset; None if the broker returned none.
+    metadata: Option<String>,
     /// The leader epoch of the record before the offset; -1 if unknown.
     leader_epoch: i32,
 }
@@ -40,25 +42,26 @@ pub(crate) struct OffsetAndMetadata {
 #[pymethods]
 impl OffsetAndMetadata {
     #[new]
-    #[pyo3(signature = (offset, metadata=String::new(), leader_epoch=-1))]
+    #[pyo3(signature = (offset, metadata=Some(String::new()), leader_epoch=-1), text_signature = "(offset, metadata='', leader_epoch=-1)")]
     fn new(
         py: Python<'_>,
         #[pyo3(from_py_with = number::offset)] offset: i64,
-        metadata: String,
+        metadata: Option<String>,
         #[pyo3(from_py_with = number::leader_epoch)] leader_epoch: i32,
     ) -> PyResult<Self> {
         check_offset(py, offset)?;
         Ok(Self { offset, metadata, leader_epoch })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> ReduceValue<'py, (i64, &str, i32)> {
-        (py.get_type::<Self>(), (self.offset, &self.metadata, self.leader_epoch))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> ReduceValue<'py, (i64, Option<&str>, i32)> {
+        (py.get_type::<Self>(), (self.offset, self.metadata.as_deref(), self.leader_epoch))
     }
 
     fn __repr__(&self) -> String {
+        let metadata = self.metadata.as_ref().map_or("None".to_owned(), |metadata| format!("{metadata:?}"));
         format!(
-            "OffsetAndMetadata(offset={}, metadata={:?}, leader_epoch={})",
-            self.offset, self.metadata, self.leader_epoch
+            "OffsetAndMetadata(offset={}, metadata={metadata}, leader_epoch={})",
+            self.offset, self.leader_epoch
         )
     }
 }
@@ -186,6 +189,11 @@ pub(super) fn partitions(argument: &Bound<'_, PyAny>) -> PyResult<Vec<TopicParti
 /// Converts partitions that were passed as positional arguments.
 pub(super) fn arguments(argument: &Bound<'_, PyTuple>) -> PyResult<Vec<TopicPartition>> {
     partitions(argument.as_any())
+}
+
+/// Converts the partitions of a poll; None for all.
+pub(super) fn filter(argument: Option<&Bound<'_, PyAny>>) -> PyResult<PartitionFilter> {
+    Ok(argument.map(partitions).transpose()?.map_or_else(PartitionFilter::default, PartitionFilter::only))
 }
 
 /// Converts offsets to commit: by partition, as numbers or `OffsetAndMetadata`; or the offset after a record.

@@ -13,9 +13,12 @@ use super::docs::docs;
 use super::hooks::Hooks;
 use super::partitions;
 use super::record::Record;
-use crate::client::client_arg::resolve_connected_client;
+use crate::client::client_arg::{Connecting, resolve_connected_client};
+use crate::client::client_ops::SnapshotRequest;
+use crate::client::cluster::Cluster;
 use crate::client::docs::docs as client_docs;
 use crate::client::events::Events;
+use crate::client::first_connect::FirstConnect;
 use crate::client::sync as sync_client;
 use crate::consumer::consumer_handle::ConsumerHandle;
 use crate::consumer::poll_guard::Activity;
@@ -51,13 +54,18 @@ use crate::typed::{ColumnFormat, typed_columns};
 ///     interceptors: see what a poll returns, and may replace it, and are notified of commits; see
 ///         ``ottla.interceptors``.
 ///     timeout: seconds to find the cluster, as for ``Client``.
+///     connect: whether to connect now. Otherwise the first poll does, within its own timeout; what
+///         is not found then, later polls go on to look for.
 ///
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
 ///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
 ///     ConfigError: a key or a value is invalid, or a client is combined with configuration.
 #[pyclass(frozen, generic, extends = ConsumerBase, module = "ottla")]
-pub(crate) struct Consumer;
+pub(crate) struct Consumer {
+    /// With `connect=False`.
+    pub(super) first_connect: Option<FirstConnect>,
+}
 
 fn base<'a>(this: &'a Bound<'_, Consumer>) -> &'a ConsumerBase {
     this.as_super().get()
@@ -70,7 +78,7 @@ fn handle<'a>(this: &'a Bound<'_, Consumer>) -> PyResult<&'a Arc<ConsumerHandle>
 #[pymethods]
 impl Consumer {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, interceptors=None, timeout=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, interceptors=None, timeout=None, connect=true, **kwargs))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -81,14 +89,17 @@ impl Consumer {
         value_deserializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+        connect: bool,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (hooks, kwargs) =
             Hooks::from_arguments(key_deserializer, value_deserializer, interceptors, kwargs)?;
+        let connecting = Connecting { connect, timeout };
         let (client, own_client) =
-            resolve_connected_client(py, "Consumer", bootstrap, config, timeout, kwargs.as_ref())?;
+            resolve_connected_client(py, "Consumer", bootstrap, config, connecting, kwargs.as_ref())?;
+        let first_connect = FirstConnect::of(&client, own_client, connecting)?;
         let base = ConsumerBase::new(ConsumerHandle::new(py, client, own_client, hooks)?, topics)?;
-        Ok(PyClassInitializer::from(base).add_subclass(Self))
+        Ok(PyClassInitializer::from(base).add_subclass(Self { first_connect }))
     }
 
     /// Give up all partitions, and leave the group; calls ``on_revoked`` first.
@@ -110,6 +121,8 @@ impl Consumer {
     ///     timeout: seconds to wait. Default: 1.
     ///     max_records: the maximum number of records. Default: ``max.poll.records``, 500.
     ///         A list also ends after about 16 MB of records.
+    ///     partitions: return records of these partitions only, as pairs of a topic and a number.
+    ///         Records of others stay for later polls. Default: all.
     ///
     /// Raises:
     ///     OffsetError: a partition has no valid position, and ``auto.offset.reset`` is ``none``.
@@ -118,15 +131,16 @@ impl Consumer {
     ///     StateError: there is no subscription or assignment, or another thread or task polls.
     ///     WakeupError: ``wakeup()`` was called.
     ///     ClosedError: the consumer was closed before or during the poll.
-    #[pyo3(signature = (*, timeout=1.0, max_records=None))]
+    #[pyo3(signature = (*, timeout=1.0, max_records=None, partitions=None))]
     fn poll<'py>(
         this: &Bound<'py, Self>,
         #[pyo3(from_py_with = number::timeout)] timeout: f64,
         #[pyo3(from_py_with = number::max_records)] max_records: Option<usize>,
+        partitions: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = this.py();
         let max_records = handle(this)?.max_records(max_records);
-        let args = poll_args(PollTarget::Records(max_records), timeout)?;
+        let args = poll_args(PollTarget::Records(max_records, partitions::filter(partitions)?), timeout)?;
         handle(this)?.on_poll(py)?;
         let records = poll(this, handle(this)?, &args, |handle| handle.take_records(py, max_records))?;
         Ok(records.unwrap_or_else(|| PyList::empty(py)))
@@ -203,6 +217,19 @@ impl Consumer {
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Vec<String>> {
         sync_client::topic_names(this.py(), handle(this)?.core.client(), timeout)
+    }
+
+    #[doc = client_docs!(cluster)]
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
+    fn cluster(
+        this: &Bound<'_, Self>,
+        topics: Option<Names>,
+        all_topics: bool,
+        refresh: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Cluster> {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        sync_client::cluster(this.py(), handle(this)?.core.client(), request, timeout)
     }
 
     #[doc = client_docs!(partitions_for)]
@@ -286,7 +313,7 @@ impl Consumer {
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, handle) = (this.py(), handle(this)?);
         let specs = offsets::specs(timestamps, "timestamps")?;
-        partitions::offsets_by_time(py, wait_for(py, handle.list_offsets(specs, timeout)?)?)
+        partitions::offsets_by_time(py, wait_for(py, handle.list_offsets(py, specs, None, timeout)?)?)
     }
 
     #[doc = docs!(beginning_offsets)]
@@ -296,18 +323,20 @@ impl Consumer {
         partitions: &Bound<'py, PyTuple>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let offsets = base(this).list_offsets(partitions, OffsetSpec::Earliest, timeout)?;
+        let offsets = base(this).list_offsets(partitions, OffsetSpec::Earliest, None, timeout)?;
         partitions::offsets_only(this.py(), wait_for(this.py(), offsets)?)
     }
 
     #[doc = docs!(end_offsets)]
-    #[pyo3(signature = (*partitions, timeout=None))]
+    #[pyo3(signature = (*partitions, isolation_level=None, timeout=None))]
     fn end_offsets<'py>(
         this: &Bound<'py, Self>,
         partitions: &Bound<'py, PyTuple>,
+        isolation_level: Option<&str>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let offsets = base(this).list_offsets(partitions, OffsetSpec::Latest, timeout)?;
+        let base = base(this);
+        let offsets = base.list_offsets(partitions, OffsetSpec::Latest, isolation_level, timeout)?;
         partitions::offsets_only(this.py(), wait_for(this.py(), offsets)?)
     }
 

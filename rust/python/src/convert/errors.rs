@@ -27,6 +27,7 @@ fn class(kind: Kind) -> &'static str {
         Kind::Fenced => "FencedError",
         Kind::TransactionAbortable => "TransactionAbortableError",
         Kind::TransactionAborted => "TransactionAbortedError",
+        Kind::Purged => "PurgedError",
         Kind::Protocol => "ProtocolError",
         Kind::Schema => "SchemaError",
         Kind::Serialization => "SerializationError",

@@ -12,8 +12,10 @@ use pyo3::types::PyDict;
 use crate::asyncio::{LoopCache, start};
 use crate::client::asynchronous as async_client;
 use crate::client::client_arg::{connect_if_new, resolve_client};
+use crate::client::client_ops::SnapshotRequest;
 use crate::client::docs::docs as client_docs;
 use crate::convert::errors;
+use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::renamed;
 use crate::producer::async_producer_handle::AsyncProducerHandle;
@@ -106,8 +108,6 @@ impl AsyncProducer {
         let (client, own_client) = resolve_client(py, "AsyncProducer", bootstrap, config, kwargs.as_ref())?;
         hooks.configure(py, client.config())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
-        let runtime = runtime()?;
-        let _entered = runtime.enter();
         let core = Arc::new(
             transactional_id::new_producer(client, own_id).map_err(|error| errors::raise(py, &error))?,
         );
@@ -242,6 +242,34 @@ impl AsyncProducer {
             core.warn_unobserved_failures();
             Ok(py.None())
         })
+    }
+
+    #[doc = docs!(purge)]
+    #[pyo3(signature = (*, in_flight=false))]
+    fn purge(&self, py: Python<'_>, in_flight: bool) -> PyResult<usize> {
+        let AsyncProducerHandle { core, backlog, .. } = self.handle.get()?;
+        Ok(py.detach(|| backlog.purge() + core.purge(in_flight)))
+    }
+
+    #[doc = docs!(unacknowledged_records)]
+    #[getter]
+    fn unacknowledged_records(&self) -> PyResult<usize> {
+        let AsyncProducerHandle { core, backlog, .. } = self.handle.get()?;
+        Ok(backlog.count() + core.unacknowledged_records())
+    }
+
+    #[doc = client_docs!(cluster)]
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
+    fn cluster<'py>(
+        &self,
+        py: Python<'py>,
+        topics: Option<Names>,
+        all_topics: bool,
+        refresh: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        async_client::cluster(py, self.handle.get()?.core.client(), request, timeout)
     }
 
     #[doc = client_docs!(partitions_for)]

@@ -37,7 +37,7 @@ pub(crate) struct WaitingRecord {
 }
 
 enum BacklogEntry {
-    /// A record, and the number of aborted transactions when it was sent.
+    /// A record, and how often waiting records had been dropped when it was sent.
     Record(WaitingRecord, u64),
     /// Reports that all entries before it are done.
     Marker(oneshot::Sender<()>),
@@ -103,8 +103,28 @@ pub(crate) struct Backlog {
     count: AtomicUsize,
     /// Set when the producer is closed: the remaining records fail.
     closed: watch::Sender<bool>,
-    /// The number of aborted transactions: the records that waited when one was aborted fail.
-    aborts: watch::Sender<u64>,
+    /// How often waiting records were dropped, and why they were the last time.
+    drops: watch::Sender<(u64, DropReason)>,
+}
+
+/// Why waiting records are dropped.
+#[derive(Clone, Copy)]
+enum DropReason {
+    TransactionAborted,
+    Purged,
+}
+
+impl DropReason {
+    fn error(self) -> Error {
+        let (kind, reason) = match self {
+            Self::TransactionAborted => (Kind::TransactionAborted, "the transaction was aborted"),
+            Self::Purged => (Kind::Purged, "purge() gave the record up"),
+        };
+        Error::new(
+            kind,
+            format!("{reason} while it waited for its topic or for buffer memory: it was not sent"),
+        )
+    }
 }
 
 /// How long `close` waits for the remaining records to fail.
@@ -117,8 +137,9 @@ impl Backlog {
         partitioner: Option<Arc<CustomPartitioner>>,
     ) -> Self {
         let (topics, count) = (Mutex::default(), AtomicUsize::new(0));
-        let (closed, aborts) = (watch::Sender::new(false), watch::Sender::new(0));
-        Self { core, groups, partitioner, topics, count, closed, aborts }
+        let (closed, drops) =
+            (watch::Sender::new(false), watch::Sender::new((0, DropReason::TransactionAborted)));
+        Self { core, groups, partitioner, topics, count, closed, drops }
     }
 
     /// Whether a new record may be sent at once, without overtaking others.
@@ -130,7 +151,7 @@ impl Backlog {
         let runtime = runtime()?;
         self.count.fetch_add(1, Ordering::AcqRel);
         let topic: Arc<str> = topic.into();
-        let entry = BacklogEntry::Record(record, *self.aborts.borrow());
+        let entry = BacklogEntry::Record(record, self.drops.borrow().0);
         match self.topics.lock().entry(Arc::clone(&topic)) {
             Entry::Occupied(mut waiting) => waiting.get_mut().push_back(entry),
             Entry::Vacant(none) => {
@@ -145,9 +166,9 @@ impl Backlog {
     async fn send_all(self: Arc<Self>, topic: Arc<str>) {
         while let Some(entry) = self.next(&topic) {
             match entry {
-                BacklogEntry::Record(record, aborts) => {
+                BacklogEntry::Record(record, drops) => {
                     // A panic in one record must not block those behind it.
-                    let _ = catch("a record in the backlog", self.send(&topic, record, aborts)).await;
+                    let _ = catch("a record in the backlog", self.send(&topic, record, drops)).await;
                     self.count.fetch_sub(1, Ordering::AcqRel);
                 }
                 BacklogEntry::Marker(passed) => {
@@ -167,18 +188,19 @@ impl Backlog {
         entry
     }
 
-    async fn send(&self, topic: &Arc<str>, waiting: WaitingRecord, aborts: u64) {
+    async fn send(&self, topic: &Arc<str>, waiting: WaitingRecord, drops: u64) {
         let WaitingRecord { mut record, promise, deadline, cancelled } = waiting;
         let metadata = RecordMetadata::unsent(topic, record.partition, record.timestamp);
         let on_delivery = record.on_delivery.take();
-        let (mut closed, mut aborted) = (self.closed.subscribe(), self.aborts.subscribe());
+        let (mut closed, mut dropped) = (self.closed.subscribe(), self.drops.subscribe());
         let accepted = tokio::select! {
-            // An abort first, so that no record gets into the next transaction; then the record, so that
+            // A drop first, so that no record gets into the next transaction; then the record, so that
             // one that need not wait is still sent when the producer closes.
             biased;
-            _ = aborted.wait_for(|now| *now > aborts) => {
-                let message = "the transaction was aborted while the record waited for its topic or for buffer memory: it was not sent";
-                Err(Error::new(Kind::TransactionAborted, message).topic(topic).into())
+            reason = async { dropped.wait_for(|(now, _)| *now > drops).await.map(|last| last.1) } => {
+                // The backlog owns the sender, so it cannot be gone.
+                let reason = reason.unwrap_or(DropReason::TransactionAborted);
+                Err(reason.error().topic(topic).into())
             }
             accepted = self.accept(topic, record, promise.loop_queue(), deadline, &cancelled) => accepted,
             _ = closed.wait_for(|closed| *closed) => {
@@ -299,10 +321,25 @@ impl Backlog {
     pub(crate) async fn abort_transaction(&self, timeout: Option<Duration>) -> ottla_client::Result<()> {
         let abort = self.core.abort_transaction(timeout);
         let drop_waiting = async {
-            self.aborts.send_modify(|aborts| *aborts += 1);
+            self.drop_waiting(DropReason::TransactionAborted);
             self.sent().await;
         };
         tokio::join!(abort, drop_waiting).0
+    }
+
+    fn drop_waiting(&self, reason: DropReason) {
+        self.drops.send_modify(|drops| *drops = (drops.0 + 1, reason));
+    }
+
+    /// Drops the records that wait, and returns their number.
+    pub(crate) fn purge(&self) -> usize {
+        self.drop_waiting(DropReason::Purged);
+        self.count()
+    }
+
+    /// The number of records that wait or are being sent after waiting.
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
     }
 
     /// Closes the producer: waiting records may still be sent within `time`, and fail afterwards.

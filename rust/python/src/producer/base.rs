@@ -8,8 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::client::connections::{Connections, connections};
+use crate::client::docs::docs as client_docs;
 use crate::client::metrics::{metrics, topic_metrics};
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
+use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::convert::errors;
 use crate::runtime::ProcessLocal;
 
@@ -52,6 +54,11 @@ impl ProducerBase {
     ///     TransactionAbortableError: the open transaction has failed; abort it.
     fn begin_transaction(&self, py: Python<'_>) -> PyResult<()> {
         self.core()?.begin_transaction().map_err(|error| errors::raise(py, &error))
+    }
+
+    #[doc = client_docs!(set_sasl_credentials)]
+    fn set_sasl_credentials(&self, py: Python<'_>, username: String, password: String) -> PyResult<()> {
+        set_sasl_credentials(py, self.client()?, username, password)
     }
 
     /// Return the state of each connection, by broker, without waiting.

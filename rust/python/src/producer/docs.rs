@@ -15,6 +15,22 @@ macro_rules! docs {
     timestamp: milliseconds since 1970, or a ``datetime``. Default: now.
     partition: the partition. Default: the partitioner chooses."
     };
+    (purge) => {
+        "Give up records that are not acknowledged: they fail with ``PurgedError``.
+
+A transaction with such records can only be aborted.
+
+Args:
+    in_flight: whether to give up records that are being sent, too; they may be written
+        all the same, and ``maybe_done`` of their errors is true. Default: only records that
+        wait to be sent.
+
+Returns:
+    The number of records."
+    };
+    (unacknowledged_records) => {
+        "The number of records that were accepted, and are neither acknowledged nor failed."
+    };
     (send_batch) => {
         r#"Args:
     topic: the topic.

@@ -7,12 +7,15 @@ use ottla_client::producer::SendResult;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::client_arg::resolve_connected_client;
+use crate::client::client_arg::{Connecting, resolve_connected_client};
+use crate::client::client_ops::SnapshotRequest;
+use crate::client::cluster::Cluster;
 use crate::client::docs::docs as client_docs;
 use crate::client::events::Events;
 use crate::client::sync as sync_client;
 use crate::convert::errors;
 use crate::convert::field_bytes::field_bytes;
+use crate::convert::names::Names;
 use crate::convert::number;
 use crate::convert::renamed;
 use crate::producer::base::ProducerBase;
@@ -42,6 +45,7 @@ use crate::typed::ColumnFormat;
 ///     config: configuration by Kafka's dotted names. Keyword arguments are the same
 ///         names with underscores, and take precedence. See ``Client``.
 ///     timeout: seconds in which the cluster must be found, as for ``Client``.
+///     connect: whether to connect now, as for ``Client``.
 ///     key_serializer: converts keys other than None to bytes; see ``ottla.serializers``.
 ///         Arrow columns are sent unchanged.
 ///     value_serializer: the same for values.
@@ -83,13 +87,14 @@ impl Drop for Producer {
 #[pymethods]
 impl Producer {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, key_serializer=None, value_serializer=None, interceptors=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, timeout=None, connect=true, key_serializer=None, value_serializer=None, interceptors=None, **kwargs))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         bootstrap: Option<&Bound<'_, PyAny>>,
         config: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+        connect: bool,
         key_serializer: Option<&Bound<'_, PyAny>>,
         value_serializer: Option<&Bound<'_, PyAny>>,
         interceptors: Option<&Bound<'_, PyAny>>,
@@ -97,11 +102,10 @@ impl Producer {
     ) -> PyResult<PyClassInitializer<Self>> {
         let (hooks, kwargs) = Hooks::from_arguments(key_serializer, value_serializer, interceptors, kwargs)?;
         let (own_id, kwargs) = transactional_id::from_kwargs(py, bootstrap, kwargs)?;
+        let connecting = Connecting { connect, timeout };
         let (client, own_client) =
-            resolve_connected_client(py, "Producer", bootstrap, config, timeout, kwargs.as_ref())?;
+            resolve_connected_client(py, "Producer", bootstrap, config, connecting, kwargs.as_ref())?;
         hooks.configure(py, client.config())?;
-        let runtime = runtime()?;
-        let _entered = runtime.enter();
         let core =
             transactional_id::new_producer(client, own_id).map_err(|error| errors::raise(py, &error))?;
         let handle = Arc::new(ProducerHandle::new(core, own_client));
@@ -218,6 +222,33 @@ impl Producer {
         // Every record has its own deadline, so this one only has to be later.
         let longest = handle.core.client().config().delivery_timeout + Duration::from_secs(5);
         handle.flush(py, seconds(timeout, longest)?)
+    }
+
+    #[doc = docs!(purge)]
+    #[pyo3(signature = (*, in_flight=false))]
+    fn purge(&self, py: Python<'_>, in_flight: bool) -> PyResult<usize> {
+        let core = &self.handle.get()?.core;
+        Ok(py.detach(|| core.purge(in_flight)))
+    }
+
+    #[doc = docs!(unacknowledged_records)]
+    #[getter]
+    fn unacknowledged_records(&self) -> PyResult<usize> {
+        Ok(self.handle.get()?.core.unacknowledged_records())
+    }
+
+    #[doc = client_docs!(cluster)]
+    #[pyo3(signature = (topics=None, *, all_topics=false, refresh=false, timeout=None))]
+    fn cluster(
+        &self,
+        py: Python<'_>,
+        topics: Option<Names>,
+        all_topics: bool,
+        refresh: bool,
+        #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+    ) -> PyResult<Cluster> {
+        let request = SnapshotRequest::new(topics, all_topics, refresh);
+        sync_client::cluster(py, self.handle.get()?.core.client(), request, timeout)
     }
 
     #[doc = client_docs!(partitions_for)]

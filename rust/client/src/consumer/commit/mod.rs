@@ -135,7 +135,7 @@ impl CommitManager {
         let committed = |state: &PartitionState| CommittedOffset {
             offset: state.position.offset,
             leader_epoch: (state.position.epoch >= 0).then_some(state.position.epoch),
-            metadata: String::new(),
+            metadata: Some(String::new()),
             topic_id: state.topic_id,
         };
         selected.map(|(partition, state)| (partition.clone(), committed(state))).collect()

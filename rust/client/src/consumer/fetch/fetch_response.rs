@@ -17,7 +17,7 @@ use super::fetcher::Fetcher;
 use crate::consumer::completed_fetch::{CompletedFetch, MAX_CORRUPT_FETCHES, batch_too_large, check_batches};
 use crate::consumer::fetch::request::{BrokerResponse, PartitionResponse};
 use crate::consumer::metrics::millis;
-use crate::consumer::partition_state::{FetchState, PartitionState};
+use crate::consumer::partition_state::{FetchState, PartitionState, Watermarks};
 use crate::error::recovery::{Recovery, recovery};
 use crate::error::{Error, Result};
 use crate::topic_partition::TopicPartition;
@@ -158,7 +158,11 @@ impl Fetcher {
         if data.error != ErrorCode::None {
             return self.handle_partition_error(state, broker, requested, data.error, now).map(|()| None);
         }
-        (state.high_watermark, state.last_stable) = (data.high_watermark, data.last_stable);
+        state.watermarks = Watermarks {
+            log_start_offset: data.log_start,
+            last_stable_offset: data.last_stable,
+            high_watermark: data.high_watermark,
+        };
         match data.preferred_replica {
             ..0 => state.clear_failures(),
             replica => self.use_preferred_replica(state, replica, now),

@@ -83,6 +83,8 @@ pub(crate) struct PartitionResponse {
     pub(crate) error: ErrorCode,
     pub(crate) high_watermark: i64,
     pub(crate) last_stable: i64,
+    /// The first offset of the log; -1 if the broker does not report it.
+    pub(crate) log_start: i64,
     /// The preferred read replica; -1 for none.
     pub(crate) preferred_replica: i32,
     pub(crate) aborted: Vec<AbortedTransaction>,
@@ -263,6 +265,7 @@ impl From<PartitionData> for PartitionResponse {
             error: ErrorCode::from(data.error_code),
             high_watermark: data.high_watermark,
             last_stable: data.last_stable_offset,
+            log_start: data.log_start_offset,
             preferred_replica: data.preferred_read_replica,
             aborted: aborted.collect(),
             records: data.records.unwrap_or_default(),

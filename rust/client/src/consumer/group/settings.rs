@@ -18,6 +18,8 @@ pub struct GroupSettings {
     pub group_id: Arc<str>,
     /// `group.instance.id` of a static member.
     pub instance_id: Option<Arc<str>>,
+    /// The id of a KIP-848 member, if it was chosen before the member starts (KIP-1082).
+    pub member_id: Option<Arc<str>>,
     /// `group.protocol`.
     pub protocol: GroupProtocol,
     /// `group.remote.assignor`, unless the brokers choose.
@@ -63,6 +65,7 @@ impl TryFrom<&Config> for GroupSettings {
         Ok(Self {
             group_id: config.group_id.as_str().into(),
             instance_id: non_empty(&config.group_instance_id).map(Into::into),
+            member_id: None,
             protocol: config.group_protocol,
             remote_assignor: non_empty(&config.group_remote_assignor),
             session_timeout: config.session_timeout,

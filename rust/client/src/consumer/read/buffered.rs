@@ -11,6 +11,7 @@ use tokio::time::{Duration, Instant};
 use super::arrow_buffer::ArrowBuffer;
 #[cfg(feature = "arrow")]
 use super::arrow_decoding::ArrowLayout;
+use super::partition_filter::PartitionFilter;
 use super::record_buffer::{ConvertError, RecordBuffer};
 use super::record_set::{RecordEntry, RecordSet};
 #[cfg(feature = "arrow")]
@@ -28,11 +29,19 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The result that a poll waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PollTarget {
-    /// Records, at most so many.
-    Records(usize),
+    /// Records, at most so many, of these partitions.
+    Records(usize, PartitionFilter),
     /// An Arrow batch.
     #[cfg(feature = "arrow")]
     Batch(ArrowLayout),
+}
+
+impl PollTarget {
+    /// Records, at most so many, of all partitions.
+    #[must_use]
+    pub fn records(max_records: usize) -> Self {
+        Self::Records(max_records, PartitionFilter::default())
+    }
 }
 
 /// What was collected and not delivered.
@@ -55,10 +64,10 @@ impl Consumer {
         let mut latest = buffers.latest_call.lock();
         *latest += 1;
         let is_buffered = match target {
-            PollTarget::Records(_) => {
+            PollTarget::Records(_, of) => {
                 #[cfg(feature = "arrow")]
                 buffers.arrow.lock().discard(self);
-                buffers.records.lock().drop_stale(self)
+                buffers.records.lock().select(self, of)
             }
             #[cfg(feature = "arrow")]
             PollTarget::Batch(_) => {
@@ -79,7 +88,9 @@ impl Consumer {
     ) -> Result<PollOutcome> {
         let (call, is_buffered) = self.begin_wait(target);
         let began = Instant::now();
-        let polled = self.wait_with(if is_buffered { began } else { deadline }, keeper).await;
+        let all = PartitionFilter::default();
+        let of = if let PollTarget::Records(_, of) = target { of } else { &all };
+        let polled = self.wait_with(if is_buffered { began } else { deadline }, keeper, of).await;
         let ended = Instant::now();
         if let Some(before) = self.buffers.polled_at.lock().replace(ended) {
             self.shared.metrics.record_poll(before, began, ended);
@@ -93,7 +104,9 @@ impl Consumer {
             let latest = self.buffers.latest_call.lock();
             if *latest == call {
                 match target {
-                    PollTarget::Records(max_records) => self.buffers.records.lock().fill(self, *max_records),
+                    PollTarget::Records(max_records, of) => {
+                        self.buffers.records.lock().fill(self, *max_records, of);
+                    }
                     #[cfg(feature = "arrow")]
                     PollTarget::Batch(layout) => self.buffers.arrow.lock().fill(self, layout)?,
                 }
@@ -105,7 +118,7 @@ impl Consumer {
                 self.decode_typed(call, layout, deadline).await
             }
             #[cfg(feature = "arrow")]
-            PollTarget::Records(_) if !self.typed.is_empty() => {
+            PollTarget::Records(..) if !self.typed.is_empty() => {
                 self.decode_typed_records(call, deadline).await
             }
             _ => Ok(PollOutcome::Ready),

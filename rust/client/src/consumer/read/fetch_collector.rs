@@ -5,6 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::partition_filter::PartitionFilter;
 use super::read_limit::ReadLimit;
 use super::record_decoder::{Remainder, decode};
 use super::record_set::RecordSet;
@@ -30,7 +31,7 @@ impl Consumer {
         let mut sum = 0;
         let mut subscriptions = self.shared.subscriptions.lock();
         while sum < max_bytes
-            && let Some(fetch) = subscriptions.take_fetch()
+            && let Some(fetch) = subscriptions.take_fetch(&PartitionFilter::default())
         {
             sum += fetch.records.len();
             fetches.push(fetch);
@@ -46,7 +47,7 @@ impl Consumer {
     /// ([`Consumer::fetch_was_decoded`]), or put the rest back.
     #[cfg(feature = "arrow")]
     pub(super) fn take_fetch(&self) -> Option<CompletedFetch> {
-        self.shared.subscriptions.lock().take_fetch()
+        self.shared.subscriptions.lock().take_fetch(&PartitionFilter::default())
     }
 
     /// Puts back the rest of the fetch that was just taken, as the oldest one.
@@ -65,11 +66,16 @@ impl Consumer {
     /// stay until [`Consumer::mark_delivered`].
     #[must_use]
     pub fn take_records(&self, max_records: usize) -> Vec<RecordSet> {
+        self.take_records_of(max_records, &PartitionFilter::default())
+    }
+
+    /// The same for some partitions.
+    pub(super) fn take_records_of(&self, max_records: usize, of: &PartitionFilter) -> Vec<RecordSet> {
         let mut sets: Vec<RecordSet> = Vec::new();
         let (mut limit, mut has_room) = (ReadLimit::new(max_records), false);
         let mut decompressor = self.decompressor.lock();
         while !limit.is_reached() {
-            let Some(fetch) = self.shared.subscriptions.lock().take_fetch() else { break };
+            let Some(fetch) = self.shared.subscriptions.lock().take_fetch(of) else { break };
             let (partition, version, from) = (fetch.partition.clone(), fetch.version(), fetch.start);
             let first_set = sets.len();
             let (rest, position) = decode(fetch, &mut limit, &mut decompressor, &mut sets);

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::consumer::Consumer;
+use crate::consumer::read::partition_filter::PartitionFilter;
 use crate::consumer::read::record_set::{RecordEntry, RecordSet};
 #[cfg(feature = "arrow")]
 use crate::consumer::read::typed_set;
@@ -31,7 +32,12 @@ pub(crate) struct RecordBuffer {
     next_index: usize,
     /// The consumer's version when the records were collected.
     version: u64,
+    /// The partitions whose records may be delivered; their sets come first.
+    of: PartitionFilter,
 }
+
+/// The most bytes of records of other partitions that stay buffered for a poll of some.
+const MAX_OTHER_BYTES: usize = 16 << 20;
 
 impl RecordBuffer {
     /// Drops stale records; returns whether any are left.
@@ -54,14 +60,51 @@ impl RecordBuffer {
         }
     }
 
-    /// Collects at most `max_records` records, if the buffer is empty.
-    pub(super) fn fill(&mut self, consumer: &Consumer, max_records: usize) {
-        if self.drop_stale(consumer) {
+    /// Delivers only records of these partitions from now on; returns whether any are buffered.
+    pub(super) fn select(&mut self, consumer: &Consumer, of: &PartitionFilter) -> bool {
+        let has_records = self.drop_stale(consumer);
+        if of.is_all() {
+            self.of = PartitionFilter::default();
+            return has_records;
+        }
+        self.of = of.clone();
+        self.bring_selected_forward();
+        if self.has_selected() {
+            return true;
+        }
+        if self.sets.iter().map(|set| set.bytes.len()).sum::<usize>() > MAX_OTHER_BYTES {
+            self.discard(consumer);
+        }
+        false
+    }
+
+    fn bring_selected_forward(&mut self) {
+        if let Some(front) = self.sets.front_mut() {
+            front.entries.drain(..std::mem::take(&mut self.next_index).min(front.entries.len()));
+        }
+        // Sets of a partition keep their order; that of partitions is free.
+        let of = &self.of;
+        self.sets.make_contiguous().sort_by_key(|set| !of.selects(&set.partition));
+    }
+
+    /// Whether the next record may be delivered.
+    fn has_selected(&self) -> bool {
+        self.sets.front().is_some_and(|set| self.of.selects(&set.partition))
+    }
+
+    /// Collects at most `max_records` records of these partitions, if none are buffered.
+    pub(super) fn fill(&mut self, consumer: &Consumer, max_records: usize, of: &PartitionFilter) {
+        if self.select(consumer, of) {
             return;
         }
         // Read before the records are collected: any later change makes them stale.
         let version = consumer.version();
-        *self = Self { sets: consumer.take_records(max_records).into(), next_index: 0, version };
+        let mut sets: VecDeque<_> = consumer.take_records_of(max_records, of).into();
+        // Those of other partitions are as old, or this drops them.
+        if self.drop_stale(consumer) {
+            sets.append(&mut self.sets);
+        }
+        *self = Self { sets, next_index: 0, version, of: of.clone() };
     }
 
     /// The buffered records whose keys and values were not decoded.
@@ -102,7 +145,8 @@ impl RecordBuffer {
         let mut counts = Vec::new();
         let (mut skip, mut unusable) = (self.next_index, None);
         for set in &self.sets {
-            if records.len() >= max_records || unusable.is_some() || !consumer.is_decoded(set) {
+            let is_deliverable = consumer.is_decoded(set) && self.of.selects(&set.partition);
+            if records.len() >= max_records || unusable.is_some() || !is_deliverable {
                 break;
             }
             let before = records.len();
@@ -136,7 +180,8 @@ impl RecordBuffer {
         consumer: &Consumer,
         convert: impl FnOnce(&RecordSet, &RecordEntry) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let Some(set) = self.sets.front().filter(|set| consumer.is_decoded(set)) else { return Ok(None) };
+        let is_deliverable = |set: &&RecordSet| consumer.is_decoded(set) && self.of.selects(&set.partition);
+        let Some(set) = self.sets.front().filter(is_deliverable) else { return Ok(None) };
         let Some(entry) = set.entries.get(self.next_index) else { return Ok(None) };
         let record = match convert(set, entry) {
             Ok(record) => record,
@@ -197,6 +242,7 @@ impl RecordBuffer {
         let (mut sets, mut left) = (Vec::new(), max_records);
         while left > 0
             && self.sets.front().is_some_and(|set| consumer.is_decoded(set))
+            && self.has_selected()
             && let Some(mut set) = self.sets.pop_front()
         {
             let delivered = std::mem::take(&mut self.next_index);

@@ -47,7 +47,7 @@ fn a_hundred_thousand_partitions_are_replaced_quickly() {
     }
     subscriptions.replace(second.clone(), FetchState::Fetching);
     assert_eq!((subscriptions.buffered_bytes(), subscriptions.partitions().count()), (0, 100_000));
-    assert!(subscriptions.take_fetch().is_none());
+    assert!(subscriptions.take_fetch(&PartitionFilter::default()).is_none());
     subscriptions.remove(&second);
     assert_eq!(subscriptions.partitions().count(), 0);
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());

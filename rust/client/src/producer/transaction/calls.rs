@@ -32,6 +32,7 @@ impl Producer {
     /// attempt. Every other error is fatal.
     pub async fn init_transactions(&self, timeout: Option<Duration>) -> Result<()> {
         let manager = self.transaction_manager("init_transactions")?;
+        self.start();
         let (client, for_task) = (self.client().clone(), Arc::clone(manager));
         let prepare = || {
             manager.shared.lock().state.begin_init()?;

@@ -171,7 +171,7 @@ impl OffsetCommit<'_> {
                 partition_index: index,
                 committed_offset: committed.offset,
                 committed_leader_epoch: committed.leader_epoch.unwrap_or(-1),
-                committed_metadata: Some(committed.metadata.clone()),
+                committed_metadata: committed.metadata.clone(),
             })
         };
         let topics = topics.topics.values().map(|topic| TxnOffsetCommitRequestTopic {

@@ -9,8 +9,10 @@ use pyo3::types::PyList;
 
 use super::handle::{ShareConsumerHandle, acknowledge_type};
 use crate::client::connections::{Connections, connections};
+use crate::client::docs::docs as client_docs;
 use crate::client::metrics::metrics;
 use crate::client::request_statistics::{RequestStatistics, request_statistics};
+use crate::client::sasl_credentials::set_sasl_credentials;
 use crate::consumer::base::names;
 use crate::consumer::partitions;
 use crate::consumer::record::Record;
@@ -197,6 +199,11 @@ impl ShareConsumerBase {
     #[getter]
     fn member_id(&self) -> PyResult<String> {
         Ok(self.handle()?.core.member_id().to_string())
+    }
+
+    #[doc = client_docs!(set_sasl_credentials)]
+    fn set_sasl_credentials(&self, py: Python<'_>, username: String, password: String) -> PyResult<()> {
+        set_sasl_credentials(py, self.client()?, username, password)
     }
 
     /// Return the state of each connection, by broker, without waiting.

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use super::base::{ShareConsumerBase, repr};
 use super::handle::{ShareConsumerHandle, Target, commit_results};
-use crate::client::client_arg::resolve_connected_client;
+use crate::client::client_arg::{Connecting, resolve_connected_client};
+use crate::client::first_connect::FirstConnect;
 use crate::consumer::blocking::deadline_after;
 use crate::consumer::deserializers::Deserializers;
 use crate::consumer::poll_guard::Activity;
@@ -47,6 +48,7 @@ use crate::scan;
 ///         ``ottla.schema``. Arrow columns keep the bytes. Default: keys stay bytes.
 ///     value_deserializer: the same for values.
 ///     timeout: seconds to find the cluster, as for ``Client``.
+///     connect: whether to connect now; otherwise the first poll does, as of a ``Consumer``.
 ///
 /// Raises:
 ///     AuthenticationError: the credentials, or the certificate of either side, were rejected.
@@ -54,7 +56,10 @@ use crate::scan;
 ///     ConfigError: a key or a value is invalid, ``group.id`` is missing, or a client is combined
 ///         with configuration.
 #[pyclass(frozen, generic, extends = ShareConsumerBase, module = "ottla")]
-pub(crate) struct ShareConsumer;
+pub(crate) struct ShareConsumer {
+    /// With `connect=False`.
+    first_connect: Option<FirstConnect>,
+}
 
 fn base<'a>(this: &'a Bound<'_, ShareConsumer>) -> &'a ShareConsumerBase {
     this.as_super().get()
@@ -75,6 +80,9 @@ fn poll<T>(
     let _guard = handle.poll_lock.lock(Activity::Callback).map_err(|error| errors::raise(py, &error))?;
     handle.invoke_callback(py)?;
     handle.poll_lock.set_activity(Activity::Interruptible);
+    if !FirstConnect::found(&this.get().first_connect, py, deadline)? {
+        return Ok(None);
+    }
     let mut is_ready = wait_for(py, async {
         handle.core.begin_poll()?;
         handle.wait(target, deadline).await
@@ -106,7 +114,7 @@ fn close(this: &Bound<'_, ShareConsumer>, timeout: f64) -> PyResult<()> {
 #[pymethods]
 impl ShareConsumer {
     #[new]
-    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, timeout=None, **kwargs))]
+    #[pyo3(signature = (bootstrap=None, config=None, *, topics=None, key_deserializer=None, value_deserializer=None, timeout=None, connect=true, **kwargs))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
@@ -116,14 +124,17 @@ impl ShareConsumer {
         key_deserializer: Option<&Bound<'_, PyAny>>,
         value_deserializer: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = number::timeout)] timeout: Option<f64>,
+        connect: bool,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let deserializers = Deserializers::new(key_deserializer, value_deserializer)?;
+        let connecting = Connecting { connect, timeout };
         let (client, own_client) =
-            resolve_connected_client(py, "ShareConsumer", bootstrap, config, timeout, kwargs)?;
+            resolve_connected_client(py, "ShareConsumer", bootstrap, config, connecting, kwargs)?;
+        let first_connect = FirstConnect::of(&client, own_client, connecting)?;
         let handle = ShareConsumerHandle::new(client, own_client, deserializers);
         let base = ShareConsumerBase::new(handle.map_err(|error| errors::raise(py, &error))?, topics)?;
-        Ok(PyClassInitializer::from(base).add_subclass(Self))
+        Ok(PyClassInitializer::from(base).add_subclass(Self { first_connect }))
     }
 
     /// Acquire and return records as soon as there are any, or an empty list after the timeout.

@@ -94,7 +94,7 @@ impl ConsumerMember {
         Self {
             state: MemberState::Unsubscribed,
             topics: SubscribedTopics::default(),
-            member_id: environment.uuid().to_string().into(),
+            member_id: settings.member_id.clone().unwrap_or_else(|| environment.uuid().to_string().into()),
             epoch: 0,
             target: None,
             unacknowledged: false,
