@@ -24,6 +24,7 @@ from ottla._core.column_format import (
     encode_printed,
     infer_json,
 )
+from ottla._core.compat import Message, MessageReader, OffsetStore
 from ottla._core.config import (
     check_config,
     check_schema_limits,
@@ -110,10 +111,13 @@ __all__ = [
     "Json",
     "LogEvents",
     "MemberSubscription",
+    "Message",
+    "MessageReader",
     "MockCluster",
     "MockRegistry",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
+    "OffsetStore",
     "OpenTransaction",
     "Partition",
     "PreparedTransaction",

@@ -9,6 +9,7 @@ mod argument_kinds;
 mod asyncio;
 mod client;
 mod client_of;
+mod compat;
 mod config;
 mod consumer;
 mod convert;
@@ -66,6 +67,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<consumer::RebalanceChange>()?;
     module.add_class::<consumer::Record>()?;
     module.add_class::<consumer::Watermarks>()?;
+    module.add_class::<compat::Message>()?;
+    module.add_class::<compat::MessageReader>()?;
+    module.add_class::<compat::OffsetStore>()?;
     module.add_class::<consumer::share::AsyncShareConsumerBase>()?;
     module.add_class::<consumer::share::ShareConsumer>()?;
     module.add_class::<consumer::share::ShareConsumerBase>()?;

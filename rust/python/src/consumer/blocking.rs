@@ -28,7 +28,7 @@ pub(super) fn deadline_after(timeout: f64) -> PyResult<Instant> {
 }
 
 /// What a poll waits for, for `timeout` seconds from now. The thread that waits keeps the time.
-pub(super) fn poll_args(target: PollTarget, timeout: f64) -> PyResult<PollArgs> {
+pub(crate) fn poll_args(target: PollTarget, timeout: f64) -> PyResult<PollArgs> {
     Ok(PollArgs { target, deadline: deadline_after(timeout)?, keeper: TimeKeeper::Caller })
 }
 
@@ -127,7 +127,7 @@ pub(super) fn handle_pending_rebalances(
 }
 
 /// Waits for the target, and pops what is ready; returns `None` at the deadline.
-pub(super) fn poll<T>(
+pub(crate) fn poll<T>(
     consumer: &Bound<'_, Consumer>,
     handle: &ConsumerHandle,
     args: &PollArgs,

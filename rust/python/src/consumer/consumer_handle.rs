@@ -36,7 +36,7 @@ pub(crate) struct ConsumerHandle {
     own_client: bool,
     deserializers: Deserializers,
     interceptors: Option<Interceptors>,
-    pub(super) poll_lock: PollLock,
+    pub(crate) poll_lock: PollLock,
     pub(super) listener: RebalanceListener,
     pub(super) commit_callbacks: CommitCallbacks,
     pub(super) subscription: Mutex<Option<SubscriptionArg>>,
@@ -78,7 +78,7 @@ impl ConsumerHandle {
     }
 
     /// Returns the maximum number of records of a poll. Default: `max.poll.records`.
-    pub(super) fn max_records(&self, requested: Option<usize>) -> usize {
+    pub(crate) fn max_records(&self, requested: Option<usize>) -> usize {
         requested.unwrap_or(self.core.client().config().max_poll_records).max(1)
     }
 
@@ -142,7 +142,7 @@ impl ConsumerHandle {
     }
 
     /// Raises the error of a poll during which the consumer was closed.
-    pub(super) fn check_not_closed(&self) -> PyResult<()> {
+    pub(crate) fn check_not_closed(&self) -> PyResult<()> {
         match self.is_closed() {
             true => Err(errors::closed("this consumer was closed while it was polled")),
             false => Ok(()),

@@ -166,13 +166,13 @@ fn check_offset(py: Python<'_>, offset: i64) -> PyResult<()> {
 }
 
 /// Converts a `(topic, partition)`.
-fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
+pub(crate) fn partition(argument: &Bound<'_, PyAny>) -> PyResult<TopicPartition> {
     let (topic, partition) = pair(argument)?;
     Ok((topic.into(), partition))
 }
 
 /// Converts partitions without duplicates; equal topic names share memory.
-pub(super) fn partitions(argument: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
+pub(crate) fn partitions(argument: &Bound<'_, PyAny>) -> PyResult<Vec<TopicPartition>> {
     let items = items(argument, "(topic, partition) in a list", |topic| format!("[({topic}, 0)]"))?;
     let mut names: HashMap<Arc<str>, Arc<str>> = HashMap::new();
     let mut all = Vec::new();
@@ -226,7 +226,7 @@ pub(super) fn to_list<'py>(py: Python<'py>, partitions: &[TopicPartition]) -> Py
 }
 
 /// Returns a dict by `(topic, partition)`, in order.
-pub(super) fn to_dict<'py, T>(
+pub(crate) fn to_dict<'py, T>(
     py: Python<'py>,
     values: impl IntoIterator<Item = (TopicPartition, T)>,
     mut to_value: impl FnMut(T) -> PyResult<Py<PyAny>>,

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// What a poll does at the moment. A signal handler that closes the consumer may interrupt it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Activity {
+pub(crate) enum Activity {
     /// It waits, or converts records, and nothing of what it does was returned.
     Interruptible,
     /// It waits for a rebalance, between whose parts no other may be handled.
@@ -34,7 +34,7 @@ impl Holder {
 
 /// The lock of polling.
 #[derive(Default)]
-pub(super) struct PollLock {
+pub(crate) struct PollLock {
     state: Mutex<LockState>,
     released: Notify,
 }
@@ -52,7 +52,7 @@ thread_local! {
 }
 
 /// Holds a [`PollLock`] until it is dropped.
-pub(super) struct PollGuard<'a>(&'a PollLock);
+pub(crate) struct PollGuard<'a>(&'a PollLock);
 
 impl Drop for PollGuard<'_> {
     fn drop(&mut self) {
@@ -67,7 +67,7 @@ impl PollLock {
     }
 
     /// Acquires the lock for this thread, and notes what the poll does at first.
-    pub(super) fn lock(&self, activity: Activity) -> ottla_client::Result<PollGuard<'_>> {
+    pub(crate) fn lock(&self, activity: Activity) -> ottla_client::Result<PollGuard<'_>> {
         match self.try_acquire(activity) {
             Ok(()) => Ok(PollGuard(self)),
             Err(holder) if holder.is_this_thread() => {

@@ -27,7 +27,7 @@ impl From<PyErr> for CallError {
 }
 
 /// What a poll waits for, and until when.
-pub(super) struct PollArgs {
+pub(crate) struct PollArgs {
     pub(super) target: PollTarget,
     pub(super) deadline: Instant,
     pub(super) keeper: TimeKeeper,

@@ -1,0 +1,155 @@
+"""The hot paths of ``ottla.compat.confluent_kafka``."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, final
+
+from typing_extensions import disjoint_base
+
+from ottla._core.aliases import TopicPartition
+from ottla._core.consumer import Consumer
+from ottla._core.offsets import OffsetAndMetadata
+
+@disjoint_base
+class Message:
+    """A message: its accessors are methods, as in confluent-kafka.
+
+    An application checks ``error()`` before it reads anything else.
+
+    Args:
+        topic: the topic.
+        partition: the partition.
+        offset: the offset.
+        key: the key.
+        value: the value.
+        headers: pairs of a name and a value.
+        error: the error, if the message is none.
+        timestamp: the type and the milliseconds since 1970.
+        latency: seconds between ``produce()`` and the acknowledgement.
+        leader_epoch: the leader epoch of the record.
+        delivery_count: how often a share group has delivered the record.
+    """
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Message: ...
+    def __init__(
+        self,
+        topic: Any = None,
+        partition: int = -1,
+        offset: int = -1001,
+        key: Any = None,
+        value: Any = None,
+        headers: Any = None,
+        error: Any = None,
+        timestamp: tuple[int, int] | None = None,
+        latency: float = -1.0,
+        leader_epoch: int = -1,
+        delivery_count: int = -1,
+    ) -> None: ...
+    def topic(self) -> Any:
+        """Return the topic, or None."""
+
+    def partition(self) -> int | None:
+        """Return the partition, or None."""
+
+    def offset(self) -> int | None:
+        """Return the offset, or None."""
+
+    def key(self) -> Any:
+        """Return the key: bytes, what a deserializer made of it, or None."""
+
+    def value(self) -> Any:
+        """Return the value: bytes, what a deserializer made of it, or None."""
+
+    def deserialized_key(self) -> Any:
+        """Return the key, as ``key()`` does."""
+
+    def deserialized_value(self) -> Any:
+        """Return the value, as ``value()`` does."""
+
+    def headers(self) -> Any:
+        """Return the headers as a list of pairs, or None if there are none."""
+
+    def error(self) -> Any:
+        """Return the error, or None for a proper message."""
+
+    def timestamp(self) -> tuple[int, int]:
+        """Return the type of the timestamp and the milliseconds since 1970."""
+
+    def latency(self) -> float | None:
+        """Return the seconds between ``produce()`` and the acknowledgement, or None."""
+
+    def leader_epoch(self) -> int | None:
+        """Return the leader epoch, or None."""
+
+    def delivery_count(self) -> int | None:
+        """Return how often the share group has delivered the record, or None."""
+
+    def set_topic(self, topic: Any) -> None:
+        """Set what ``topic()`` returns."""
+
+    def set_key(self, key: Any) -> None:
+        """Set what ``key()`` returns."""
+
+    def set_value(self, value: Any) -> None:
+        """Set what ``value()`` returns."""
+
+    def set_headers(self, headers: Any) -> None:
+        """Set what ``headers()`` returns."""
+
+    def set_error(self, error: Any) -> None:
+        """Set what ``error()`` returns."""
+
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class OffsetStore:
+    """The offsets of the assigned partitions. Any thread may use it."""
+
+    def __new__(cls) -> OffsetStore: ...
+    def add(self, keys: Iterable[TopicPartition]) -> None:
+        """Begin with partitions that were assigned."""
+
+    def remove(self, keys: Iterable[TopicPartition]) -> None:
+        """Forget partitions that were given up or lost."""
+
+    def store(self, key: TopicPartition, offset: OffsetAndMetadata) -> bool:
+        """Store an offset; return False if the partition is not assigned."""
+
+    def position(self, key: TopicPartition) -> int | None:
+        """Return the offset after the last record that was returned, or None."""
+
+    def sought(self, key: TopicPartition) -> None:
+        """Forget what was stored before a seek."""
+
+    def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Note that offsets were committed."""
+
+    def to_commit(
+        self, keys: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Return what was stored and is not committed yet, by partition: of some, or of all."""
+
+    def snapshot(self) -> dict[TopicPartition, tuple[int | None, int | None, int | None]]:
+        """Return position, stored and committed offset by partition, for statistics."""
+
+@final
+class MessageReader:
+    """Returns the records of a consumer as messages.
+
+    Args:
+        consumer: the consumer.
+        store: where the offsets of returned messages are noted.
+        stores: whether they are stored, for the next commit.
+    """
+
+    def __new__(
+        cls, consumer: Consumer[Any, Any], store: OffsetStore, stores: bool
+    ) -> MessageReader: ...
+    def buffered(self) -> Message | None:
+        """Return a message that is buffered, or None if there is none or a poll is due."""
+
+    def poll(self, limit: int | None, timeout: float) -> list[Message]:
+        """Return up to ``limit`` messages as soon as there are any, or an empty list after ``timeout``
+        seconds, as ``Consumer.poll`` does.
+        """

@@ -1,0 +1,132 @@
+//! `MessageReader`: returns a consumer's records as messages, and notes their offsets in an `OffsetStore`.
+//!
+//! Invariant: an offset is noted when its message is returned, not before.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ottla_client::TopicPartition;
+use ottla_client::consumer::{ConvertError, PollTarget};
+use parking_lot::Mutex;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
+
+use super::message::Message;
+use super::offset_store::OffsetStore;
+use crate::consumer::Consumer;
+use crate::consumer::blocking::{poll, poll_args};
+use crate::consumer::consumer_handle::ConsumerHandle;
+use crate::consumer::poll_guard::Activity;
+use crate::convert::errors;
+use crate::convert::number;
+
+/// Returns the records of a consumer as messages.
+///
+/// Args:
+///     consumer: the consumer.
+///     store: where the offsets of returned messages are noted.
+///     stores: whether they are stored, for the next commit.
+#[pyclass(frozen, module = "ottla._core")]
+pub(crate) struct MessageReader {
+    consumer: Py<Consumer>,
+    store: Py<OffsetStore>,
+    stores: bool,
+    /// The topic of the last message, whose string the next one shares.
+    topic: Mutex<Option<(Arc<str>, Py<PyString>)>>,
+}
+
+impl MessageReader {
+    fn topic<'py>(&self, py: Python<'py>, name: &Arc<str>) -> Bound<'py, PyString> {
+        let mut last = self.topic.lock();
+        match &*last {
+            Some((known, topic)) if Arc::ptr_eq(known, name) => topic.bind(py).clone(),
+            _ => {
+                let topic = PyString::intern(py, name);
+                *last = Some((Arc::clone(name), topic.clone().unbind()));
+                topic
+            }
+        }
+    }
+
+    fn pop(&self, py: Python<'_>, handle: &ConsumerHandle) -> PyResult<Option<Py<Message>>> {
+        let mut returned = None;
+        let message = handle.core.pop_record(|set, entry| {
+            let message = Message::consumed(&self.topic(py, &set.partition.0), set, entry, None)?;
+            returned = Some((set.partition.clone(), entry.offset, set.leader_epoch));
+            Ok::<_, PyErr>(message)
+        })?;
+        if let Some((partition, offset, epoch)) = returned {
+            self.store.get().note(&partition, offset, epoch, self.stores);
+        }
+        Ok(message)
+    }
+
+    fn pop_many(&self, py: Python<'_>, handle: &ConsumerHandle, limit: usize) -> PyResult<Vec<Py<Message>>> {
+        let mut returned: HashMap<TopicPartition, (i64, i32)> = HashMap::new();
+        let messages = handle.core.pop_records(limit, |set, entry| {
+            let message = Message::consumed(&self.topic(py, &set.partition.0), set, entry, None);
+            let message = message.map_err(|error| match error.is_instance_of::<PyException>(py) {
+                true => ConvertError::Record(error),
+                false => ConvertError::Interrupted(error),
+            })?;
+            let at = (entry.offset, set.leader_epoch);
+            match returned.get_mut(&set.partition) {
+                Some(last) => *last = at,
+                None => drop(returned.insert(set.partition.clone(), at)),
+            }
+            Ok(message)
+        })?;
+        for (partition, (offset, epoch)) in returned {
+            self.store.get().note(&partition, offset, epoch, self.stores);
+        }
+        Ok(messages)
+    }
+}
+
+#[pymethods]
+impl MessageReader {
+    #[new]
+    fn new(consumer: Py<Consumer>, store: Py<OffsetStore>, stores: bool) -> Self {
+        Self { consumer, store, stores, topic: Mutex::default() }
+    }
+
+    /// Return a message that is buffered, or None if there is none or a poll is due.
+    fn buffered(&self, py: Python<'_>) -> PyResult<Option<Py<Message>>> {
+        let handle = self.consumer.bind(py).as_super().get().handle()?;
+        if !handle.core.polled_recently() {
+            return Ok(None);
+        }
+        let _guard =
+            handle.poll_lock.lock(Activity::Interruptible).map_err(|error| errors::raise(py, &error))?;
+        let message = self.pop(py, handle)?;
+        handle.check_not_closed()?;
+        Ok(message)
+    }
+
+    /// Return messages as soon as there are any, or an empty list after the timeout.
+    ///
+    /// Args:
+    ///     limit: the maximum number of messages.
+    ///     timeout: seconds to wait.
+    fn poll<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = number::max_records)] limit: Option<usize>,
+        #[pyo3(from_py_with = number::timeout)] timeout: f64,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let consumer = self.consumer.bind(py);
+        let handle = consumer.as_super().get().handle()?;
+        let limit = handle.max_records(limit);
+        // What a call for one message leaves, the next ones take without a poll.
+        let args = poll_args(PollTarget::records(handle.max_records(None).max(limit)), timeout)?;
+        let messages = poll(consumer, handle, &args, |handle| {
+            let messages = match limit {
+                1 => self.pop(py, handle)?.into_iter().collect(),
+                _ => self.pop_many(py, handle, limit)?,
+            };
+            Ok((!messages.is_empty()).then_some(messages))
+        })?;
+        PyList::new(py, messages.unwrap_or_default())
+    }
+}
