@@ -24,7 +24,13 @@ from ottla._core.column_format import (
     encode_printed,
     infer_json,
 )
-from ottla._core.compat import Message, MessageReader, OffsetStore
+from ottla._core.compat import (
+    Message,
+    MessageProducer,
+    MessageReader,
+    OffsetStore,
+    ReportQueue,
+)
 from ottla._core.config import (
     check_config,
     check_schema_limits,
@@ -112,6 +118,7 @@ __all__ = [
     "LogEvents",
     "MemberSubscription",
     "Message",
+    "MessageProducer",
     "MessageReader",
     "MockCluster",
     "MockRegistry",
@@ -130,6 +137,7 @@ __all__ = [
     "RecordBatch",
     "RecordMetadata",
     "Registry",
+    "ReportQueue",
     "RequestStatistics",
     "Scan",
     "Schema",

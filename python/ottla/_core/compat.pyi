@@ -1,13 +1,15 @@
 """The hot paths of ``ottla.compat.confluent_kafka``."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
-from typing_extensions import disjoint_base
+from typing_extensions import Self, disjoint_base
 
 from ottla._core.aliases import TopicPartition
 from ottla._core.consumer import Consumer
 from ottla._core.offsets import OffsetAndMetadata
+from ottla._core.producer import Producer
+from ottla.errors import KafkaError
 
 @disjoint_base
 class Message:
@@ -153,3 +155,56 @@ class MessageReader:
         """Return up to ``limit`` messages as soon as there are any, or an empty list after ``timeout``
         seconds, as ``Consumer.poll`` does.
         """
+
+@final
+class ReportQueue:
+    """x"""
+
+    def __new__(
+        cls,
+        producer: Producer,
+        max_messages: int,
+        max_size: int,
+        error_of: Callable[[KafkaError], Any],
+        only_errors: bool,
+    ) -> ReportQueue: ...
+    def open(self, topic: str) -> None:
+        """x"""
+
+    def close(self, topic: str) -> None:
+        """x"""
+
+    def count_waiting(self) -> None:
+        """x"""
+
+    def forget(self, count: int) -> None:
+        """x"""
+
+    def serve(self) -> int:
+        """x"""
+
+    def wait(self, timeout: float) -> None:
+        """x"""
+
+    def __len__(self) -> int: ...
+
+@disjoint_base
+class MessageProducer:
+    """x"""
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
+    def _attach(self, queue: ReportQueue, on_delivery: Any = None) -> None:
+        """x"""
+
+    def produce(
+        self,
+        topic: Any,
+        value: Any = None,
+        key: Any = None,
+        partition: int = -1,
+        callback: Any = None,
+        on_delivery: Any = None,
+        timestamp: int = 0,
+        headers: Any = None,
+    ) -> None:
+        """x"""

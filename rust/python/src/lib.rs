@@ -68,7 +68,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<consumer::Record>()?;
     module.add_class::<consumer::Watermarks>()?;
     module.add_class::<compat::Message>()?;
+    module.add_class::<compat::MessageProducer>()?;
     module.add_class::<compat::MessageReader>()?;
+    module.add_class::<compat::ReportQueue>()?;
     module.add_class::<compat::OffsetStore>()?;
     module.add_class::<consumer::share::AsyncShareConsumerBase>()?;
     module.add_class::<consumer::share::ShareConsumer>()?;

@@ -4,13 +4,16 @@
 //! stand for "none" and are returned as None.
 
 use ottla_client::consumer::{RecordEntry, RecordSet};
+use ottla_client::producer::AppendInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use crate::convert::field_bytes::bytes_or_none;
+use crate::convert::field_bytes::{FieldBytes, bytes_or_none, field_bytes};
 
 /// The offset of a message that has none.
 const NO_OFFSET: i64 = -1001;
+/// The type of a timestamp that the producer has set.
+const CREATE_TIME: i32 = 1;
 
 /// A message: its accessors are methods, as in confluent-kafka.
 ///
@@ -84,6 +87,48 @@ impl Message {
         Py::new(py, message)
     }
 
+    /// A message that is produced, with its key and value. Its latency begins `at`, in seconds.
+    pub(super) fn produced(
+        py: Python<'_>,
+        topic: &str,
+        [key, value]: [Option<&Bound<'_, PyAny>>; 2],
+        timestamp: i64,
+        at: f64,
+    ) -> PyResult<Py<Self>> {
+        let message = Self {
+            topic: PyString::intern(py, topic).into_any().unbind(),
+            partition: -1,
+            offset: NO_OFFSET,
+            key: bytes_of(py, key)?,
+            value: bytes_of(py, value)?,
+            headers: py.None(),
+            error: py.None(),
+            timestamp: (CREATE_TIME, timestamp),
+            latency: at,
+            leader_epoch: -1,
+            delivery_count: -1,
+        };
+        Py::new(py, message)
+    }
+
+    /// Notes what became of a produced message, `now`.
+    pub(super) fn reported(
+        &mut self,
+        partition: i32,
+        written: AppendInfo,
+        error: Option<Py<PyAny>>,
+        now: f64,
+    ) {
+        self.partition = partition;
+        if written.offset >= 0 {
+            self.offset = written.offset;
+        }
+        if let Some(error) = error {
+            self.error = error;
+        }
+        self.latency = now - self.latency;
+    }
+
     fn fields<'py>(&self, py: Python<'py>) -> Fields<'py> {
         let object = |object: &Py<PyAny>| object.bind(py).clone();
         (
@@ -100,6 +145,16 @@ impl Message {
             self.delivery_count,
         )
     }
+}
+
+/// A key or a value as bytes, as a report has it.
+fn bytes_of(py: Python<'_>, data: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    let Some(data) = data else { return Ok(py.None()) };
+    if data.is_instance_of::<PyBytes>() {
+        return Ok(data.clone().unbind());
+    }
+    let bytes = field_bytes("a message", data)?;
+    Ok(bytes_or_none(py, bytes.as_ref().map(FieldBytes::as_slice)))
 }
 
 /// Returns headers as a list of pairs, or None if there are none.

@@ -39,9 +39,10 @@ pub(crate) struct DeliveryGroup {
 pub(crate) struct RecordWaiter {
     pub(crate) future: Option<Py<PyAny>>,
     pub(crate) on_delivery: Option<Py<PyAny>>,
-    /// The argument of a callback of `add_done_callback`.
+    /// The argument of a callback of `add_done_callback`, or an object of the receiver.
     pub(crate) py_delivery: Option<Py<PyAny>>,
-    index: usize,
+    /// The record's index in its batch.
+    pub(crate) index: usize,
     timestamp: i64,
 }
 
@@ -151,13 +152,25 @@ impl DeliveryGroups {
         self: &Arc<Self>,
         delivery: Delivery,
         timestamp: i64,
+        waiters: (Option<Py<PyAny>>, Option<Py<PyAny>>),
+        receiver: &Arc<S>,
+    ) {
+        self.add_with(delivery, timestamp, waiters, None, receiver);
+    }
+
+    /// Adds a waiter with an object of its receiver.
+    pub(crate) fn add_with<S: GroupReceiver>(
+        self: &Arc<Self>,
+        delivery: Delivery,
+        timestamp: i64,
         (future, on_delivery): (Option<Py<PyAny>>, Option<Py<PyAny>>),
+        py_delivery: Option<Py<PyAny>>,
         receiver: &Arc<S>,
     ) {
         let Delivery { produce_result, index } = delivery;
         let (topic, partition) = produce_result.partition();
         let key = (Arc::as_ptr(receiver).addr(), Arc::as_ptr(topic).addr(), *partition);
-        let waiter = RecordWaiter { future, on_delivery, py_delivery: None, index, timestamp };
+        let waiter = RecordWaiter { future, on_delivery, py_delivery, index, timestamp };
         let mut partitions = self.partitions.lock();
         let groups = partitions.entry(key).or_default();
         let same = |group: &&mut DeliveryGroup| Arc::ptr_eq(&group.produce_result, &produce_result);

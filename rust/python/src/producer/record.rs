@@ -102,6 +102,11 @@ impl OwnedRecord {
         })
     }
 
+    /// The number of bytes of the key and the value.
+    pub(crate) fn size(&self) -> usize {
+        self.as_slices().into_iter().flatten().map(<[u8]>::len).sum()
+    }
+
     /// The key and the value as bytes.
     pub(crate) fn as_slices(&self) -> [Option<&[u8]>; 2] {
         [&self.key, &self.value].map(|data| data.as_ref().map(FieldBytes::as_slice))

@@ -322,6 +322,11 @@ impl Producer {
 }
 
 impl Producer {
+    /// Returns the handle; fails in a forked child.
+    pub(crate) fn handle(&self) -> PyResult<&Arc<ProducerHandle>> {
+        self.handle.get()
+    }
+
     fn send_record(
         &self,
         py: Python<'_>,

@@ -1,0 +1,87 @@
+//! `MessageProducer`: the base of the producer of `ottla.compat.confluent_kafka`, with the short way of `produce`.
+//!
+//! Invariant: `produce` never waits. What the short way cannot send at once goes the long way, `_produce` in Python,
+//! with the same arguments.
+
+use std::sync::OnceLock;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::report_queue::{Produced, ReportQueue};
+
+/// The base of a producer whose reports are polled.
+#[pyclass(frozen, subclass, weakref, dict, module = "ottla._core")]
+#[derive(Default)]
+pub(crate) struct MessageProducer {
+    queue: OnceLock<Py<ReportQueue>>,
+    /// The callback of messages without one.
+    on_delivery: OnceLock<Py<PyAny>>,
+}
+
+#[pymethods]
+impl MessageProducer {
+    /// A subclass may have another `__init__`, so that this one takes anything.
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> Self {
+        Self::default()
+    }
+
+    /// Let ``produce`` take the short way.
+    ///
+    /// Args:
+    ///     queue: the queue of messages.
+    ///     on_delivery: the callback of messages without one. Default: none.
+    #[pyo3(signature = (queue, on_delivery=None))]
+    fn _attach(&self, queue: Py<ReportQueue>, on_delivery: Option<Py<PyAny>>) {
+        // Attached once, by `__init__`.
+        let _ = self.queue.set(queue);
+        if let Some(on_delivery) = on_delivery {
+            let _ = self.on_delivery.set(on_delivery);
+        }
+    }
+
+    /// Queue a message; it is sent in the background.
+    ///
+    /// Args:
+    ///     topic: the topic.
+    ///     value: the payload.
+    ///     key: the key.
+    ///     partition: the partition. Default: the partitioner chooses.
+    ///     callback: called by ``poll`` or ``flush`` with an error or None and the message.
+    ///     on_delivery: the same.
+    ///     timestamp: milliseconds since 1970. Default: now.
+    ///     headers: a dict, or a list of pairs.
+    ///
+    /// Raises:
+    ///     BufferError: the queue is full: call ``poll``.
+    ///     KafkaException: the message cannot be sent.
+    #[pyo3(signature = (topic, value=None, key=None, partition=-1, callback=None, on_delivery=None, timestamp=0, headers=None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn produce<'py>(
+        this: &Bound<'py, Self>,
+        topic: &Bound<'py, PyAny>,
+        value: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
+        partition: i32,
+        callback: Option<&Bound<'py, PyAny>>,
+        on_delivery: Option<&Bound<'py, PyAny>>,
+        timestamp: i64,
+        headers: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        let py = this.py();
+        let state = this.get();
+        let own = || state.on_delivery.get().map(|callback| callback.bind(py));
+        let report = callback.or(on_delivery).or_else(own).filter(|callback| callback.is_callable());
+        if let (Some(queue), Ok(topic), None) = (state.queue.get(), topic.cast::<PyString>(), headers) {
+            let topic = topic.to_str()?;
+            let produced = Produced { topic, value, key, partition, timestamp, callback: report };
+            if queue.get().try_put(py, &produced)? {
+                return Ok(());
+            }
+        }
+        let arguments = (topic, value, key, partition, callback, on_delivery, timestamp, headers);
+        this.call_method1("_produce", arguments).map(drop)
+    }
+}
