@@ -35,6 +35,8 @@ from ottla.compat.confluent_kafka._model import (
     TopicPartitionInfo,
 )
 from ottla.compat.confluent_kafka._partitioners import consistent, fnv1a, murmur2
+from ottla.compat.confluent_kafka._producer import Producer
+from ottla.compat.confluent_kafka._throttle import ThrottleEvent
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, Uuid
 from ottla.compat.confluent_kafka._versions import libversion, version
 
@@ -59,6 +61,8 @@ __all__ = [
     "Message",
     "Messages",
     "Node",
+    "Producer",
+    "ThrottleEvent",
     "TopicCollection",
     "TopicPartition",
     "TopicPartitionInfo",

@@ -17,6 +17,7 @@ from ottla.compat.confluent_kafka._kafka_error import (
 )
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._partitioners import consistent, fnv1a, murmur2
+from ottla.compat.confluent_kafka._producer import Producer
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, Uuid
 from ottla.compat.confluent_kafka._versions import libversion, version
 
@@ -26,6 +27,7 @@ __all__ = [
     "KafkaError",
     "KafkaException",
     "Message",
+    "Producer",
     "TopicPartition",
     "Uuid",
     "consistent",
