@@ -15,6 +15,7 @@ from ottla.compat.confluent_kafka._constants import (
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
 )
+from ottla.compat.confluent_kafka._consumer import Consumer
 from ottla.compat.confluent_kafka._kafka_error import (
     ConcurrentModificationException,
     IllegalStateException,
@@ -50,6 +51,7 @@ __all__ = [
     "TIMESTAMP_NOT_AVAILABLE",
     "AcknowledgeType",
     "ConcurrentModificationException",
+    "Consumer",
     "ConsumerGroupState",
     "ConsumerGroupTopicPartitions",
     "ConsumerGroupType",

@@ -9,6 +9,7 @@ import importlib
 from typing import Any
 
 from ottla.compat.confluent_kafka._constants import *  # noqa: F403 - a table of numbers
+from ottla.compat.confluent_kafka._consumer import Consumer
 from ottla.compat.confluent_kafka._kafka_error import (
     ConcurrentModificationException,
     IllegalStateException,
@@ -23,6 +24,7 @@ from ottla.compat.confluent_kafka._versions import libversion, version
 
 __all__ = [
     "ConcurrentModificationException",
+    "Consumer",
     "IllegalStateException",
     "KafkaError",
     "KafkaException",
