@@ -1,18 +1,22 @@
-"""Serializers and deserializers of strings and numbers (``confluent_kafka.serialization``).
+"""Serializers and deserializers of keys and values, and the context that they are called with.
 
-Invariants: None stays None in both directions; numbers are big-endian, as in Java.
+The classes have confluent-kafka's names and call signatures: an instance is called with the object
+or the bytes, and a ``SerializationContext``. None is a tombstone, and stays None. Bytes that do not
+fit are a ``SerializationError``, never another exception of the standard library.
 """
 
 from __future__ import annotations
 
-import enum
 import struct
-from typing import Any, cast
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, TypeAlias
 
 from ottla.compat.confluent_kafka._kafka_error import KafkaException
 
 __all__ = [
     "Deserializer",
+    "DeserializerBuilder",
     "DoubleDeserializer",
     "DoubleSerializer",
     "IntegerDeserializer",
@@ -21,164 +25,182 @@ __all__ = [
     "SerializationContext",
     "SerializationError",
     "Serializer",
+    "SerializerBuilder",
     "StringDeserializer",
     "StringSerializer",
 ]
 
+_Headers: TypeAlias = list[tuple[str, Any]] | dict[str, Any]
 
-class MessageField(str, enum.Enum):
-    """The part of a message that is serialized."""
+_INT32 = struct.Struct(">i")
+_FLOAT64 = struct.Struct(">d")
+
+
+class MessageField(str, Enum):
+    """The part of a record that is serialized."""
 
     NONE = "none"
     KEY = "key"
     VALUE = "value"
 
     def __str__(self) -> str:
-        return self.value
+        return str(self.value)
 
 
 class SerializationContext:
-    """What a serializer or a deserializer may want to know about the message.
+    """Where the bytes go to, or come from.
 
     Args:
         topic: the topic.
-        field: the part of the message.
-        headers: the message's headers, if there are any.
+        field: the key or the value.
+        headers: the record's headers, as a list of pairs or a dict. A serializer may add some.
     """
 
-    def __init__(self, topic: str, field: MessageField, headers: Any = None) -> None:
+    def __init__(self, topic: str, field: MessageField, headers: _Headers | None = None) -> None:
         self.topic = topic
         self.field = field
         self.headers = headers
 
 
 class SerializationError(KafkaException):
-    """An object cannot be converted to bytes, or bytes to an object."""
+    """An object cannot be serialized, or bytes cannot be deserialized."""
 
 
 class Serializer:
-    """The base of serializers: callables that convert an object to bytes."""
+    """The base of all serializers: an instance is called with an object and returns bytes."""
 
-    __slots__: tuple[str, ...] = ()
+    __slots__: list[str] = []
 
     def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
-        """Return the object as bytes; None for None."""
+        """Return the bytes of an object, or None for None."""
         raise NotImplementedError
+
+    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
+        """Take a callable that returns the id of the Kafka cluster. By default, it is ignored."""
+
+    def close(self) -> Any:
+        """Release what the serializer itself has created. By default, nothing."""
 
 
 class Deserializer:
-    """The base of deserializers: callables that convert bytes to an object."""
+    """The base of all deserializers: an instance is called with bytes and returns an object."""
 
-    __slots__: tuple[str, ...] = ()
+    __slots__: list[str] = []
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
-        """Return the object in the bytes; None for None."""
+        """Return the object of some bytes, or None for None."""
+        raise NotImplementedError
+
+    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
+        """Take a callable that returns the id of the Kafka cluster. By default, it is ignored."""
+
+    def close(self) -> Any:
+        """Release what the deserializer itself has created. By default, nothing."""
+
+
+class SerializerBuilder:
+    """The base of builders: a producer calls ``build`` and owns the serializer that it returns."""
+
+    __slots__: list[str] = []
+
+    def build(self, conf: dict[str, Any], is_key: bool) -> tuple[Serializer, dict[str, Any]]:
+        """Return a serializer, and the configuration that is left for the client."""
         raise NotImplementedError
 
 
-def _pack(layout: str, obj: float) -> bytes:
+class DeserializerBuilder:
+    """The base of builders: a consumer calls ``build`` and owns the deserializer it returns."""
+
+    __slots__: list[str] = []
+
+    def build(self, conf: dict[str, Any], is_key: bool) -> tuple[Deserializer, dict[str, Any]]:
+        """Return a deserializer, and the configuration that is left for the client."""
+        raise NotImplementedError
+
+
+def _pack(layout: struct.Struct, value: Any) -> bytes | None:
+    if value is None:
+        return None
     try:
-        return struct.pack(layout, obj)
+        return layout.pack(value)
     except struct.error as error:
         raise SerializationError(str(error)) from error
 
 
-def _unpack(layout: str, value: bytes) -> Any:
+def _unpack(layout: struct.Struct, data: bytes | None) -> Any:
+    if data is None:
+        return None
     try:
-        return struct.unpack(layout, value)[0]
+        return layout.unpack(data)[0]
     except struct.error as error:
         raise SerializationError(str(error)) from error
 
 
 class DoubleSerializer(Serializer):
-    """Converts a float to 8 bytes (IEEE 754, binary64)."""
+    """Numbers as eight bytes: binary64 of IEEE 754, big-endian."""
 
     def __call__(self, obj: float | None, ctx: SerializationContext | None = None) -> bytes | None:
-        """Return the number as bytes.
-
-        Raises:
-            SerializationError: it is not a number.
-        """
-        del ctx
-        return None if obj is None else _pack(">d", obj)
+        return _pack(_FLOAT64, obj)
 
 
 class DoubleDeserializer(Deserializer):
-    """Converts 8 bytes (IEEE 754, binary64) to a float."""
+    """Numbers from eight bytes: binary64 of IEEE 754, big-endian."""
 
     def __call__(
         self, value: bytes | None, ctx: SerializationContext | None = None
     ) -> float | None:
-        """Return the number in the bytes.
-
-        Raises:
-            SerializationError: these are not 8 bytes.
-        """
-        del ctx
-        return None if value is None else cast(float, _unpack(">d", value))
+        number: float | None = _unpack(_FLOAT64, value)
+        return number
 
 
 class IntegerSerializer(Serializer):
-    """Converts an int to 4 bytes."""
+    """Integers of 32 bits with a sign, as four bytes, big-endian."""
 
     def __call__(self, obj: int | None, ctx: SerializationContext | None = None) -> bytes | None:
-        """Return the number as bytes.
-
-        Raises:
-            SerializationError: it is not an integer of 32 bits.
-        """
-        del ctx
-        return None if obj is None else _pack(">i", obj)
+        return _pack(_INT32, obj)
 
 
 class IntegerDeserializer(Deserializer):
-    """Converts 4 bytes to an int."""
+    """Integers of 32 bits with a sign, from four bytes, big-endian."""
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> int | None:
-        """Return the number in the bytes.
-
-        Raises:
-            SerializationError: these are not 4 bytes.
-        """
-        del ctx
-        return None if value is None else cast(int, _unpack(">i", value))
+        number: int | None = _unpack(_INT32, value)
+        return number
 
 
 class StringSerializer(Serializer):
-    """Converts a str to bytes.
+    """Text in an encoding.
 
     Args:
-        codec: the name of the encoding.
+        codec: one of Python's encodings. Default: UTF-8.
     """
 
     def __init__(self, codec: str = "utf_8") -> None:
         self.codec = codec
 
     def __call__(self, obj: str | None, ctx: SerializationContext | None = None) -> bytes | None:
-        """Return the text as bytes.
-
-        Raises:
-            UnicodeEncodeError: the encoding lacks a character.
-        """
-        del ctx
-        return None if obj is None else obj.encode(self.codec)
+        if obj is None:
+            return None
+        try:
+            return obj.encode(self.codec)
+        except UnicodeError as error:
+            raise SerializationError(str(error)) from error
 
 
 class StringDeserializer(Deserializer):
-    """Converts bytes to a str.
+    """Text from an encoding.
 
     Args:
-        codec: the name of the encoding.
+        codec: one of Python's encodings. Default: UTF-8.
     """
 
     def __init__(self, codec: str = "utf_8") -> None:
         self.codec = codec
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> str | None:
-        """Return the text in the bytes.
-
-        Raises:
-            UnicodeDecodeError: these bytes are not text in the encoding.
-        """
-        del ctx
-        return None if value is None else value.decode(self.codec)
+        if value is None:
+            return None
+        try:
+            return value.decode(self.codec)
+        except UnicodeError as error:
+            raise SerializationError(str(error)) from error
