@@ -17,6 +17,8 @@ _EXACT = decimal.Context(
 )
 # Java's BigInteger has no more digits; a scale beyond that would take hours, and gigabytes.
 _MAX_DIGITS = 646_456_993
+# Converting digits to bytes takes time with their square, so clients agree on how many they write.
+MAX_ENCODABLE_COEFFICIENT_DIGITS = 4300
 
 
 def decimal_to_protobuf(value: Decimal, scale: int) -> Any:

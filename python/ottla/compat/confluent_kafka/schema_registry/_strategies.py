@@ -33,7 +33,7 @@ def topic_subject_name_strategy(
 ) -> str | None:
     """Return the topic's name, followed by ``-key`` or ``-value``."""
     context = _need(ctx, "topic_subject_name_strategy")
-    return context.topic + "-" + context.field.value
+    return context.topic + "-" + context.field
 
 
 def topic_record_subject_name_strategy(

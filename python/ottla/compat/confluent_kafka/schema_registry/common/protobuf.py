@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ottla.compat.confluent_kafka.schema_registry._protobuf_decimal import (
+    MAX_ENCODABLE_COEFFICIENT_DIGITS,
     decimal_to_protobuf,
     protobuf_to_decimal,
 )
 from ottla.compat.confluent_kafka.schema_registry._protobuf_rules import (
+    _is_repeated,
     get_inline_tags,
     get_type,
     is_map_field,
@@ -22,9 +24,11 @@ from ottla.compat.confluent_kafka.schema_registry._protobuf_schema import (
 )
 
 __all__ = [
+    "MAX_ENCODABLE_COEFFICIENT_DIGITS",
     "PROTOBUF_TYPE",
     "_create_index_array",
     "_is_builtin",
+    "_is_repeated",
     "_schema_to_str",
     "_str_to_proto",
     "decimal_to_protobuf",
