@@ -5,6 +5,9 @@ The serializers are in ``avro``, ``json_schema`` and ``protobuf``.
 
 from __future__ import annotations
 
+from ottla.compat.confluent_kafka.schema_registry._async.mock_schema_registry_client import (
+    AsyncMockSchemaRegistryClient,
+)
 from ottla.compat.confluent_kafka.schema_registry._async.schema_registry_client import (
     AsyncSchemaRegistryClient,
 )
@@ -23,6 +26,9 @@ from ottla.compat.confluent_kafka.schema_registry._strategies import (
     reference_subject_name_strategy,
     topic_record_subject_name_strategy,
     topic_subject_name_strategy,
+)
+from ottla.compat.confluent_kafka.schema_registry._sync.mock_schema_registry_client import (
+    MockSchemaRegistryClient,
 )
 from ottla.compat.confluent_kafka.schema_registry._sync.schema_registry_client import (
     SchemaRegistryClient,
@@ -57,6 +63,8 @@ from ottla.compat.confluent_kafka.serialization import (
 )
 
 _MAGIC_BYTE = _MAGIC_BYTE_V0
+# Importing them makes ``new_client`` know them.
+_MOCKS = (AsyncMockSchemaRegistryClient, MockSchemaRegistryClient)
 
 __all__ = [
     "_KEY_SCHEMA_ID",

@@ -1,7 +1,8 @@
 """The strategy that asks the registry which subject a topic is associated with.
 
 Each answer is kept, as there is a request for it. The cluster's id narrows the search; it is the
-configured one, or that of the client which the serializer belongs to, asked for at the first request.
+configured one, or that of the client which the serializer belongs to, asked for at the first
+request.
 """
 
 from __future__ import annotations
@@ -51,8 +52,6 @@ class AssociatedSteps:
                 "SerializationContext is required for AssociatedNameStrategy: pass one, or use"
                 " another strategy"
             )
-        if ctx.topic is None:
-            return None
         known: str | None = self._known(ctx, record_name)
         if known is not None:
             return known

@@ -1,13 +1,15 @@
 """Payloads of Avro to Python values, and back: the one place that decodes and encodes them.
 
-Values are those of the Avro library that confluent-kafka uses, fastavro. ottla's decoder is used where
-it yields the same ones, and fastavro, if it is installed, for all others: unions of several types,
-recursive records, schemas that differ between writer and reader, and logical types that ottla has not.
+Values are those of the Avro library that confluent-kafka uses, fastavro. ottla's decoder is used
+where it yields the same ones, and fastavro, if it is installed, for all others: unions of several
+types, recursive records, schemas that differ between writer and reader, and logical types that
+ottla has not.
 """
 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -18,14 +20,12 @@ from ottla.compat.confluent_kafka.serialization import SerializationError
 
 def _missing() -> SerializationError:
     return SerializationError(
-        "this Avro schema needs the fastavro library: install fastavro, as confluent-kafka[avro] does"
+        "this Avro schema needs the fastavro library, which confluent-kafka[avro] installs"
     )
 
 
 def _ottla_format(text: str | None) -> ottla.schema.Avro | None:
     """Return ottla's format of a schema, or None if its values or limits are others."""
-    import json
-
     if text is None or not is_same_in_ottla(json.loads(text)):
         return None
     try:
@@ -37,7 +37,11 @@ def _ottla_format(text: str | None) -> ottla.schema.Avro | None:
 
 
 def decoder(
-    writer: Any, reader: Any, text: str | None, return_record_name: bool
+    writer: Any,
+    reader: Any,
+    text: str | None,
+    return_record_name: bool,
+    raw_bytes: bool = True,
 ) -> Callable[[bytes], Any]:
     """Return a function that decodes payloads.
 
@@ -46,8 +50,9 @@ def decoder(
         reader: that of the reader, or None if it is the writer's.
         text: the text of the writer's schema, if it has no references.
         return_record_name: whether records of unions are pairs of their name and the record.
+        raw_bytes: whether the payload of plain bytes is the value itself.
     """
-    if _is_bytes(writer):
+    if raw_bytes and _is_bytes(writer):
         return bytes
     same = None if reader is not None or return_record_name else _ottla_format(text)
     if same is not None:
@@ -72,7 +77,11 @@ def decoder(
 
 
 def encoder(
-    schema: Any, text: str | None, strict: bool, strict_allow_default: bool
+    schema: Any,
+    text: str | None,
+    strict: bool,
+    strict_allow_default: bool,
+    raw_bytes: bool = True,
 ) -> Callable[[Any], bytes]:
     """Return a function that encodes values.
 
@@ -81,8 +90,9 @@ def encoder(
         text: its text, if it has no references.
         strict: whether a record must have exactly the fields of the schema.
         strict_allow_default: the same, apart from fields with a default.
+        raw_bytes: whether the payload of plain bytes is the value itself.
     """
-    if _is_bytes(schema):
+    if raw_bytes and _is_bytes(schema):
         return lambda value: value if isinstance(value, bytes) else value.encode()
     try:
         from fastavro import schemaless_writer

@@ -1,4 +1,4 @@
-"""Rules on values of Avro: the walk over a value with its schema, for transforms and for conditions."""
+"""Rules on values of Avro: a walk over a value with its schema, to transform or check it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from ottla.compat.confluent_kafka.schema_registry._validation import (
 
 log = logging.getLogger(__name__)
 
+_CONTAINERS: dict[str, type[Any]] = {"array": list, "map": dict, "record": dict}
 _TYPES = {kind.value.lower(): kind for kind in FieldType if kind != FieldType.COMBINED}
 
 
@@ -45,19 +46,16 @@ def transform(ctx: RuleContext, schema: Any, message: Any, field_transform: Fiel
 
     A null of a union is passed to the rule, too, as it may have a condition about null.
     """
-    if schema is None:
-        return message
     field = ctx.current_field()
     if field is not None:
         field.field_type = get_type(schema)
     if isinstance(schema, list):
         return _transform_union(ctx, schema, message, field_transform)
     kind = schema.get("type") if isinstance(schema, dict) else None
-    expected = {"array": list, "map": dict, "record": dict}.get(kind) if kind else None
-    if expected is not None:
+    if isinstance(kind, str) and kind in _CONTAINERS:
         if kind == "record" and message is None:
             return message
-        if not isinstance(message, expected):
+        if not isinstance(message, _CONTAINERS[kind]):
             log.warning("a value is not of the type %s that its schema says", kind)
             return message
         if kind == "array":
@@ -154,13 +152,13 @@ def _accepts(schema: Any, message: Any) -> bool:
 
     try:
         validate(message, _collapse_schema(deepcopy(schema), set()))
-    except Exception:
+    except Exception:  # noqa: BLE001 - whatever it is, the value is of another type
         return False
     return True
 
 
 def _collapse_schema(schema: Any, seen: set[str]) -> Any:
-    """Return a schema in which a named type is defined once, and then named. Changes its argument."""
+    """Define each named type once, and name it elsewhere; the argument is changed."""
     if isinstance(schema, list):
         return [_collapse_schema(item, seen) for item in schema]
     if not isinstance(schema, dict):

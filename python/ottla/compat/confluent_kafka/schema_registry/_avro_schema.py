@@ -1,4 +1,4 @@
-"""Avro schemas: their texts with references, the names of records, and what ottla's decoder covers."""
+"""Avro schemas: texts with references, names of records, and what ottla's decoder covers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def parse(text: str, named: dict[str, AvroSchema]) -> Any:
     except ImportError:
         return _named_root(root)
 
-    class Repository(repository.AbstractSchemaRepository):  # type: ignore[misc]
+    class Repository(repository.AbstractSchemaRepository):
         def load(self, name: str) -> Any:
             return schemas.get(name)
 

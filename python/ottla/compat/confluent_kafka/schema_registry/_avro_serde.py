@@ -1,7 +1,7 @@
 """Serializer and deserializer of Avro as steps, for both twins.
 
-What does not change from record to record is calculated once for each pair of schemas: the codec, the
-expanded schema, and the tags of its fields.
+What does not change from record to record is calculated once for each pair of schemas: the codec,
+the expanded schema, and the tags of its fields.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from ottla.compat.confluent_kafka.schema_registry._avro_codec import decoder, encoder
 from ottla.compat.confluent_kafka.schema_registry._avro_rules import (
@@ -100,7 +100,7 @@ class AvroSerializerSteps(_AvroSchemas, SerializerCore):
     """The serializer of Avro."""
 
     _schema_type = AVRO_TYPE
-    _default_conf = {
+    _default_conf: ClassVar[dict[str, Any]] = {
         **SERIALIZER_DEFAULTS,
         "validate.strict": False,
         "validate.strict.allow.default": False,
@@ -149,6 +149,8 @@ class AvroSerializerSteps(_AvroSchemas, SerializerCore):
         else:
             schema_id = self._id_of(latest)
             own = yield from self._parse(latest.schema)
+        if ctx is not None and own is not None and schema_id is not None:
+            self._keep_plain(ctx, schema_id, self._encoder(own))
         value = self._converted(self._to_dict, obj, ctx)
         if own is None:
             raise SerializationError("there is no schema to serialize with")
@@ -187,11 +189,14 @@ class AvroSerializerSteps(_AvroSchemas, SerializerCore):
         )
 
     def _encode(self, own: _Parsed, value: Any) -> bytes:
+        return self._encoder(own)(value)
+
+    def _encoder(self, own: _Parsed) -> Callable[[Any], bytes]:
         encode = self._encoders.get(own)
         if encode is None:
             encode = encoder(own.parsed, own.text, self._strict, self._strict_allow_default)
             self._encoders[own] = encode
-        return encode(value)
+        return encode
 
 
 def _record_name(schema: Schema | None, parsed: Any) -> str | None:
@@ -208,7 +213,7 @@ class AvroDeserializerSteps(_AvroSchemas, DeserializerCore):
     """The deserializer of Avro."""
 
     _schema_type = AVRO_TYPE
-    _default_conf = DESERIALIZER_DEFAULTS
+    _default_conf: ClassVar[dict[str, Any]] = DESERIALIZER_DEFAULTS
 
     def _set_up(
         self,
@@ -271,6 +276,8 @@ class AvroDeserializerSteps(_AvroSchemas, DeserializerCore):
             value = self._execute_migrations(ctx, subject, migrations, value)
         else:
             value = self._decode(writer, reader, payload)
+        if ctx is not None and writer_schema.rule_set is None and schema.rule_set is None:
+            self._keep_plain(data, ctx, self._decoder(writer, reader))
         if ctx is not None and subject is not None and schema.rule_set is not None:
             value = self._execute_rules(
                 ctx,
@@ -286,9 +293,12 @@ class AvroDeserializerSteps(_AvroSchemas, DeserializerCore):
         return self._from_object(self._from_dict, value, ctx)
 
     def _decode(self, writer: _Parsed, reader: _Parsed, payload: bytes) -> Any:
+        return self._decoder(writer, reader)(payload)
+
+    def _decoder(self, writer: _Parsed, reader: _Parsed) -> Callable[[bytes], Any]:
         decode = self._decoders.get((writer, reader))
         if decode is None:
             other = None if reader is writer or reader.parsed == writer.parsed else reader.parsed
             decode = decoder(writer.parsed, other, writer.text, self._return_record_name)
             self._decoders[writer, reader] = decode
-        return decode(payload)
+        return decode

@@ -19,4 +19,4 @@ def is_retriable(status_code: int) -> bool:
 
 def full_jitter(base_delay_ms: int, max_delay_ms: int, retries_attempted: int) -> float:
     """Return a random pause in milliseconds: up to a bound that doubles with each attempt."""
-    return random.random() * min(base_delay_ms * 2.0**retries_attempted, max_delay_ms)
+    return random.random() * min(base_delay_ms * 2.0**retries_attempted, max_delay_ms)  # noqa: S311 - a pause

@@ -1,4 +1,5 @@
-"""The values of builders, and their setters. A builder makes its object when the client is created.
+"""The values of builders, and their setters. A builder makes its object when the client is
+created.
 
 All values may be left out, and each has a setter that returns the builder, so that calls can be
 chained. A registry client that a builder makes is closed with the object.

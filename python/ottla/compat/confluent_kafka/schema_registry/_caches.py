@@ -1,8 +1,8 @@
 """The client's caches: schemas by id, GUID, subject and version, and the latest ones of subjects.
 
-Any thread may use them. Schemas by id never change, so they stay until they are deleted through this
-client; only ids that the registry has confirmed get in. The latest schemas are bounded in number,
-and in time if the configuration has a limit.
+Any thread may use them. Schemas by id never change, so they stay until they are deleted through
+this client; only ids that the registry has confirmed get in. The latest schemas are bounded in
+number, and in time if the configuration has a limit.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ottla.compat.confluent_kafka.schema_registry._rule_documents import RuleMode, RulePhase
@@ -15,6 +16,7 @@ from ottla.compat.confluent_kafka.schema_registry._schema_documents import (
 from ottla.compat.confluent_kafka.schema_registry._schema_id import (
     SchemaId,
     dual_schema_id_deserializer,
+    header_of,
 )
 from ottla.compat.confluent_kafka.schema_registry._serde_core import (
     SerdeCore,
@@ -34,6 +36,12 @@ DESERIALIZER_DEFAULTS: dict[str, Any] = {
 }
 
 
+# A byte and an id.
+_PREFIX = 5
+# Of topics and schemas whose decoders are kept.
+_MAX_PLAIN = 1000
+
+
 class Migration(NamedTuple):
     """A step from one version of a subject to the next one, or the one before."""
 
@@ -47,10 +55,34 @@ class DeserializerCore(SerdeCore):
 
     _schema_type: str
     _schema_id_deserializer: Callable[..., Any]
+    _from_dict: Callable[..., Any] | None = None
 
     def _configure_deserializer(self, conf: dict[str, Any]) -> None:
+        self._plain: dict[tuple[str, Any, bytes], Callable[[bytes], Any]] = {}
         self._configure_common(conf)
         self._schema_id_deserializer = take_callable(conf, "schema.id.deserializer")
+
+    def _plain_decoder(
+        self, data: bytes, ctx: SerializationContext | None
+    ) -> Callable[[bytes], Any] | None:
+        """Return the decoder of a payload whose schema is known and has no rules, or None."""
+        if ctx is None or len(data) <= _PREFIX or header_of(ctx) is not None:
+            return None
+        return self._plain.get((ctx.topic, ctx.field, data[:_PREFIX]))
+
+    def _keep_plain(
+        self, data: bytes, ctx: SerializationContext, decode: Callable[[bytes], Any]
+    ) -> None:
+        """Keep the decoder of a payload, for others of the same topic and schema."""
+        if (
+            self._is_fixed()
+            and self._schema_id_deserializer is dual_schema_id_deserializer
+            and data[0] == 0
+            and header_of(ctx) is None
+        ):
+            if len(self._plain) >= _MAX_PLAIN:
+                self._plain.clear()
+            self._plain[ctx.topic, ctx.field, data[:_PREFIX]] = decode
 
     def _deserialize(self, data: bytes | None, ctx: SerializationContext | None) -> Steps[Any]:
         try:
@@ -128,15 +160,18 @@ class DeserializerCore(SerdeCore):
         )
         if source.version == target.version:
             return []
-        up = source.version < target.version
+        source_version, target_version = int(source.version), int(target.version or 0)
+        up = source_version < target_version
         first, last = (source, target) if up else (target, source)
         mode = RuleMode.UPGRADE if up else RuleMode.DOWNGRADE
         versions = [first]
-        for number in range(first.version + 1, last.version):
-            versions.append((yield self._registry.get_version(subject, number, True, None)))
+        low, high = sorted((source_version, target_version))
+        for number in range(low + 1, high):
+            between = yield self._registry.get_version(subject, number, True, None)
+            versions.append(between)
         versions.append(last)
         migrations = []
-        for before, after in zip(versions, versions[1:], strict=False):
+        for before, after in pairwise(versions):
             if has_rules(after.schema.rule_set, RulePhase.MIGRATION, mode):
                 pair = (before, after) if up else (after, before)
                 migrations.append(Migration(mode, *pair))

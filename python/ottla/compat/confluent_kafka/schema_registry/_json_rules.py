@@ -1,4 +1,4 @@
-"""Rules on values of JSON: the walk over a value with its schema, for transforms and for conditions."""
+"""Rules on values of JSON: a walk over a value with its schema, to transform or check it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from ottla.compat.confluent_kafka.schema_registry._rule_classes import RuleConditionError
 from ottla.compat.confluent_kafka.schema_registry._rule_context import (
+    FieldContext,
     FieldTransform,
     FieldType,
     RuleContext,
@@ -68,7 +69,7 @@ def transform(
     field_transform: FieldTransform,
 ) -> Any:
     """Return a value with a rule applied to its properties; objects are changed in place."""
-    if message is None or schema is None or isinstance(schema, bool):
+    if message is None or isinstance(schema, bool):
         return message
 
     def visit(inner: JsonSchema, resolver: Any, value: Any) -> Any:
@@ -109,10 +110,13 @@ def transform(
             visit_properties()
         else:
             log.warning("a value is not of the type object that its schema says")
-    elif kind in _LEAVES and field is not None:
-        if not ctx.rule.tags or field.tags & set(ctx.rule.tags):
-            return field_transform(ctx, field, message)
+    elif kind in _LEAVES and field is not None and _applies(ctx, field):
+        return field_transform(ctx, field, message)
     return message
+
+
+def _applies(ctx: RuleContext, field: FieldContext) -> bool:
+    return not ctx.rule.tags or bool(field.tags & set(ctx.rule.tags))
 
 
 def _transform_property(

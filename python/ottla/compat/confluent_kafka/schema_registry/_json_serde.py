@@ -1,14 +1,14 @@
 """Serializer and deserializer of JSON as steps, for both twins.
 
-Values are validated with the jsonschema library, as confluent-kafka does; references are those of the
-registry, and nothing is fetched from elsewhere.
+Values are validated with the jsonschema library, as confluent-kafka does; references are those of
+the registry, and nothing is fetched from elsewhere.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from ottla.compat.confluent_kafka.schema_registry._deserializer_core import (
     DESERIALIZER_DEFAULTS,
@@ -62,7 +62,7 @@ class JsonSerializerSteps(_JsonSchemas, SerializerCore):
     """The serializer of JSON."""
 
     _schema_type = JSON_TYPE
-    _default_conf = {**SERIALIZER_DEFAULTS, "validate": True}
+    _default_conf: ClassVar[dict[str, Any]] = {**SERIALIZER_DEFAULTS, "validate": True}
 
     def _set_up(
         self,
@@ -148,7 +148,7 @@ class JsonDeserializerSteps(_JsonSchemas, DeserializerCore):
     """The deserializer of JSON."""
 
     _schema_type = JSON_TYPE
-    _default_conf = {**DESERIALIZER_DEFAULTS, "validate": True}
+    _default_conf: ClassVar[dict[str, Any]] = {**DESERIALIZER_DEFAULTS, "validate": True}
 
     def _set_up(
         self,

@@ -1,8 +1,8 @@
 """A schema registry in memory, behind ``mock://``: it responds to the client's requests.
 
-It is a session of the client instead of the network, so that the mock client is the client. It keeps
-schemas with metadata and rules, references, configurations, modes and associations. It accepts every
-schema as compatible, as confluent-kafka's own mock does.
+It is a session of the client instead of the network, so that the mock client is the client. It
+keeps schemas with metadata and rules, references, configurations, modes and associations. It
+accepts every schema as compatible, as confluent-kafka's own mock does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ottla.compat.confluent_kafka.schema_registry._schema_documents import Schem
 from ottla.compat.confluent_kafka.schema_registry._transport import Response
 
 
-class _Refusal(Exception):
+class _Refusal(Exception):  # noqa: N818 - a response, not an error of the store
     def __init__(self, status: int, code: int, message: str) -> None:
         self.status = status
         self.body = {"error_code": code, "message": message}
@@ -135,8 +135,8 @@ class MockStore:
             case "GET", ["versions", version, "referencedby"]:
                 number = self._number(subject, version)
                 return [
-                    id
-                    for id, (_, schema) in self._schemas.items()
+                    schema_id
+                    for schema_id, (_, schema) in self._schemas.items()
                     if _refers(schema, subject, number)
                 ]
             case "DELETE", ["versions", version]:

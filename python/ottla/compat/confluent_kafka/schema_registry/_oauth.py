@@ -1,7 +1,7 @@
 """Tokens for the registry: fetched from an OpenID provider or from Azure, and renewed in time.
 
-A token is renewed when a fifth of its life is left. A provider that fails is asked again, as often as
-a registry is, with a pause before each attempt. No error shows the secret or the token.
+A token is renewed when a fifth of its life is left. A provider that fails is asked again, as often
+as a registry is, with a pause before each attempt. No error shows the secret or the token.
 """
 
 from __future__ import annotations
@@ -83,12 +83,13 @@ class _TokenSource:
         for attempt in range(self.max_retries + 1):
             try:
                 self.token = yield fetch()
-                return
             except Exception as error:
                 if attempt >= self.max_retries:
                     raise OAuthTokenError(
                         f"no token after {self.max_retries} repetitions: {error}"
                     ) from error
+            else:
+                return
             yield sleep(full_jitter(self.retries_wait_ms, self.retries_max_wait_ms, attempt) / 1000)
 
     def _fields(self, token: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Where an installed confluent-kafka is: its rule executors run on the layer, too.
 
-The layer has no executors of its own. They are plug-ins that register with the rule registry, so the
-packages ``rules`` and ``confluent`` also have the modules of an installed confluent-kafka. Nothing of
-it is imported before a program does, and without it such an import is an ImportError.
+The layer has no executors of its own. They are plug-ins that register with the rule registry, so
+the packages ``rules`` and ``confluent`` also have the modules of an installed confluent-kafka.
+Nothing of it is imported before a program does, and without it such an import is an ImportError.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The key of the record whose value is serialized next, for rules that write dead letters.
 
-The key's serializer leaves it here, in the same thread or asyncio task, and the value's takes it away.
+The key's serializer leaves it here, in the same thread or asyncio task, and the value's takes it
+away.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The descriptors of Confluent's own Protobuf files, built from their definitions.
 
-They are in the pool of the process, as generated code would have put them there; if generated code of
-the same files is loaded as well, the pool takes both, since they are equal.
+They are in the pool of the process, as generated code would have put them there; if generated code
+of the same files is loaded as well, the pool takes both, since they are equal.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Rules on messages of Protobuf: the walk over a message with its schema's descriptor.
 
-A message's class and the registered schema are two descriptors of it. They are compared by the numbers
-of fields, since a field may be renamed; names and tags are those of the schema, and values are read
-and written by the class.
+A message's class and the registered schema are two descriptors of it. They are compared by the
+numbers of fields, since a field may be renamed; names and tags are those of the schema, and values
+are read and written by the class.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -140,7 +140,7 @@ def _transform_field(
             value = list(value)
         result = transform(ctx, _inner(own, descriptor), value, field_transform)
         if ctx.rule.kind != RuleKind.CONDITION:
-            _set_field(ctx, fd, message, result)
+            _set_field(fd, message, result)
         elif result is False:
             raise RuleConditionError(ctx.rule)
     finally:
@@ -156,7 +156,7 @@ def _inner(field: Any, descriptor: Any) -> Any:
     return field.message_type
 
 
-def _set_field(ctx: RuleContext, fd: Any, message: Any, value: Any) -> None:
+def _set_field(fd: Any, message: Any, value: Any) -> None:
     from google.protobuf.message import Message
 
     if _is_message(fd) and _is_leaf(fd.message_type):
@@ -192,8 +192,8 @@ def _leaf(fd: Any, value: Any) -> Any:
     if kind.full_name == _DECIMAL and isinstance(value, Decimal):
         result.ParseFromString(decimal_of(value).SerializeToString())
         return result
-    if kind.full_name == _TIMESTAMP and isinstance(value, datetime.datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)
+    if kind.full_name == _TIMESTAMP and isinstance(value, dt.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=dt.timezone.utc)
         result.FromDatetime(moment)
         return result
     name = type(value).__name__

@@ -150,7 +150,8 @@ def message_at(file: Any, indexes: Sequence[int]) -> Any:
     # The order of a file's messages is that of its text, which maps of descriptors need not keep.
     proto = descriptor_pb2.FileDescriptorProto()
     file.CopyToProto(proto)
-    messages, path = proto.message_type, []
+    messages: Any = proto.message_type
+    path: list[str] = []
     for index in indexes:
         if not 0 <= index < len(messages):
             kind = "nested" if path else "top-level"

@@ -1,12 +1,12 @@
 """Serializer and deserializer of Protobuf as steps, for both twins.
 
-Payloads are written and read by the application's generated class; the registry's schemas are needed
-for their ids, for rules, and for the place of a message in its file.
+Payloads are written and read by the application's generated class; the registry's schemas are
+needed for their ids, for rules, and for the place of a message in its file.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ottla.compat.confluent_kafka.schema_registry._deserializer_core import (
     DESERIALIZER_DEFAULTS,
@@ -76,7 +76,7 @@ class ProtobufSerializerSteps(_ProtobufSchemas, SerializerCore):
     """The serializer of Protobuf."""
 
     _schema_type = PROTOBUF_TYPE
-    _default_conf = {
+    _default_conf: ClassVar[dict[str, Any]] = {
         **SERIALIZER_DEFAULTS,
         "skip.known.types": True,
         "reference.subject.name.strategy": reference_subject_name_strategy,
@@ -197,7 +197,10 @@ class ProtobufDeserializerSteps(_ProtobufSchemas, DeserializerCore):
     """The deserializer of Protobuf."""
 
     _schema_type = PROTOBUF_TYPE
-    _default_conf = {**DESERIALIZER_DEFAULTS, "use.deprecated.format": False}
+    _default_conf: ClassVar[dict[str, Any]] = {
+        **DESERIALIZER_DEFAULTS,
+        "use.deprecated.format": False,
+    }
 
     def _set_up(
         self,

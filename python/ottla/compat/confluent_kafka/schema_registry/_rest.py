@@ -1,4 +1,5 @@
-"""Requests to a registry: its addresses in turn, repetitions with a pause, and errors of responses.
+"""Requests to a registry: its addresses in turn, repetitions with a pause, and errors of
+responses.
 
 An address that does not respond, or says that it cannot now, is asked again up to ``max.retries``
 times, and then the next one is. A response that refuses the request is a ``SchemaRegistryError``.
@@ -10,7 +11,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from ottla.compat.confluent_kafka.schema_registry import _oauth, _transport
 from ottla.compat.confluent_kafka.schema_registry._backoff import (
@@ -33,7 +34,7 @@ class _BaseRestClient:
 
     session: Any
     _sleep: Callable[[float], Any]
-    _providers: dict[str, type[Any]]
+    _providers: ClassVar[dict[str, type[Any]]]
 
     def __init__(self, conf: dict[str, Any]) -> None:
         config = read_rest_config(conf)
@@ -164,7 +165,7 @@ class _RestClient(_BaseRestClient):
     """
 
     _sleep = staticmethod(lambda seconds: time.sleep(seconds))
-    _providers = {
+    _providers: ClassVar[dict[str, type[Any]]] = {
         "OAUTHBEARER": _oauth._OAuthClient,
         "OAUTHBEARER_AZURE_IMDS": _oauth._OAuthAzureIMDSClient,
         "STATIC_TOKEN": tokens._StaticFieldProvider,
@@ -221,7 +222,7 @@ class _AsyncRestClient(_BaseRestClient):
     """
 
     _sleep = staticmethod(asyncio.sleep)
-    _providers = {
+    _providers: ClassVar[dict[str, type[Any]]] = {
         "OAUTHBEARER": _oauth._AsyncOAuthClient,
         "OAUTHBEARER_AZURE_IMDS": _oauth._AsyncOAuthAzureIMDSClient,
         "STATIC_TOKEN": tokens._AsyncStaticFieldProvider,

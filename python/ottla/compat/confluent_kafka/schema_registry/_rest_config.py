@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -92,6 +93,20 @@ def _read_tls(conf: dict[str, Any], used: bool) -> ssl.SSLContext | None:
     if not used and certificate is None and not isinstance(ca, str):
         # Reading the authorities of the system takes milliseconds, for which plain HTTP has no use.
         return None
+    return tls_context(ca, key, password, certificate)
+
+
+def tls_context(
+    ca: str | bool | None, key: str | None, password: str | None, certificate: str | None
+) -> ssl.SSLContext:
+    """Return the TLS settings of a client.
+
+    Args:
+        ca: the authorities' certificates, None for the system's, or False to verify nothing.
+        key: the client's key.
+        password: the password of the key.
+        certificate: the client's certificate.
+    """
     context = _authorities(ca)
     if certificate is not None:
         context.load_cert_chain(certificate, keyfile=key, password=password)
@@ -106,7 +121,7 @@ def _authorities(ca: str | bool | None) -> ssl.SSLContext:
         return context
     file = ca if isinstance(ca, str) else os.environ.get("SSL_CERT_FILE")
     if file:
-        if os.path.isdir(file):
+        if Path(file).is_dir():
             return ssl.create_default_context(capath=file)
         return ssl.create_default_context(cafile=file)
     directory = os.environ.get("SSL_CERT_DIR")

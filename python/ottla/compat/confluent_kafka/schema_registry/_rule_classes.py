@@ -1,4 +1,4 @@
-"""The classes that rules are made of: executors, actions and their errors. Programs derive from them."""
+"""The base classes of rules: executors, actions and their errors."""
 
 from __future__ import annotations
 

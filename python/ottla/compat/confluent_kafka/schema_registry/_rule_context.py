@@ -1,4 +1,4 @@
-"""What a rule sees: the value's place, the schema that the rule belongs to, and the field it is at."""
+"""The context of a rule: the record, the schema of the rule, and the current field."""
 
 from __future__ import annotations
 

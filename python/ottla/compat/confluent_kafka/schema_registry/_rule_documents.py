@@ -1,4 +1,4 @@
-"""Rules and metadata of schemas, as documents of the registry. They are values: equal and hashable."""
+"""Rules and metadata of schemas, as documents of the registry: values, equal and hashable."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class RuleEngine:
             # What was done last when the value was written is undone first.
             rules.reverse()
         original = message if original_message is None else original_message
-        is_key = ser_ctx is not None and ser_ctx.field == MessageField.KEY
+        is_key = ser_ctx.field == MessageField.KEY
         key, value = (original, None) if is_key else (get_original_key(), original)
         for index, rule in enumerate(rules):
             ctx = RuleContext(
@@ -138,7 +138,7 @@ class RuleEngine:
             result = executor.transform(ctx, message)
             if rule.kind == RuleKind.CONDITION:
                 if not result:
-                    raise RuleConditionError(rule)
+                    raise RuleConditionError(rule)  # noqa: TRY301 - its action comes next
             elif rule.kind == RuleKind.TRANSFORM:
                 message = result
             failed = message is None
@@ -146,7 +146,7 @@ class RuleEngine:
             self._run_action(ctx, action, message, None, "ERROR" if failed else "NONE")
         except SerializationError:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - its action comes next
             self._run_action(ctx, self._action(rule, "on_failure"), message, error, "ERROR")
         return message
 
@@ -184,7 +184,7 @@ class RuleEngine:
             found.run(ctx, message, error)
         except SerializationError:
             raise
-        except Exception as failure:
+        except Exception as failure:  # noqa: BLE001 - the application's own code
             log.warning("the action %s after a rule failed: %s", name, failure)
 
     def _rule_action(self, name: str) -> RuleAction | None:
@@ -204,8 +204,8 @@ def _action_name(rule: Rule, mode: RuleMode, action: str | None) -> str | None:
 
 
 def _is_replay(ctx: RuleContext, rule: Rule) -> bool:
-    """Return whether the record comes from the dead letters of this rule, which would fail again."""
-    headers = None if ctx.ser_ctx is None else ctx.ser_ctx.headers
+    """Return whether the record is a dead letter of this rule, which would fail again."""
+    headers = ctx.ser_ctx.headers
     if not headers or rule.name is None:
         return False
     pairs = headers.items() if isinstance(headers, dict) else headers

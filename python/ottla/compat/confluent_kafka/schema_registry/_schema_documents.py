@@ -167,8 +167,7 @@ class RegisteredSchema(Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object: that of the schema, with its id, subject and version."""
-        schema = self.schema.to_dict() if self.schema is not None else {}
-        return schema | super().to_dict()
+        return self.schema.to_dict() | super().to_dict()
 
     @classmethod
     def from_dict(cls, src_dict: dict[str, Any]) -> RegisteredSchema:

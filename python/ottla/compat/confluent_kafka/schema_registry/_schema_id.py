@@ -1,8 +1,8 @@
 """Where a payload's schema is named: before the payload, or in a header.
 
-Version 0 is a byte and an id of four bytes; version 1 is a byte and a GUID of 16 bytes. Payloads of
-Protobuf have the indexes of the message after it, as zigzag varints with their number first; a single
-0 stands for the first message.
+Version 0 is a byte and an id of four bytes; version 1 is a byte and a GUID of 16 bytes. Payloads
+of Protobuf have the indexes of the message after it, as zigzag varints with their number first; a
+single 0 stands for the first message.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def header_of(ctx: SerializationContext | None) -> Any:
     """Return the header that names the schema of a payload, or None."""
     if ctx is None or not ctx.headers:
         return None
-    key, headers = _header_key(ctx), ctx.headers
+    key = _header_key(ctx)
+    headers: Any = ctx.headers
     if isinstance(headers, dict):
         return headers.get(key)
     if isinstance(headers, list):
@@ -153,10 +154,11 @@ def header_schema_id_serializer(
         raise SerializationError("SerializationContext is required for header_schema_id_serializer")
     if ctx.headers is None:
         raise SerializationError("Missing headers")
-    if isinstance(ctx.headers, list):
-        ctx.headers.append((_header_key(ctx), schema_id.guid_to_bytes()))
-    elif isinstance(ctx.headers, dict):
-        ctx.headers[_header_key(ctx)] = schema_id.guid_to_bytes()
+    headers: Any = ctx.headers
+    if isinstance(headers, list):
+        headers.append((_header_key(ctx), schema_id.guid_to_bytes()))
+    elif isinstance(headers, dict):
+        headers[_header_key(ctx)] = schema_id.guid_to_bytes()
     else:
         raise SerializationError("Invalid headers type")
     return payload

@@ -1,8 +1,9 @@
-"""What serializers and deserializers of all formats share: configuration, subject, reader's schema.
+"""What serializers and deserializers of all formats share: configuration, subject, reader's
+schema.
 
-The calls of the registry are steps (``_steps``), so that the blocking and the asyncio classes are the
-same logic. A serializer registers or looks up its schema once for each subject, however many threads
-or tasks use it at first.
+The calls of the registry are steps (``_steps``), so that the blocking and the asyncio classes are
+the same logic. A serializer registers or looks up its schema once for each subject, however many
+threads or tasks use it at first.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class SerdeCore(RuleEngine):
     _use_schema_id: int | None = None
     _use_latest_version: bool
     _use_latest_with_metadata: dict[str, str] | None
-    _subject_name_func: Callable[..., Any]
+    _subject_name_func: Any
     _subject_name_conf: dict[str, Any] | None
     _strategy_accepts_client: bool
     _validation_rules_execution = ValidationRulesExecution.DISABLED
@@ -103,7 +104,8 @@ class SerdeCore(RuleEngine):
                 kind = strategy_type(subject_name_strategy_type, "subject.name.strategy.type")
             if kind == SubjectNameStrategyType.NONE:
                 raise ValueError("Invalid subject.name.strategy.type: NONE is for fallbacks alone")
-            self._subject_name_func = STRATEGY_TYPE_MAP.get(kind) or self._associated()
+            strategy: Any = STRATEGY_TYPE_MAP.get(kind)
+            self._subject_name_func = self._associated() if strategy is None else strategy
         self._strategy_accepts_client = isinstance(self._subject_name_func, AssociatedSteps)
 
     def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
@@ -145,6 +147,15 @@ class SerdeCore(RuleEngine):
         elif self._use_latest_version:
             found = yield registry.get_latest_version(subject, fmt)
         return found
+
+    def _is_fixed(self) -> bool:
+        """Return whether the same schemas apply to all records of a topic.
+
+        Then what was found out for a record need not be found out again for the next one.
+        """
+        strategy = self._subject_name_func
+        known = isinstance(strategy, AssociatedSteps) or strategy in STRATEGY_TYPE_MAP.values()
+        return known and not self._has_reader_schema() and not self._validation_enabled()
 
     def _has_reader_schema(self) -> bool:
         return (
@@ -216,7 +227,7 @@ def take_flag(conf: dict[str, Any], key: str) -> bool:
 
 def take_callable(conf: dict[str, Any], key: str) -> Callable[..., Any]:
     """Remove a function from a configuration, and return it."""
-    value = conf.pop(key)
+    value: Callable[..., Any] = conf.pop(key)
     if not callable(value):
         raise ValueError(f"{key} must be callable")
     return value

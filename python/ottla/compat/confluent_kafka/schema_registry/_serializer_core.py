@@ -48,10 +48,12 @@ class SerializerCore(SerdeCore):
     _auto_register: bool
     _normalize_schemas: bool
     _schema_id_serializer: Callable[..., bytes]
+    _to_dict: Callable[..., Any] | None = None
 
     def _configure_serializer(self, conf: dict[str, Any]) -> None:
         self._known_subjects: dict[str, SchemaId] = {}
         self._known_subjects_lock = self._new_lock()
+        self._plain: dict[tuple[str, Any], tuple[bytes, Callable[[Any], bytes]]] = {}
         self._auto_register = take_flag(conf, "auto.register.schemas")
         self._normalize_schemas = take_flag(conf, "normalize.schemas")
         schema_id = conf.pop("use.schema.id")
@@ -63,6 +65,13 @@ class SerializerCore(SerdeCore):
             raise ValueError("cannot enable both use.latest.version and auto.register.schemas")
         self._schema_id_serializer = take_callable(conf, "schema.id.serializer")
         self.configure_validation_rules(conf)
+
+    def _keep_plain(
+        self, ctx: SerializationContext, schema_id: SchemaId, encode: Callable[[Any], bytes]
+    ) -> None:
+        """Keep the encoder of a topic, for its next records."""
+        if self._is_fixed() and self._schema_id_serializer is prefix_schema_id_serializer:
+            self._plain[ctx.topic, ctx.field] = (schema_id.id_to_bytes(), encode)
 
     def _serialize(self, obj: Any, ctx: SerializationContext | None) -> Steps[bytes | None]:
         try:
@@ -88,7 +97,7 @@ class SerializerCore(SerdeCore):
     def _registered_id(
         self, subject: str | None, ctx: SerializationContext | None
     ) -> Steps[SchemaId | None]:
-        """Return the id of the serializer's schema in a subject; register it if that is asked for."""
+        """Return the id of the serializer's schema in a subject, and register it if configured."""
         if subject is None:
             return None
         known = self._known_subjects.get(subject)

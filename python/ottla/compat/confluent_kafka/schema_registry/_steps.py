@@ -1,8 +1,8 @@
-"""How the twins share their logic: a generator yields each call of the registry and gets its result.
+"""The logic that both twins share: a generator that yields each call of the registry.
 
-The blocking twin yields results, since its calls return them; the asyncio twin yields awaitables. So
-the logic is written once, without I/O, and a driver carries the results back into it. An exception
-of a call is raised inside the generator, where the call stands, in both twins.
+The blocking twin yields results, since its calls return them; the asyncio twin yields awaitables.
+So the logic is written once, without I/O, and a driver carries the results back into it. An
+exception of a call is raised inside the generator, where the call stands, in both twins.
 """
 
 from __future__ import annotations
@@ -32,14 +32,11 @@ async def run_async(steps: Steps[T]) -> T:
     failure: BaseException | None = None
     try:
         while True:
-            if failure is None:
-                step = steps.send(result)
-            else:
-                step = steps.throw(failure)
+            step = steps.send(result) if failure is None else steps.throw(failure)
             failure = None
             try:
                 result = await step if isawaitable(step) else step
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - the steps handle or raise it
                 failure = error
     except StopIteration as end:
         value: T = end.value
@@ -51,6 +48,6 @@ class AwaitableInit(type):
 
     async def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a new instance whose ``__init__`` has been awaited."""
-        instance = cls.__new__(cls)
+        instance: Any = cls.__new__(cls)  # type: ignore[call-overload]
         await instance.__init__(*args, **kwargs)
         return instance

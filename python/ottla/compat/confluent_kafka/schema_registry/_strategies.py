@@ -55,7 +55,7 @@ def reference_subject_name_strategy(
     ctx: SerializationContext | None, schema_ref: SchemaReference
 ) -> str | None:
     """Return the name of a referenced schema."""
-    return None if schema_ref is None else schema_ref.name
+    return schema_ref.name
 
 
 STRATEGY_TYPE_MAP: dict[SubjectNameStrategyType, Callable[..., str | None]] = {

@@ -1,9 +1,9 @@
 """HTTP to the registry: one request, one response, on connections that are kept.
 
-The seam to the network: nothing else in the layer opens a socket for the registry. Waits are bounded
-by the timeout, responses in size. A failure without a response is an exception of the httpx library
-if the program uses it, since programs written for confluent-kafka catch that, and otherwise a
-``ConnectionError`` or a ``TimeoutError``.
+The seam to the network: nothing else in the layer opens a socket for the registry. Waits are
+bounded by the timeout, responses in size. A failure without a response is an exception of the HTTP
+library that confluent-kafka uses, if the program has imported it, since programs catch that, and
+otherwise a ``ConnectionError`` or a ``TimeoutError``.
 """
 
 from __future__ import annotations
@@ -56,12 +56,20 @@ def transport_errors() -> tuple[type[BaseException], ...]:
     return errors if httpx is None else (*errors, httpx.TransportError)
 
 
-def _failure(error: Exception, address: str) -> Exception:
-    httpx = sys.modules.get("httpx")
-    text = f"{address}: {error or type(error).__name__}"
-    if isinstance(error, TimeoutError):
-        return TimeoutError(text) if httpx is None else httpx.ReadTimeout(text)
-    return ConnectionError(text) if httpx is None else httpx.ConnectError(text)
+def _failure(error: Exception, address: str, library: str) -> Exception:
+    text = f"{address}: {str(error) or type(error).__name__}"
+    timed_out = isinstance(error, TimeoutError)
+    module = sys.modules.get(library)
+    if module is None:
+        return TimeoutError(text) if timed_out else ConnectionError(text)
+    # httpx and requests have one name in common.
+    names = ("ReadTimeout",) if timed_out else ("ConnectError", "ConnectionError")
+    for name in names:
+        kind = getattr(module, name, None)
+        if kind is not None:
+            failure: Exception = kind(text)
+            return failure
+    return ConnectionError(text)
 
 
 class Session:
@@ -74,7 +82,9 @@ class Session:
         auth: tuple[str, str] | None = None,
         proxy: str | None = None,
         timeout: float | None = None,
+        library: str = "httpx",
     ) -> None:
+        self._library = library
         self.auth = None if auth is None else BasicAuth(*auth)
         self._verify = verify
         self._proxy = None if proxy is None else urlsplit(proxy)
@@ -115,14 +125,15 @@ class Session:
                     # The server had closed an idle connection: the next one is another, or new.
                     continue
                 address = f"{parts.hostname}:{connection.port}"
-                raise _failure(error, address) from error
+                raise _failure(error, address, self._library) from error
             except BaseException:
                 connection.close()
                 raise
             break
         if len(data) > _MAX_RESPONSE:
             connection.close()
-            raise _failure(HTTPException("the response is too large"), str(parts.hostname))
+            large = HTTPException("the response is too large")
+            raise _failure(large, str(parts.hostname), self._library)
         if response.will_close:
             connection.close()
         else:

@@ -1,7 +1,8 @@
-"""Rules that a schema's own text has, under ``confluent:rules``: checked when values are written."""
+"""Rules in a schema's text, ``confluent:rules``: conditions on the values that are written."""
 
 from __future__ import annotations
 
+import importlib
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ottla.compat.confluent_kafka.schema_registry._rule_classes import RuleError
 from ottla.compat.confluent_kafka.serialization import SerializationError
 
 VALIDATION_RULES_PROP = "confluent:rules"
+_CEL = "ottla.compat.confluent_kafka.schema_registry.rules.cel.cel_validator"
 
 
 class ValidationRulesExecution(str, Enum):
@@ -68,7 +70,7 @@ class ValidationRuleError:
         return hash(self._values())
 
     def __str__(self) -> str:
-        rule = self.rule or ValidationRule()
+        rule = self.rule
         detail = self.message or rule.doc or rule.sql or rule.expr
         cause = f" (caused by: {self.cause})" if self.cause is not None else ""
         return f"{self.field_path or '<root>'}: {rule.name or 'unnamed'}: {detail}{cause}"
@@ -101,15 +103,13 @@ def parse_validation_rules(prop_value: Any) -> list[ValidationRule]:
 def default_validation_rule_executor() -> ValidationRuleExecutor:
     """Return an executor of CEL, if the installed confluent-kafka has one."""
     try:
-        from ottla.compat.confluent_kafka.schema_registry.rules.cel.cel_validator import (
-            CelValidator,
-        )
+        module = importlib.import_module(_CEL)
     except ImportError as error:
         raise ValueError(
             "there is no executor of validation rules: install confluent-kafka[rules] beside"
             " ottla, or set validation.rules.executor"
         ) from error
-    executor: ValidationRuleExecutor = CelValidator()
+    executor: ValidationRuleExecutor = module.CelValidator()
     return executor
 
 

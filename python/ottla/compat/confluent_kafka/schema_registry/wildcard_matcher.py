@@ -14,15 +14,15 @@ _TOKEN = re.compile(r"\*\*|\\.|.", re.DOTALL)
 def _compiled(pattern: str) -> re.Pattern[str]:
     parts = []
     # Any names followed by one name are any names.
-    for token in _TOKEN.findall(pattern.replace("**.*", "**")):
-        if token == "**":
+    for part in _TOKEN.findall(pattern.replace("**.*", "**")):
+        if part == "**":
             parts.append(".*")
-        elif token == "*":
+        elif part == "*":
             parts.append(r"[^.]*")
-        elif token == "?":
+        elif part == "?":
             parts.append(r"[^.]")
         else:
-            parts.append(re.escape(token[-1]))
+            parts.append(re.escape(part[-1]))
     return re.compile("".join(parts), re.DOTALL)
 
 

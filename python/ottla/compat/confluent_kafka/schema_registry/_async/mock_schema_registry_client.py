@@ -60,3 +60,6 @@ class AsyncMockSchemaRegistryClient(AsyncSchemaRegistryClient):
         """Delete a version, and return it."""
         self.clear_caches()
         return await super().delete_version(subject_name, version, permanent)
+
+
+AsyncSchemaRegistryClient._mock_class = AsyncMockSchemaRegistryClient

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ottla.compat.confluent_kafka.schema_registry._association_documents import (
     Association,
@@ -56,6 +56,8 @@ class AsyncSchemaRegistryClient(Operations):
         TypeError: a value is of another type.
     """
 
+    _mock_class: ClassVar[type[AsyncSchemaRegistryClient]]
+
     def __init__(self, conf: dict[str, Any]) -> None:
         self._set_up(conf, _AsyncRestClient(conf))
 
@@ -79,9 +81,7 @@ class AsyncSchemaRegistryClient(Operations):
         """Return a client, or a mock one in this process if the URL begins with ``mock://``."""
         url = conf.get("url")
         if isinstance(url, str) and url.startswith("mock://"):
-            from .mock_schema_registry_client import AsyncMockSchemaRegistryClient
-
-            return AsyncMockSchemaRegistryClient(conf)
+            return AsyncSchemaRegistryClient._mock_class(conf)
         return AsyncSchemaRegistryClient(conf)
 
     async def register_schema(

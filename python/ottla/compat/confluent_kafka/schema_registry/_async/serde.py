@@ -16,7 +16,7 @@ from ottla.compat.confluent_kafka.schema_registry._async.schema_registry_client 
     AsyncSchemaRegistryClient,
 )
 from ottla.compat.confluent_kafka.schema_registry._deserializer_core import DeserializerCore
-from ottla.compat.confluent_kafka.schema_registry._serde_core import SerdeCore
+from ottla.compat.confluent_kafka.schema_registry._serde_core import SerdeCore, keep_key
 from ottla.compat.confluent_kafka.schema_registry._serializer_core import SerializerCore
 from ottla.compat.confluent_kafka.schema_registry._steps import AwaitableInit, run_async
 from ottla.compat.confluent_kafka.serialization import (
@@ -99,6 +99,12 @@ class AsyncBaseSerializer(AsyncBaseSerde, SerializerCore, Serializer, metaclass=
         self, obj: Any, ctx: SerializationContext | None = None
     ) -> bytes | None:
         """Return the bytes of an object, or None for None."""
+        if ctx is not None and obj is not None:
+            plain = self._plain.get((ctx.topic, ctx.field))
+            if plain is not None:
+                keep_key(ctx, obj)
+                value = obj if self._to_dict is None else self._to_dict(obj, ctx)
+                return plain[0] + plain[1](value)
         return await run_async(self._serialize(obj, ctx))
 
 
@@ -107,10 +113,13 @@ class AsyncBaseDeserializer(
 ):
     """The base of deserializers."""
 
-    async def __call__(  # type: ignore[override]
-        self, value: bytes | None, ctx: SerializationContext | None = None
-    ) -> Any:
+    async def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
         """Return the object of some bytes, or None for None."""
+        if value is not None:
+            decode = self._plain_decoder(value, ctx)
+            if decode is not None:
+                keep_key(ctx, value)
+                return self._from_object(self._from_dict, decode(value[5:]), ctx)
         return await run_async(self._deserialize(value, ctx))
 
 
@@ -120,7 +129,7 @@ _S = TypeVar("_S", bound=Any)
 async def async_build_serde(
     schema_registry_client: AsyncSchemaRegistryClient | None,
     schema_registry_conf: dict[str, Any] | None,
-    construct: Callable[[AsyncSchemaRegistryClient | None], Awaitable[_S]],
+    construct: Callable[[AsyncSchemaRegistryClient | None], Any],
     init: Callable[[_S], Awaitable[None]] | None = None,
 ) -> _S:
     """Make a serializer or deserializer, with a client that it owns unless one is given.
@@ -143,7 +152,7 @@ async def async_build_serde(
     if schema_registry_conf is not None:
         client = AsyncSchemaRegistryClient.new_client(schema_registry_conf)
     try:
-        serde = await construct(client)
+        serde: _S = await construct(client)
     except BaseException:
         if owned and client is not None:
             await _closed(client.aclose)

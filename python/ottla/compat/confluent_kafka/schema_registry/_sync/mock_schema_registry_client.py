@@ -45,3 +45,6 @@ class MockSchemaRegistryClient(SchemaRegistryClient):
         """Delete a version, and return it."""
         self.clear_caches()
         return super().delete_version(subject_name, version, permanent)
+
+
+SchemaRegistryClient._mock_class = MockSchemaRegistryClient

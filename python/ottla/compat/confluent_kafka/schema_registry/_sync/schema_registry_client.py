@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ottla.compat.confluent_kafka.schema_registry._association_documents import (
     Association,
@@ -56,6 +56,8 @@ class SchemaRegistryClient(Operations):
         TypeError: a value is of another type.
     """
 
+    _mock_class: ClassVar[type[SchemaRegistryClient]]
+
     def __init__(self, conf: dict[str, Any]) -> None:
         self._set_up(conf, _RestClient(conf))
 
@@ -79,9 +81,7 @@ class SchemaRegistryClient(Operations):
         """Return a client, or a mock one in this process if the URL begins with ``mock://``."""
         url = conf.get("url")
         if isinstance(url, str) and url.startswith("mock://"):
-            from .mock_schema_registry_client import MockSchemaRegistryClient
-
-            return MockSchemaRegistryClient(conf)
+            return SchemaRegistryClient._mock_class(conf)
         return SchemaRegistryClient(conf)
 
     def register_schema(

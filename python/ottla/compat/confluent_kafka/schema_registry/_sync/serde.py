@@ -13,7 +13,7 @@ from ottla.compat.confluent_kafka.schema_registry._associated import (
     AssociatedSteps,
 )
 from ottla.compat.confluent_kafka.schema_registry._deserializer_core import DeserializerCore
-from ottla.compat.confluent_kafka.schema_registry._serde_core import SerdeCore
+from ottla.compat.confluent_kafka.schema_registry._serde_core import SerdeCore, keep_key
 from ottla.compat.confluent_kafka.schema_registry._serializer_core import SerializerCore
 from ottla.compat.confluent_kafka.schema_registry._steps import run
 from ottla.compat.confluent_kafka.schema_registry._sync.schema_registry_client import (
@@ -91,20 +91,27 @@ class BaseSerializer(BaseSerde, SerializerCore, Serializer):
 
     _new_lock = threading.Lock
 
-    def __call__(  # type: ignore[override]
-        self, obj: Any, ctx: SerializationContext | None = None
-    ) -> bytes | None:
+    def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
         """Return the bytes of an object, or None for None."""
+        if ctx is not None and obj is not None:
+            plain = self._plain.get((ctx.topic, ctx.field))
+            if plain is not None:
+                keep_key(ctx, obj)
+                value = obj if self._to_dict is None else self._to_dict(obj, ctx)
+                return plain[0] + plain[1](value)
         return run(self._serialize(obj, ctx))
 
 
 class BaseDeserializer(BaseSerde, DeserializerCore, Deserializer):
     """The base of deserializers."""
 
-    def __call__(  # type: ignore[override]
-        self, value: bytes | None, ctx: SerializationContext | None = None
-    ) -> Any:
+    def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
         """Return the object of some bytes, or None for None."""
+        if value is not None:
+            decode = self._plain_decoder(value, ctx)
+            if decode is not None:
+                keep_key(ctx, value)
+                return self._from_object(self._from_dict, decode(value[5:]), ctx)
         return run(self._deserialize(value, ctx))
 
 

@@ -1,4 +1,4 @@
-"""Where tokens of the registry come from: the configuration is read and checked here, without I/O."""
+"""The configuration of the registry's tokens, read and checked without I/O."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ orjson is used if it is installed, since it is faster; the standard library writ
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 from typing import Any
@@ -28,12 +29,13 @@ __all__ = [
 
 JSON_TYPE = "JSON"
 
-_orjson: Any = None
+_orjson: Any
 try:
-    import orjson as _orjson
+    _orjson = importlib.import_module("orjson")
 except ImportError:
-    pass
+    _orjson = None
 except Exception:
+    _orjson = None
     # A broken extension must not take the deserializers with it.
     logging.getLogger(__name__).warning("orjson could not be loaded", exc_info=True)
 
