@@ -1,16 +1,14 @@
-"""Serializers and deserializers of keys and values, and the context that they are called with.
+"""Serializers and deserializers of strings and numbers (``confluent_kafka.serialization``).
 
-The classes have confluent-kafka's names and call signatures: an instance is called with the object
-or the bytes, and a ``SerializationContext``. None is a tombstone, and stays None. Bytes that do not
-fit are a ``SerializationError``, never another exception of the standard library.
+Invariants: None stays None in both directions; numbers are big-endian, as in Java.
 """
 
 from __future__ import annotations
 
+import enum
 import struct
 from collections.abc import Callable
-from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, cast
 
 from ottla.compat.confluent_kafka._kafka_error import KafkaException
 
@@ -30,177 +28,216 @@ __all__ = [
     "StringSerializer",
 ]
 
-_Headers: TypeAlias = list[tuple[str, Any]] | dict[str, Any]
 
-_INT32 = struct.Struct(">i")
-_FLOAT64 = struct.Struct(">d")
-
-
-class MessageField(str, Enum):
-    """The part of a record that is serialized."""
+class MessageField(str, enum.Enum):
+    """The part of a message that is serialized."""
 
     NONE = "none"
     KEY = "key"
     VALUE = "value"
 
     def __str__(self) -> str:
-        return str(self.value)
+        return self.value
 
 
 class SerializationContext:
-    """Where the bytes go to, or come from.
+    """What a serializer or a deserializer may want to know about the message.
 
     Args:
         topic: the topic.
-        field: the key or the value.
-        headers: the record's headers, as a list of pairs or a dict. A serializer may add some.
+        field: the part of the message.
+        headers: the message's headers, if there are any.
     """
 
-    def __init__(self, topic: str, field: MessageField, headers: _Headers | None = None) -> None:
+    def __init__(self, topic: str, field: MessageField, headers: Any = None) -> None:
         self.topic = topic
         self.field = field
         self.headers = headers
 
 
 class SerializationError(KafkaException):
-    """An object cannot be serialized, or bytes cannot be deserialized."""
+    """An object cannot be converted to bytes, or bytes to an object."""
 
 
 class Serializer:
-    """The base of all serializers: an instance is called with an object and returns bytes."""
+    """The base of serializers: callables that convert an object to bytes."""
 
-    __slots__: list[str] = []
+    __slots__: tuple[str, ...] = ()
 
     def __call__(self, obj: Any, ctx: SerializationContext | None = None) -> bytes | None:
-        """Return the bytes of an object, or None for None."""
+        """Return the object as bytes; None for None."""
         raise NotImplementedError
 
     def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
-        """Take a callable that returns the id of the Kafka cluster. By default, it is ignored."""
+        """Get a function that returns the id of the client's cluster; the client calls this once.
 
-    def close(self) -> Any:
-        """Release what the serializer itself has created. By default, nothing."""
+        The function may wait for the cluster, so call it only when the id is needed. The default
+        implementation does nothing.
+        """
+
+    def close(self) -> None:
+        """Release what was made for this object. The default implementation does nothing."""
 
 
 class Deserializer:
-    """The base of all deserializers: an instance is called with bytes and returns an object."""
+    """The base of deserializers: callables that convert bytes to an object."""
 
-    __slots__: list[str] = []
+    __slots__: tuple[str, ...] = ()
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
-        """Return the object of some bytes, or None for None."""
+        """Return the object in the bytes; None for None."""
         raise NotImplementedError
 
     def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
-        """Take a callable that returns the id of the Kafka cluster. By default, it is ignored."""
+        """Get a function that returns the id of the client's cluster; the client calls this once.
 
-    def close(self) -> Any:
-        """Release what the deserializer itself has created. By default, nothing."""
+        The function may wait for the cluster, so call it only when the id is needed. The default
+        implementation does nothing.
+        """
+
+    def close(self) -> None:
+        """Release what was made for this object. The default implementation does nothing."""
 
 
 class SerializerBuilder:
-    """The base of builders: a producer calls ``build`` and owns the serializer that it returns."""
+    """The base of builders, which make a serializer once the client's configuration is known."""
 
-    __slots__: list[str] = []
+    __slots__: tuple[str, ...] = ()
 
     def build(self, conf: dict[str, Any], is_key: bool) -> tuple[Serializer, dict[str, Any]]:
-        """Return a serializer, and the configuration that is left for the client."""
+        """Return the serializer, and the configuration without what it has used.
+
+        Args:
+            conf: the client's configuration.
+            is_key: whether it is for keys.
+        """
         raise NotImplementedError
 
 
 class DeserializerBuilder:
-    """The base of builders: a consumer calls ``build`` and owns the deserializer it returns."""
+    """The base of builders, which make a deserializer once the client's configuration is known."""
 
-    __slots__: list[str] = []
+    __slots__: tuple[str, ...] = ()
 
     def build(self, conf: dict[str, Any], is_key: bool) -> tuple[Deserializer, dict[str, Any]]:
-        """Return a deserializer, and the configuration that is left for the client."""
+        """Return the deserializer, and the configuration without what it has used.
+
+        Args:
+            conf: the client's configuration.
+            is_key: whether it is for keys.
+        """
         raise NotImplementedError
 
 
-def _pack(layout: struct.Struct, value: Any) -> bytes | None:
-    if value is None:
-        return None
+def _pack(layout: str, obj: float) -> bytes:
     try:
-        return layout.pack(value)
+        return struct.pack(layout, obj)
     except struct.error as error:
         raise SerializationError(str(error)) from error
 
 
-def _unpack(layout: struct.Struct, data: bytes | None) -> Any:
-    if data is None:
-        return None
+def _unpack(layout: str, value: bytes) -> Any:
     try:
-        return layout.unpack(data)[0]
+        return struct.unpack(layout, value)[0]
     except struct.error as error:
         raise SerializationError(str(error)) from error
 
 
 class DoubleSerializer(Serializer):
-    """Numbers as eight bytes: binary64 of IEEE 754, big-endian."""
+    """Converts a float to 8 bytes (IEEE 754, binary64)."""
 
     def __call__(self, obj: float | None, ctx: SerializationContext | None = None) -> bytes | None:
-        return _pack(_FLOAT64, obj)
+        """Return the number as bytes.
+
+        Raises:
+            SerializationError: it is not a number.
+        """
+        del ctx
+        return None if obj is None else _pack(">d", obj)
 
 
 class DoubleDeserializer(Deserializer):
-    """Numbers from eight bytes: binary64 of IEEE 754, big-endian."""
+    """Converts 8 bytes (IEEE 754, binary64) to a float."""
 
     def __call__(
         self, value: bytes | None, ctx: SerializationContext | None = None
     ) -> float | None:
-        number: float | None = _unpack(_FLOAT64, value)
-        return number
+        """Return the number in the bytes.
+
+        Raises:
+            SerializationError: these are not 8 bytes.
+        """
+        del ctx
+        return None if value is None else cast(float, _unpack(">d", value))
 
 
 class IntegerSerializer(Serializer):
-    """Integers of 32 bits with a sign, as four bytes, big-endian."""
+    """Converts an int to 4 bytes."""
 
     def __call__(self, obj: int | None, ctx: SerializationContext | None = None) -> bytes | None:
-        return _pack(_INT32, obj)
+        """Return the number as bytes.
+
+        Raises:
+            SerializationError: it is not an integer of 32 bits.
+        """
+        del ctx
+        return None if obj is None else _pack(">i", obj)
 
 
 class IntegerDeserializer(Deserializer):
-    """Integers of 32 bits with a sign, from four bytes, big-endian."""
+    """Converts 4 bytes to an int."""
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> int | None:
-        number: int | None = _unpack(_INT32, value)
-        return number
+        """Return the number in the bytes.
+
+        Raises:
+            SerializationError: these are not 4 bytes.
+        """
+        del ctx
+        return None if value is None else cast(int, _unpack(">i", value))
 
 
 class StringSerializer(Serializer):
-    """Text in an encoding.
+    """Converts a str to bytes.
 
     Args:
-        codec: one of Python's encodings. Default: UTF-8.
+        codec: the name of the encoding.
     """
 
     def __init__(self, codec: str = "utf_8") -> None:
         self.codec = codec
 
     def __call__(self, obj: str | None, ctx: SerializationContext | None = None) -> bytes | None:
-        if obj is None:
-            return None
+        """Return the text as bytes.
+
+        Raises:
+            SerializationError: the encoding lacks a character.
+        """
+        del ctx
         try:
-            return obj.encode(self.codec)
+            return None if obj is None else obj.encode(self.codec)
         except UnicodeError as error:
             raise SerializationError(str(error)) from error
 
 
 class StringDeserializer(Deserializer):
-    """Text from an encoding.
+    """Converts bytes to a str.
 
     Args:
-        codec: one of Python's encodings. Default: UTF-8.
+        codec: the name of the encoding.
     """
 
     def __init__(self, codec: str = "utf_8") -> None:
         self.codec = codec
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> str | None:
-        if value is None:
-            return None
+        """Return the text in the bytes.
+
+        Raises:
+            SerializationError: these bytes are not text in the encoding.
+        """
+        del ctx
         try:
-            return value.decode(self.codec)
+            return None if value is None else value.decode(self.codec)
         except UnicodeError as error:
             raise SerializationError(str(error)) from error
