@@ -215,6 +215,12 @@ class AvroDeserializerSteps(_AvroSchemas, DeserializerCore):
     _schema_type = AVRO_TYPE
     _default_conf: ClassVar[dict[str, Any]] = DESERIALIZER_DEFAULTS
 
+    def _plain_decoder(
+        self, data: bytes, ctx: SerializationContext | None
+    ) -> Callable[[bytes], Any] | None:
+        # Such a payload is an error, whatever its schema is.
+        return None if len(data) <= 5 else super()._plain_decoder(data, ctx)
+
     def _set_up(
         self,
         registry: Any,

@@ -36,8 +36,6 @@ DESERIALIZER_DEFAULTS: dict[str, Any] = {
 }
 
 
-# A byte and an id.
-_PREFIX = 5
 # Of topics and schemas whose decoders are kept.
 _MAX_PLAIN = 1000
 
@@ -56,6 +54,8 @@ class DeserializerCore(SerdeCore):
     _schema_type: str
     _schema_id_deserializer: Callable[..., Any]
     _from_dict: Callable[..., Any] | None = None
+    # A byte and an id.
+    _prefix_length = 5
 
     def _configure_deserializer(self, conf: dict[str, Any]) -> None:
         self._plain: dict[tuple[str, Any, bytes], Callable[[bytes], Any]] = {}
@@ -66,9 +66,10 @@ class DeserializerCore(SerdeCore):
         self, data: bytes, ctx: SerializationContext | None
     ) -> Callable[[bytes], Any] | None:
         """Return the decoder of a payload whose schema is known and has no rules, or None."""
-        if ctx is None or len(data) <= _PREFIX or header_of(ctx) is not None:
+        prefix = self._prefix_length
+        if ctx is None or len(data) < prefix or header_of(ctx) is not None:
             return None
-        return self._plain.get((ctx.topic, ctx.field, data[:_PREFIX]))
+        return self._plain.get((ctx.topic, ctx.field, data[:prefix]))
 
     def _keep_plain(
         self, data: bytes, ctx: SerializationContext, decode: Callable[[bytes], Any]
@@ -82,7 +83,7 @@ class DeserializerCore(SerdeCore):
         ):
             if len(self._plain) >= _MAX_PLAIN:
                 self._plain.clear()
-            self._plain[ctx.topic, ctx.field, data[:_PREFIX]] = decode
+            self._plain[ctx.topic, ctx.field, data[: self._prefix_length]] = decode
 
     def _deserialize(self, data: bytes | None, ctx: SerializationContext | None) -> Steps[Any]:
         try:

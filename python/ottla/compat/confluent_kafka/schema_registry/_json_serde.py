@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from ottla.compat.confluent_kafka.schema_registry._deserializer_core import (
@@ -114,13 +115,18 @@ class JsonSerializerSteps(_JsonSchemas, SerializerCore):
             value = self._apply_rules(ctx, subject, latest, own, value)
         elif own is not None and self._validation_enabled():
             self._check(own, value)
-        if self._validate and own is not None:
-            own.validate(value)
-        encoded = self._json_encode(value)
-        data = encoded.encode("utf8") if isinstance(encoded, str) else bytes(encoded)
+        if latest is None and ctx is not None and schema_id is not None:
+            self._keep_plain(ctx, schema_id, partial(self._encode, own))
+        data = self._encode(own, value)
         if latest is not None and subject is not None:
             data = self._encoding_rules(ctx, subject, latest, data)
         return self._schema_id_serializer(data, ctx, schema_id)
+
+    def _encode(self, own: ParsedJson | None, value: Any) -> bytes:
+        if self._validate and own is not None:
+            own.validate(value)
+        encoded = self._json_encode(value)
+        return encoded.encode("utf8") if isinstance(encoded, str) else bytes(encoded)
 
     def _apply_rules(
         self,
@@ -208,12 +214,24 @@ class JsonDeserializerSteps(_JsonSchemas, DeserializerCore):
                 value = self._execute_rules(
                     ctx, subject, mode, None, schema, value, None, change, data
                 )
+        if ctx is not None and _has_no_rules(writer_schema) and _has_no_rules(schema):
+            self._keep_plain(data, ctx, partial(self._decode, reader))
+        return self._from_object(self._from_dict, self._validated(reader, value), ctx)
+
+    def _decode(self, reader: ParsedJson | None, payload: bytes) -> Any:
+        return self._validated(reader, self._json_decode(payload))
+
+    def _validated(self, reader: ParsedJson | None, value: Any) -> Any:
         if self._validate:
             if reader is None:
                 log.warning("a value is not validated, as there is no schema for it")
             else:
                 reader.validate(value)
-        return self._from_object(self._from_dict, value, ctx)
+        return value
+
+
+def _has_no_rules(schema: Schema | None) -> bool:
+    return schema is None or schema.rule_set is None
 
 
 def _reader_schema(schema_str: str | Schema | None, registry: Any) -> Schema | None:

@@ -114,15 +114,15 @@ def _str_to_proto(name: str, schema_str: str) -> Any:
     return file
 
 
-def load_file(schema: Schema, registry: Any) -> Steps[tuple[Any, Any]]:
-    """Return the descriptor of a schema's file, and the pool that has it."""
+def load_file(schema: Schema, registry: Any) -> Steps[Any]:
+    """Return the descriptor of a schema's file, in a pool of its own."""
     if schema.schema_str is None:
         raise ValueError("Schema string cannot be None")
     pool = new_pool()
     yield from _add_references(schema, registry, pool, set())
     file = _str_to_proto("default", schema.schema_str)
     pool.Add(file)
-    return pool.FindFileByName(file.name), pool
+    return pool.FindFileByName(file.name)
 
 
 def _add_references(schema: Schema, registry: Any, pool: Any, added: set[str]) -> Steps[None]:

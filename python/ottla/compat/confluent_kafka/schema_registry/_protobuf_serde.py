@@ -6,6 +6,8 @@ needed for their ids, for rules, and for the place of a message in its file.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from ottla.compat.confluent_kafka.schema_registry._deserializer_core import (
@@ -53,16 +55,37 @@ from ottla.compat.confluent_kafka.schema_registry.rule_registry import RuleRegis
 from ottla.compat.confluent_kafka.serialization import SerializationContext, SerializationError
 
 
+class _File:
+    """A schema's file, and its messages by their places."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self._messages: dict[tuple[int, ...], Any] = {}
+
+    def message_at(self, indexes: Sequence[int]) -> Any:
+        """Return the message at a place; only those that exist are kept."""
+        key = tuple(indexes)
+        message = self._messages.get(key)
+        if message is None:
+            message = self._messages[key] = message_at(self.file, key)
+        return message
+
+    def named_as(self, writer: Any) -> Any:
+        """Return the message of the same name as the writer's, or the first one."""
+        found = self.file.message_types_by_name.get(writer.name)
+        return self.message_at([0]) if found is None else found
+
+
 class _ProtobufSchemas:
     """The files of a serializer or deserializer."""
 
     _registry: Any
     _parsed_schemas: ParsedSchemaCache
 
-    def _parse(self, schema: Schema) -> Steps[tuple[Any, Any]]:
-        known: tuple[Any, Any] | None = self._parsed_schemas.get_parsed_schema(schema)
+    def _parse(self, schema: Schema) -> Steps[_File]:
+        known: _File | None = self._parsed_schemas.get_parsed_schema(schema)
         if known is None:
-            known = yield from load_file(schema, self._registry)
+            known = _File((yield from load_file(schema, self._registry)))
             self._parsed_schemas.set(schema, known)
         return known
 
@@ -139,8 +162,7 @@ class ProtobufSerializerSteps(_ProtobufSchemas, SerializerCore):
         return references
 
     def _serialize_value(self, obj: Any, ctx: SerializationContext | None) -> Steps[bytes]:
-        if not isinstance(obj, self._msg_class):
-            raise ValueError(f"message must be of type {self._msg_class} not {type(obj)}")
+        data = self._encode(obj)
         subject = None
         if ctx is not None:
             subject = yield from self._subject(ctx, obj.DESCRIPTOR.full_name)
@@ -153,24 +175,31 @@ class ProtobufSerializerSteps(_ProtobufSchemas, SerializerCore):
                 self._check(obj.DESCRIPTOR, obj)
         else:
             schema_id = self._id_of(latest)
-            file, _ = yield from self._parse(latest.schema)
+            file = yield from self._parse(latest.schema)
             obj = self._apply_rules(ctx, subject, latest, file, obj)
-        data: bytes = obj.SerializeToString()
         if latest is not None and subject is not None:
-            data = self._encoding_rules(ctx, subject, latest, data)
+            data = self._encoding_rules(ctx, subject, latest, self._encode(obj))
+        elif ctx is not None and schema_id is not None:
+            self._keep_plain(ctx, schema_id, self._encode)
         return self._schema_id_serializer(data, ctx, schema_id)
+
+    def _encode(self, obj: Any) -> bytes:
+        if not isinstance(obj, self._msg_class):
+            raise ValueError(f"message must be of type {self._msg_class} not {type(obj)}")
+        data: bytes = obj.SerializeToString()
+        return data
 
     def _apply_rules(
         self,
         ctx: SerializationContext | None,
         subject: str | None,
         latest: RegisteredSchema,
-        file: Any,
+        file: _File,
         obj: Any,
     ) -> Any:
         if latest.schema.rule_set is None and not self._validation_enabled():
             return obj
-        descriptor = message_at(file, self._index_array)
+        descriptor = file.message_at(self._index_array)
         if self._validation_enabled(ValidationRulesExecution.BEFORE_DOMAIN_RULES):
             self._check(descriptor, obj)
         if ctx is not None and subject is not None:
@@ -197,6 +226,8 @@ class ProtobufDeserializerSteps(_ProtobufSchemas, DeserializerCore):
     """The deserializer of Protobuf."""
 
     _schema_type = PROTOBUF_TYPE
+    # A byte, an id, and the index of the first message.
+    _prefix_length = 6
     _default_conf: ClassVar[dict[str, Any]] = {
         **DESERIALIZER_DEFAULTS,
         "use.deprecated.format": False,
@@ -222,6 +253,13 @@ class ProtobufDeserializerSteps(_ProtobufSchemas, DeserializerCore):
         self._msg_class = GetMessageClass(message_type.DESCRIPTOR)
         self._configure_rules(rule_conf, rule_registry)
 
+    def _keep_plain(
+        self, data: bytes, ctx: SerializationContext, decode: Callable[[bytes], Any]
+    ) -> None:
+        # Other messages have more indexes, and are no longer told apart by these bytes.
+        if data[5:6] == b"\x00":
+            super()._keep_plain(data, ctx, decode)
+
     def _deserialize_value(self, data: bytes, ctx: SerializationContext | None) -> Steps[Any]:
         subject = None if ctx is None else (yield from self._subject(ctx, None))
         latest: RegisteredSchema | None = None
@@ -233,8 +271,8 @@ class ProtobufDeserializerSteps(_ProtobufSchemas, DeserializerCore):
         if self._registry is None:
             return _parsed(self._msg_class, payload)
         writer_schema = yield from self._writer_schema(schema_id, subject, fmt="serialized")
-        writer_file, _ = yield from self._parse(writer_schema)
-        writer = message_at(writer_file, schema_id.message_indexes or [0])
+        writer_file = yield from self._parse(writer_schema)
+        writer = writer_file.message_at(schema_id.message_indexes or [0])
         if subject is None and ctx is not None:
             subject = yield from self._subject(ctx, writer.full_name)
             if subject is not None and asks:
@@ -244,16 +282,18 @@ class ProtobufDeserializerSteps(_ProtobufSchemas, DeserializerCore):
         if latest is not None and subject is not None:
             migrations = yield from self._migrations(subject, writer_schema, latest)
             schema = latest.schema
-            file, _ = yield from self._parse(schema)
+            file = yield from self._parse(schema)
         if migrations and ctx is not None and subject is not None:
             message = self._migrated(
-                ctx, subject, migrations, writer, _reader(file, writer), payload
+                ctx, subject, migrations, writer, file.named_as(writer), payload
             )
         else:
             message = _parsed(self._msg_class, payload)
+        if ctx is not None and writer_schema.rule_set is None and schema.rule_set is None:
+            self._keep_plain(data, ctx, partial(_parsed, self._msg_class))
         if ctx is None or subject is None or schema.rule_set is None:
             return message
-        descriptor = _reader(file, writer)
+        descriptor = file.named_as(writer)
         return self._execute_rules(
             ctx,
             subject,
@@ -283,12 +323,6 @@ class ProtobufDeserializerSteps(_ProtobufSchemas, DeserializerCore):
         value = json_format.MessageToDict(message, True)
         value = self._execute_migrations(ctx, subject, migrations, value)
         return json_format.ParseDict(value, GetMessageClass(reader)())
-
-
-def _reader(file: Any, writer: Any) -> Any:
-    """Return the message of the same name in a file, or its first one."""
-    found = file.message_types_by_name.get(writer.name)
-    return message_at(file, [0]) if found is None else found
 
 
 def _parsed(message_class: Any, payload: bytes) -> Any:

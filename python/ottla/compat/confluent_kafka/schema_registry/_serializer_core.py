@@ -48,6 +48,8 @@ class SerializerCore(SerdeCore):
     _auto_register: bool
     _normalize_schemas: bool
     _schema_id_serializer: Callable[..., bytes]
+    # The id that was found out last, for programs that read it.
+    _schema_id: SchemaId | None = None
     _to_dict: Callable[..., Any] | None = None
 
     def _configure_serializer(self, conf: dict[str, Any]) -> None:
@@ -92,7 +94,9 @@ class SerializerCore(SerdeCore):
         return None
 
     def _id_of(self, registered: RegisteredSchema) -> SchemaId:
-        return SchemaId(self._schema_type, registered.schema_id, registered.guid, self._indexes())
+        found = SchemaId(self._schema_type, registered.schema_id, registered.guid, self._indexes())
+        self._schema_id = found
+        return found
 
     def _registered_id(
         self, subject: str | None, ctx: SerializationContext | None

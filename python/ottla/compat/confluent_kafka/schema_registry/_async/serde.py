@@ -119,7 +119,7 @@ class AsyncBaseDeserializer(
             decode = self._plain_decoder(value, ctx)
             if decode is not None:
                 keep_key(ctx, value)
-                return self._from_object(self._from_dict, decode(value[5:]), ctx)
+                return self._from_object(self._from_dict, decode(value[self._prefix_length :]), ctx)
         return await run_async(self._deserialize(value, ctx))
 
 

@@ -111,7 +111,7 @@ class BaseDeserializer(BaseSerde, DeserializerCore, Deserializer):
             decode = self._plain_decoder(value, ctx)
             if decode is not None:
                 keep_key(ctx, value)
-                return self._from_object(self._from_dict, decode(value[5:]), ctx)
+                return self._from_object(self._from_dict, decode(value[self._prefix_length :]), ctx)
         return run(self._deserialize(value, ctx))
 
 
