@@ -53,7 +53,7 @@ class _Connection:
         if self._session is None:
             verify = tls_context(**self._tls) if self._secure else None
             auth = self.auth if self.auth != ("", "") else None
-            self._session = Session(verify=verify, auth=auth, library="requests")
+            self._session = Session(verify=verify, auth=auth, libraries=("requests",))
         return self._session
 
     def close(self) -> None:

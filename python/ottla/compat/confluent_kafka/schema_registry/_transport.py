@@ -23,6 +23,8 @@ from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 DEFAULT_TIMEOUT = 30.0
 _MAX_RESPONSE = 64 * 1024 * 1024
 _MAX_IDLE = 8
+# The HTTP library of confluent-kafka, of which it prefers the newer one.
+_HTTPX = ("httpx2", "httpx")
 
 
 class Response:
@@ -51,15 +53,14 @@ class BasicAuth:
 
 def transport_errors() -> tuple[type[BaseException], ...]:
     """Return the exceptions of a request without a response."""
-    httpx = sys.modules.get("httpx")
-    errors: tuple[type[BaseException], ...] = (OSError, HTTPException)
-    return errors if httpx is None else (*errors, httpx.TransportError)
+    loaded = [sys.modules[name] for name in _HTTPX if name in sys.modules]
+    return (OSError, HTTPException, *(module.TransportError for module in loaded))
 
 
-def _failure(error: Exception, address: str, library: str) -> Exception:
+def _failure(error: Exception, address: str, libraries: tuple[str, ...]) -> Exception:
     text = f"{address}: {str(error) or type(error).__name__}"
     timed_out = isinstance(error, TimeoutError)
-    module = sys.modules.get(library)
+    module = next((sys.modules[name] for name in libraries if name in sys.modules), None)
     if module is None:
         return TimeoutError(text) if timed_out else ConnectionError(text)
     # httpx and requests have one name in common.
@@ -82,9 +83,9 @@ class Session:
         auth: tuple[str, str] | None = None,
         proxy: str | None = None,
         timeout: float | None = None,
-        library: str = "httpx",
+        libraries: tuple[str, ...] = _HTTPX,
     ) -> None:
-        self._library = library
+        self._libraries = libraries
         self.auth = None if auth is None else BasicAuth(*auth)
         self._verify = verify
         self._proxy = None if proxy is None else urlsplit(proxy)
@@ -125,7 +126,7 @@ class Session:
                     # The server had closed an idle connection: the next one is another, or new.
                     continue
                 address = f"{parts.hostname}:{connection.port}"
-                raise _failure(error, address, self._library) from error
+                raise _failure(error, address, self._libraries) from error
             except BaseException:
                 connection.close()
                 raise
@@ -133,7 +134,7 @@ class Session:
         if len(data) > _MAX_RESPONSE:
             connection.close()
             large = HTTPException("the response is too large")
-            raise _failure(large, str(parts.hostname), self._library)
+            raise _failure(large, str(parts.hostname), self._libraries)
         if response.will_close:
             connection.close()
         else:
