@@ -181,6 +181,19 @@ def test_an_idle_connection_that_the_registry_closed_is_replaced(
     assert client.get_subjects() == []
 
 
+def test_a_child_of_fork_has_connections_of_its_own(
+    mock_registry: MockRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = SchemaRegistryClient({"url": mock_registry.url})
+    client.get_subjects()
+    session = client._rest_client.session
+    [[parents]] = session._idle.values()
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    assert client.get_subjects() == []
+    assert parents not in [item for some in session._idle.values() for item in some]
+    parents.close()
+
+
 @pytest.mark.parametrize(
     "conf",
     [

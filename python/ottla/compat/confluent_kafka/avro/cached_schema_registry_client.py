@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from ottla.compat.confluent_kafka.avro.error import ClientError
 from ottla.compat.confluent_kafka.avro.load import loads
+from ottla.compat.confluent_kafka.schema_registry._backoff import is_success
 from ottla.compat.confluent_kafka.schema_registry._rest_config import tls_context
 from ottla.compat.confluent_kafka.schema_registry._transport import Session
 
@@ -165,7 +166,7 @@ class CachedSchemaRegistryClient:
             return known
         body = {"schema": str(avro_schema)}
         result, code = self._request("POST", "subjects", subject, "versions", body=body)
-        if not _succeeded(code):
+        if not is_success(code):
             reasons = {401: "Unauthorized access", 403: "Unauthorized access"}
             reasons |= {409: "Incompatible Avro schema", 422: "Invalid Avro schema"}
             reason = reasons.get(code, "Unable to register schema")
@@ -181,7 +182,7 @@ class CachedSchemaRegistryClient:
             return known
         body = {"schema": str(avro_schema)}
         result, code = self._request("POST", "subjects", subject, body=body)
-        if not _succeeded(code):
+        if not is_success(code):
             reasons = {401: "Unauthorized access", 403: "Unauthorized access"}
             reasons |= {404: "Schema or subject not found"}
             reason = reasons.get(code, "Unable to check schema registration")
@@ -193,7 +194,7 @@ class CachedSchemaRegistryClient:
     def delete_subject(self, subject: str) -> Any:
         """Delete a subject, and return its versions."""
         result, code = self._request("DELETE", "subjects", subject)
-        if not _succeeded(code):
+        if not is_success(code):
             raise ClientError(f"Unable to delete subject: {result}", code)
         return result
 
@@ -202,7 +203,7 @@ class CachedSchemaRegistryClient:
         if schema_id in self.id_to_schema:
             return self.id_to_schema[schema_id]
         result, code = self._request("GET", "schemas", "ids", str(schema_id))
-        if not _succeeded(code):
+        if not is_success(code):
             log.error("the registry does not return the schema %d: status %d", schema_id, code)
             return None
         try:
@@ -222,7 +223,7 @@ class CachedSchemaRegistryClient:
         """Return id, schema and version of a version; three Nones if there is none."""
         path = ("subjects", subject, "versions", str(version))
         result, code = self._request("GET", *path)
-        if not _succeeded(code):
+        if not is_success(code):
             log.error("the registry does not return version %s: status %d", version, code)
             return (None, None, None)
         schema_id, number = result["id"], result["version"]
@@ -239,7 +240,7 @@ class CachedSchemaRegistryClient:
             return known
         body = {"schema": str(avro_schema)}
         result, code = self._request("POST", "subjects", subject, body=body)
-        if not _succeeded(code):
+        if not is_success(code):
             log.error("the registry does not know the schema: status %d", code)
             return None
         version: int = result["version"]
@@ -256,7 +257,7 @@ class CachedSchemaRegistryClient:
         except Exception:
             log.exception("the registry was not asked whether a schema is compatible")
             return False
-        if not _succeeded(code):
+        if not is_success(code):
             log.error("the registry does not say whether a schema is compatible: status %d", code)
             return False
         return bool(result.get("is_compatible"))
@@ -267,7 +268,7 @@ class CachedSchemaRegistryClient:
             raise ClientError(f"Invalid level specified: {level}")
         path = ("config", subject) if subject else ("config",)
         result, code = self._request("PUT", *path, body={"compatibility": level})
-        if not _succeeded(code):
+        if not is_success(code):
             raise ClientError(f"Unable to update level: {level}. Error code: {code}", code)
         updated: str = result["compatibility"]
         return updated
@@ -276,16 +277,12 @@ class CachedSchemaRegistryClient:
         """Return which changes a subject accepts, or all."""
         path = ("config", subject) if subject else ("config",)
         result, code = self._request("GET", *path)
-        if not _succeeded(code):
+        if not is_success(code):
             raise ClientError(f"Unable to fetch compatibility level. Error code: {code}", code)
         level: str | None = result.get("compatibilityLevel")
         if level not in VALID_LEVELS:
             raise ClientError(f"Invalid compatibility level received: {level}")
         return level
-
-
-def _succeeded(code: int) -> bool:
-    return 200 <= code <= 299
 
 
 def _read_auth(parts: Any, conf: dict[str, Any]) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import ssl
 import sys
 from collections.abc import Mapping
@@ -91,6 +92,7 @@ class Session:
         self._proxy = None if proxy is None else urlsplit(proxy)
         self._timeout = DEFAULT_TIMEOUT if timeout is None else timeout
         self._lock = Lock()
+        self._process = os.getpid()
         self._idle: dict[tuple[str, str], list[HTTPConnection]] = {}
 
     def request(
@@ -143,6 +145,9 @@ class Session:
 
     def _take(self, key: tuple[str, str], parts: SplitResult) -> tuple[HTTPConnection, bool]:
         with self._lock:
+            if self._process != os.getpid():
+                # A child of fork must not write to the connections of its parent.
+                self._idle, self._process = {}, os.getpid()
             idle = self._idle.get(key)
             if idle:
                 return idle.pop(), True
