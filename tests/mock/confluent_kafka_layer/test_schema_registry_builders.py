@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -30,6 +32,36 @@ def builders(names: Layer, conf: dict[str, Any], asynchronous: bool = False) -> 
         (serializer.set_message_type(item), deserializer.set_message_type(item), item(name="x"))
     )
     return [(ser, de.set_schema_registry_config(conf), value) for ser, de, value in found]
+
+
+LIBRARIES = (
+    "attr attrs authlib avro cachetools certifi fastavro google httpx httpx2 jsonschema orjson"
+)
+PROGRAM = """
+import importlib.abc, sys
+
+class Refuse(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname, path, target=None):
+        if fullname.partition(".")[0] in {names!r}.split():
+            raise ImportError(fullname)
+
+sys.meta_path.insert(0, Refuse())
+from ottla.compat.confluent_kafka import avro, schema_registry, serialization
+from ottla.compat.confluent_kafka.schema_registry import (
+    avro, error, json_schema, protobuf, rule_registry, rules, serde
+)
+
+client = schema_registry.SchemaRegistryClient.new_client({{"url": "mock://"}})
+context = serialization.SerializationContext("t", serialization.MessageField.VALUE)
+payload = avro.AvroSerializer(client, {schema!r})({{"id": 3}}, context)
+assert avro.AvroDeserializer(client)(payload, context) == {{"id": 3}}
+"""
+
+
+def test_no_other_library_is_needed_to_import_it() -> None:
+    names = f"{LIBRARIES} referencing requests typing_extensions confluent_kafka"
+    program = PROGRAM.format(names=names, schema=AVRO)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 @both

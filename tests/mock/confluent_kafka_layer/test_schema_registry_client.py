@@ -17,7 +17,10 @@ from ottla.compat.confluent_kafka.schema_registry import (
     SchemaRegistryClient,
 )
 from ottla.compat.confluent_kafka.schema_registry._caches import LatestCache
-from ottla.compat.confluent_kafka.schema_registry.error import SchemaRegistryError
+from ottla.compat.confluent_kafka.schema_registry.error import (
+    OAuthTokenError,
+    SchemaRegistryError,
+)
 from ottla.testing import MockRegistry, RegistryFault
 from tests.support.registry_layers import (
     NAMES,
@@ -267,6 +270,74 @@ def test_a_token_of_the_application_is_sent() -> None:
                 return await client.get_subjects()
 
         assert asyncio.run(ask()) == []
+
+
+@pytest.mark.parametrize("twin", ["blocking", "asyncio"])
+def test_a_token_is_fetched_and_kept(twin: str) -> None:
+    token = json.dumps({"access_token": "t0ken", "expires_in": 3600}).encode()
+    with MockRegistry(token="t0ken") as registry, MockRegistry() as provider:
+        provider.inject(RegistryFault.status(503), times=1)
+        provider.inject(RegistryFault.body(token), method="POST", path="/token")
+        conf = {
+            "url": registry.url,
+            "bearer.auth.credentials.source": "OAUTHBEARER",
+            "bearer.auth.logical.cluster": "lsrc-1",
+            "bearer.auth.client.id": "me",
+            "bearer.auth.client.secret": "s3cret",
+            "bearer.auth.scope": "all",
+            "bearer.auth.issuer.endpoint.url": f"{provider.url}/token",
+            **FAST,
+        }
+
+        async def ask() -> list[Any]:
+            async with AsyncSchemaRegistryClient(conf) as client:
+                return [await client.get_subjects() for _ in range(3)]
+
+        if twin == "asyncio":
+            assert asyncio.run(ask()) == [[], [], []]
+        else:
+            client = SchemaRegistryClient(conf)
+            assert [client.get_subjects() for _ in range(3)] == [[], [], []]
+            assert "s3cret" not in repr(vars(client._rest_client.bearer_field_provider))
+        assert len(provider.requests()) == 2
+
+
+def test_no_token_is_an_error_without_secrets(mock_registry: MockRegistry) -> None:
+    mock_registry.inject(RegistryFault.status(401, code=401, message="s3cret is wrong"))
+    conf = {
+        "url": mock_registry.url,
+        "bearer.auth.credentials.source": "OAUTHBEARER",
+        "bearer.auth.logical.cluster": "lsrc-1",
+        "bearer.auth.client.id": "me",
+        "bearer.auth.client.secret": "s3cret",
+        "bearer.auth.scope": "all",
+        "bearer.auth.issuer.endpoint.url": f"{mock_registry.url}/token",
+        "max.retries": 1,
+        **FAST,
+    }
+    with pytest.raises(OAuthTokenError, match="HTTP 401") as error:
+        SchemaRegistryClient(conf).get_subjects()
+    assert "s3cret" not in str(error.value)
+
+
+@pytest.mark.parametrize("source", ["configuration", "environment"])
+def test_a_proxy_gets_the_requests(
+    source: str, mock_registry: MockRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "no_proxy", "HTTP_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    proxy = mock_registry.url.replace("http://", "http://me:s3cret@")
+    mock_registry.inject(RegistryFault.body(b'["through"]'))
+    conf = {"url": "http://127.0.0.2:9", "max.retries": 0}
+    if source == "configuration":
+        conf["proxy"] = proxy
+    else:
+        monkeypatch.setenv("http_proxy", proxy)
+    assert SchemaRegistryClient(conf).get_subjects() == ["through"]
+    if source == "environment":
+        monkeypatch.setenv("no_proxy", "127.0.0.2")
+        with pytest.raises(Exception, match=r"127\.0\.0\.2"):
+            SchemaRegistryClient(conf).get_subjects()
 
 
 def test_the_latest_schemas_are_bounded_in_number_and_time() -> None:

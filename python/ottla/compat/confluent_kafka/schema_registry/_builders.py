@@ -8,11 +8,12 @@ chained. A registry client that a builder makes is closed with the object.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 from ottla.compat.confluent_kafka.serialization import DeserializerBuilder, SerializerBuilder
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class _RegistryBuilder:

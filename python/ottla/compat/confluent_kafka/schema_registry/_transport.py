@@ -19,6 +19,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from threading import Lock
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 # A request without a limit in the configuration must end, too.
 DEFAULT_TIMEOUT = 30.0
@@ -111,10 +112,11 @@ class Session:
         if self.auth is not None:
             self.auth.apply(sent)
         body = content.encode() if isinstance(content, str) else content
-        proxied = self._proxy is not None and parts.scheme == "http"
-        if proxied:
+        proxy = self._proxy_of(parts)
+        if proxy is not None and parts.scheme == "http":
             host = parts.netloc.rpartition("@")[2]
             target = f"http://{host}{target}"
+            sent.update(_proxy_credentials(proxy))
         key = (parts.scheme, parts.netloc)
         while True:
             connection, reused = self._take(key, parts)
@@ -153,24 +155,27 @@ class Session:
                 return idle.pop(), True
         return self._connection(parts), False
 
+    def _proxy_of(self, parts: SplitResult) -> SplitResult | None:
+        """Return the configured proxy, or else that of the environment."""
+        if self._proxy is not None:
+            return self._proxy
+        proxy = getproxies().get(parts.scheme)
+        if proxy is None or proxy_bypass(parts.hostname or ""):
+            return None
+        return urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+
     def _connection(self, parts: SplitResult) -> HTTPConnection:
-        secure = parts.scheme == "https"
-        hop = parts if self._proxy is None else self._proxy
+        proxy = self._proxy_of(parts)
+        hop = parts if proxy is None else proxy
         host, port = hop.hostname or "", hop.port
-        if secure:
-            if self._proxy is not None and port is None:
-                port = 80
-            connection: HTTPConnection = HTTPSConnection(
-                host, port, timeout=self._timeout, context=self._verify
-            )
-        else:
-            connection = HTTPConnection(host, port, timeout=self._timeout)
-        if self._proxy is not None and secure:
-            credentials: dict[str, str] = {}
-            if self._proxy.username:
-                auth = BasicAuth(unquote(self._proxy.username), unquote(self._proxy.password or ""))
-                credentials["Proxy-Authorization"] = auth._auth_header
-            connection.set_tunnel(parts.hostname or "", parts.port or 443, headers=credentials)
+        if parts.scheme != "https":
+            return HTTPConnection(host, port, timeout=self._timeout)
+        if proxy is None:
+            return HTTPSConnection(host, port, timeout=self._timeout, context=self._verify)
+        connection = HTTPSConnection(host, port or 80, timeout=self._timeout, context=self._verify)
+        connection.set_tunnel(
+            parts.hostname or "", parts.port or 443, headers=_proxy_credentials(proxy)
+        )
         return connection
 
     def _give_back(self, key: tuple[str, str], connection: HTTPConnection) -> None:
@@ -204,6 +209,13 @@ class AsyncSession:
     async def aclose(self) -> None:
         """Close the idle connections."""
         self._session.close()
+
+
+def _proxy_credentials(proxy: SplitResult) -> dict[str, str]:
+    if not proxy.username:
+        return {}
+    auth = BasicAuth(unquote(proxy.username), unquote(proxy.password or ""))
+    return {"Proxy-Authorization": auth._auth_header}
 
 
 def _target(parts: SplitResult, params: Mapping[str, Any] | None) -> str:
