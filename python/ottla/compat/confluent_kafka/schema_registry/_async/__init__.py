@@ -1,0 +1,1 @@
+"""The asyncio classes of the registry. Import them from the public modules."""

@@ -1,0 +1,344 @@
+"""The asyncio client of schema registries. Its calls are the steps of ``_operations``, awaited."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, ClassVar, Literal
+
+from ottla.compat.confluent_kafka.schema_registry._association_documents import (
+    Association,
+    AssociationCreateOrUpdateRequest,
+    AssociationResponse,
+)
+from ottla.compat.confluent_kafka.schema_registry._oauth import (
+    _AsyncCustomOAuthClient,
+    _AsyncOAuthAzureIMDSClient,
+    _AsyncOAuthClient,
+)
+from ottla.compat.confluent_kafka.schema_registry._operations import (
+    Operations,
+    _config_path,
+    _mode_path,
+    _urlencode,
+    page_of,
+)
+from ottla.compat.confluent_kafka.schema_registry._rest import _AsyncRestClient, _BaseRestClient
+from ottla.compat.confluent_kafka.schema_registry._schema_documents import (
+    RegisteredSchema,
+    Schema,
+    SchemaVersion,
+    ServerConfig,
+)
+from ottla.compat.confluent_kafka.schema_registry._steps import run_async
+
+__all__ = [
+    "AsyncSchemaRegistryClient",
+    "_AsyncCustomOAuthClient",
+    "_AsyncOAuthAzureIMDSClient",
+    "_AsyncOAuthClient",
+    "_AsyncRestClient",
+    "_BaseRestClient",
+    "_urlencode",
+]
+
+
+class AsyncSchemaRegistryClient(Operations):
+    """A client of a schema registry for asyncio.
+
+    Args:
+        conf: the configuration: ``url`` with one address or several with commas, ``timeout`` in
+            seconds, ``basic.auth.user.info``, ``bearer.auth.…``, ``ssl.…``, ``proxy``,
+            ``cache.capacity``, ``cache.latest.ttl.sec``, ``max.retries``, ``retries.wait.ms`` and
+            ``retries.max.wait.ms``.
+
+    Raises:
+        ValueError: a key is missing or not known.
+        TypeError: a value is of another type.
+    """
+
+    _mock_class: ClassVar[type[AsyncSchemaRegistryClient]]
+
+    def __init__(self, conf: dict[str, Any]) -> None:
+        self._set_up(conf, _AsyncRestClient(conf))
+
+    async def __aenter__(self) -> AsyncSchemaRegistryClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the idle connections. It may be called again."""
+        await self._rest_client.session.aclose()
+
+    @staticmethod
+    def new_client(conf: dict[str, Any]) -> AsyncSchemaRegistryClient:
+        """Return a client, or a mock one in this process if the URL begins with ``mock://``."""
+        url = conf.get("url")
+        if isinstance(url, str) and url.startswith("mock://"):
+            return AsyncSchemaRegistryClient._mock_class(conf)
+        return AsyncSchemaRegistryClient(conf)
+
+    async def register_schema(
+        self, subject_name: str, schema: Schema, normalize_schemas: bool = False
+    ) -> int:
+        """Register a schema in a subject, and return its id."""
+        registered = await self.register_schema_full_response(
+            subject_name, schema, normalize_schemas=normalize_schemas
+        )
+        return registered.schema_id  # type: ignore[return-value]
+
+    async def register_schema_full_response(
+        self, subject_name: str, schema: Schema, normalize_schemas: bool = False
+    ) -> RegisteredSchema:
+        """Register a schema in a subject, and return it as it is registered."""
+        return await run_async(self._register(subject_name, schema, normalize_schemas))
+
+    async def get_schema(
+        self,
+        schema_id: int,
+        subject_name: str | None = None,
+        fmt: str | None = None,
+        reference_format: str | None = None,
+    ) -> Schema:
+        """Return the schema with an id."""
+        return await run_async(self._schema(schema_id, subject_name, fmt, reference_format))
+
+    async def get_schema_by_guid(self, guid: str, fmt: str | None = None) -> Schema:
+        """Return the schema with a GUID."""
+        return await run_async(self._schema_by_guid(guid, fmt))
+
+    async def get_schema_types(self) -> list[str]:
+        """Return the types of schemas that the registry accepts."""
+        types: list[str] = await self._rest_client.get("schemas/types")
+        return types
+
+    async def get_subjects_by_schema_id(
+        self,
+        schema_id: int,
+        subject_name: str | None = None,
+        deleted: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
+        """Return the subjects that have a schema."""
+        query = page_of(offset, limit, subject=subject_name, deleted=deleted or None)
+        path = f"schemas/ids/{schema_id}/subjects"
+        subjects: list[str] = await self._rest_client.get(path, query)
+        return subjects
+
+    async def get_schema_versions(
+        self,
+        schema_id: int,
+        subject_name: str | None = None,
+        deleted: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[SchemaVersion]:
+        """Return the subjects that have a schema, with the versions."""
+        query = page_of(offset, limit, subject=subject_name, deleted=deleted or None)
+        response = await self._rest_client.get(f"schemas/ids/{schema_id}/versions", query)
+        return [SchemaVersion.from_dict(item) for item in response]
+
+    async def lookup_schema(
+        self,
+        subject_name: str,
+        schema: Schema,
+        normalize_schemas: bool = False,
+        fmt: str | None = None,
+        deleted: bool = False,
+    ) -> RegisteredSchema:
+        """Return a schema as it is registered in a subject."""
+        return await run_async(self._lookup(subject_name, schema, normalize_schemas, fmt, deleted))
+
+    async def get_subjects(
+        self,
+        subject_prefix: str | None = None,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
+        """Return the names of all subjects, or of those with a prefix."""
+        flags = {"deleted": deleted, "deleted_only": deleted_only}
+        query = page_of(offset, limit, subjectPrefix=subject_prefix, **flags)
+        subjects: list[str] = await self._rest_client.get("subjects", query)
+        return subjects
+
+    async def delete_subject(self, subject_name: str, permanent: bool = False) -> list[int]:
+        """Delete a subject, softly or for good, and return its versions."""
+        return await run_async(self._delete_subject(subject_name, permanent))
+
+    async def get_latest_version(
+        self, subject_name: str, fmt: str | None = None
+    ) -> RegisteredSchema:
+        """Return the latest version of a subject."""
+        return await run_async(self._latest(subject_name, fmt))
+
+    async def get_latest_with_metadata(
+        self,
+        subject_name: str,
+        metadata: dict[str, str],
+        deleted: bool = False,
+        fmt: str | None = None,
+    ) -> RegisteredSchema:
+        """Return the latest version of a subject that has some properties."""
+        return await run_async(self._latest_with_metadata(subject_name, metadata, deleted, fmt))
+
+    async def get_version(
+        self,
+        subject_name: str,
+        version: int | Literal["latest"] = "latest",
+        deleted: bool = False,
+        fmt: str | None = None,
+    ) -> RegisteredSchema:
+        """Return a version of a subject."""
+        return await run_async(self._version(subject_name, version, deleted, fmt))
+
+    async def get_referenced_by(
+        self,
+        subject_name: str,
+        version: int | Literal["latest"] = "latest",
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
+        """Return the ids of the schemas that refer to a version."""
+        path = f"subjects/{_urlencode(subject_name)}/versions/{version}/referencedby"
+        ids: list[int] = await self._rest_client.get(path, page_of(offset, limit))
+        return ids
+
+    async def get_versions(
+        self,
+        subject_name: str,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
+        """Return the versions of a subject."""
+        query = page_of(offset, limit, deleted=deleted, deleted_only=deleted_only)
+        path = f"subjects/{_urlencode(subject_name)}/versions"
+        versions: list[int] = await self._rest_client.get(path, query)
+        return versions
+
+    async def delete_version(self, subject_name: str, version: int, permanent: bool = False) -> int:
+        """Delete a version, softly or for good, and return it."""
+        return await run_async(self._delete_version(subject_name, version, permanent))
+
+    async def set_compatibility(
+        self, subject_name: str | None = None, level: str | None = None
+    ) -> Any:
+        """Set which changes a subject accepts, or all; return the registry's response."""
+        return await self._put_compatibility(subject_name, level)
+
+    async def get_compatibility(self, subject_name: str | None = None) -> str:
+        """Return which changes a subject accepts, or all."""
+        response = await self._rest_client.get(_config_path(subject_name))
+        level: str = response["compatibilityLevel"]
+        return level
+
+    async def test_compatibility(
+        self,
+        subject_name: str,
+        schema: Schema,
+        version: int | str = "latest",
+        normalize: bool = False,
+        verbose: bool = False,
+    ) -> bool:
+        """Return whether a subject would accept a schema after a version."""
+        response = await self._check(subject_name, schema, f"/{version}", normalize, verbose)
+        compatible: bool = response["is_compatible"]
+        return compatible
+
+    async def test_compatibility_all_versions(
+        self, subject_name: str, schema: Schema, normalize: bool = False, verbose: bool = False
+    ) -> bool:
+        """Return whether a subject would accept a schema after all its versions."""
+        response = await self._check(subject_name, schema, "", normalize, verbose)
+        compatible: bool = response["is_compatible"]
+        return compatible
+
+    async def set_config(
+        self, subject_name: str | None = None, config: ServerConfig | None = None
+    ) -> Any:
+        """Set the configuration of a subject, or of all; return the registry's response."""
+        return await self._put_config(subject_name, config)
+
+    async def delete_config(self, subject_name: str | None = None) -> ServerConfig:
+        """Delete the configuration of a subject, and return it as it was."""
+        return ServerConfig.from_dict(await self._rest_client.delete(_config_path(subject_name)))
+
+    async def get_config(self, subject_name: str | None = None) -> ServerConfig:
+        """Return the configuration of a subject, or of all."""
+        return ServerConfig.from_dict(await self._rest_client.get(_config_path(subject_name)))
+
+    async def get_mode(self, subject_name: str) -> str:
+        """Return the mode of a subject: IMPORT, READONLY or READWRITE."""
+        return _mode(await self._rest_client.get(_mode_path(subject_name)))
+
+    async def update_mode(self, subject_name: str, mode: str, force: bool = False) -> str:
+        """Set the mode of a subject, and return it."""
+        path, body = _mode_path(subject_name), {"mode": mode}
+        return _mode(await self._rest_client.put(path, body, {"force": force}))
+
+    async def delete_mode(self, subject_name: str) -> str:
+        """Delete the mode of a subject, and return it."""
+        return _mode(await self._rest_client.delete(_mode_path(subject_name)))
+
+    async def get_global_mode(self) -> str:
+        """Return the registry's mode."""
+        return _mode(await self._rest_client.get(_mode_path(None)))
+
+    async def update_global_mode(self, mode: str, force: bool = False) -> str:
+        """Set the registry's mode, and return it."""
+        path, body = _mode_path(None), {"mode": mode}
+        return _mode(await self._rest_client.put(path, body, {"force": force}))
+
+    async def get_contexts(self, offset: int = 0, limit: int = -1) -> list[str]:
+        """Return the contexts."""
+        contexts: list[str] = await self._rest_client.get("contexts", page_of(offset, limit))
+        return contexts
+
+    async def get_associations_by_resource_name(
+        self,
+        resource_name: str,
+        resource_namespace: str,
+        resource_type: str | None = None,
+        association_types: list[str] | None = None,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[Association]:
+        """Return the associations of a resource; the namespace ``-`` stands for any."""
+        response = await self._resource_associations(
+            resource_name, resource_namespace, resource_type, association_types, offset, limit
+        )
+        return [Association.from_dict(item) for item in response]
+
+    async def create_association(
+        self, request: AssociationCreateOrUpdateRequest
+    ) -> AssociationResponse:
+        """Associate subjects with a resource."""
+        response = await self._rest_client.post("associations", request.to_dict())
+        return AssociationResponse.from_dict(response)
+
+    async def delete_associations(
+        self,
+        resource_id: str,
+        resource_type: str | None = None,
+        association_types: list[str] | None = None,
+        cascade_lifecycle: bool = False,
+    ) -> None:
+        """Delete the associations of a resource, or some types of them."""
+        await self._remove_associations(
+            resource_id, resource_type, association_types, cascade_lifecycle
+        )
+
+
+def _mode(response: dict[str, Any]) -> str:
+    mode: str = response["mode"]
+    return mode

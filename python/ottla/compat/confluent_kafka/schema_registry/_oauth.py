@@ -1,0 +1,233 @@
+"""Tokens for the registry: fetched from an OpenID provider or from Azure, and renewed in time.
+
+A token is renewed when a fifth of its life is left. A provider that fails is asked again, as often
+as a registry is, with a pause before each attempt. No error shows the secret or the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from ottla.compat.confluent_kafka.schema_registry import _transport
+from ottla.compat.confluent_kafka.schema_registry._backoff import full_jitter
+from ottla.compat.confluent_kafka.schema_registry._steps import Steps, run, run_async
+from ottla.compat.confluent_kafka.schema_registry.common._oauthbearer import (
+    _AsyncBearerFieldProvider,
+    _BearerFieldProvider,
+    bearer_fields,
+)
+from ottla.compat.confluent_kafka.schema_registry.error import OAuthTokenError
+
+
+@dataclass
+class _Client:
+    """The client that the OpenID provider knows."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    scope: str
+
+
+class _TokenSource:
+    """A token and its renewal, for both twins."""
+
+    session: Any
+
+    def __init__(
+        self,
+        logical_cluster: str,
+        identity_pool: str | None,
+        max_retries: int,
+        retries_wait_ms: int,
+        retries_max_wait_ms: int,
+    ) -> None:
+        self.logical_cluster = logical_cluster
+        self.identity_pool = identity_pool
+        self.max_retries = max_retries
+        self.retries_wait_ms = retries_wait_ms
+        self.retries_max_wait_ms = retries_max_wait_ms
+        self.token = ""
+        self.token_object: dict[str, Any] = {}
+        self.token_expiry_threshold = 0.8
+
+    @abstractmethod
+    def token_expired(self) -> bool:
+        """Return whether the token is to be renewed."""
+
+    @abstractmethod
+    def _request(self) -> Any:
+        """Send the request for a token."""
+
+    def _expires(self, key: str) -> bool:
+        rest = int(self.token_object["expires_in"]) * (1 - self.token_expiry_threshold)
+        return float(self.token_object[key]) < time.time() + rest
+
+    def _fetch(self) -> Steps[str]:
+        response = yield self._request()
+        if response.status_code != 200:
+            raise OAuthTokenError("the endpoint refused the request", response.status_code)
+        self.token_object = response.json()
+        if "expires_in" in self.token_object:
+            lifetime = float(self.token_object["expires_in"])
+            self.token_object.setdefault("expires_at", time.time() + lifetime)
+        token: str = self.token_object["access_token"]
+        return token
+
+    def _renew(self, fetch: Callable[[], Any], sleep: Callable[[float], Any]) -> Steps[None]:
+        for attempt in range(self.max_retries + 1):
+            try:
+                self.token = yield fetch()
+            except Exception as error:
+                if attempt >= self.max_retries:
+                    raise OAuthTokenError(
+                        f"no token after {self.max_retries} repetitions: {error}"
+                    ) from error
+            else:
+                return
+            yield sleep(full_jitter(self.retries_wait_ms, self.retries_max_wait_ms, attempt) / 1000)
+
+    def _fields(self, token: str) -> dict[str, Any]:
+        return bearer_fields(token, self.logical_cluster, self.identity_pool)
+
+
+class _OpenIdSource(_TokenSource):
+    def __init__(
+        self,
+        client_id: str,
+        client_secret: str,
+        scope: str,
+        token_endpoint: str,
+        logical_cluster: str,
+        max_retries: int,
+        retries_wait_ms: int,
+        retries_max_wait_ms: int,
+        identity_pool: str | None = None,
+    ) -> None:
+        super().__init__(
+            logical_cluster, identity_pool, max_retries, retries_wait_ms, retries_max_wait_ms
+        )
+        self.client = _Client(client_id, client_secret, scope)
+        self.token_endpoint = token_endpoint
+
+    def token_expired(self) -> bool:
+        return self._expires("expires_at")
+
+    def _request(self) -> Any:
+        form = {"grant_type": "client_credentials", "scope": self.client.scope}
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        _transport.BasicAuth(self.client.client_id, self.client.client_secret).apply(headers)
+        return self.session.request(
+            "POST", self.token_endpoint, headers=headers, content=urlencode(form)
+        )
+
+
+class _AzureSource(_TokenSource):
+    def __init__(
+        self,
+        token_endpoint: str,
+        logical_cluster: str,
+        identity_pool: str | None,
+        max_retries: int,
+        retries_wait_ms: int,
+        retries_max_wait_ms: int,
+    ) -> None:
+        super().__init__(
+            logical_cluster, identity_pool, max_retries, retries_wait_ms, retries_max_wait_ms
+        )
+        self.token_endpoint = token_endpoint
+
+    def token_expired(self) -> bool:
+        return self._expires("expires_on")
+
+    def _request(self) -> Any:
+        return self.session.request("GET", self.token_endpoint, headers={"Metadata": "true"})
+
+
+class _BlockingSource(_TokenSource, _BearerFieldProvider):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.session = _transport.Session()
+
+    def get_bearer_fields(self) -> dict[str, Any]:
+        return self._fields(self.get_access_token())
+
+    def get_access_token(self) -> str:
+        if not self.token or self.token_expired():
+            self.generate_access_token()
+        return self.token
+
+    def fetch_token(self) -> str:
+        return run(self._fetch())
+
+    def generate_access_token(self) -> None:
+        run(self._renew(self.fetch_token, time.sleep))
+
+
+class _AsyncSource(_TokenSource, _AsyncBearerFieldProvider):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.session = _transport.AsyncSession()
+
+    async def get_bearer_fields(self) -> dict[str, Any]:
+        return self._fields(await self.get_access_token())
+
+    async def get_access_token(self) -> str:
+        if not self.token or self.token_expired():
+            await self.generate_access_token()
+        return self.token
+
+    async def fetch_token(self) -> str:
+        return await run_async(self._fetch())
+
+    async def generate_access_token(self) -> None:
+        await run_async(self._renew(self.fetch_token, asyncio.sleep))
+
+
+class _OAuthClient(_BlockingSource, _OpenIdSource):
+    """Tokens of an OpenID provider."""
+
+
+class _OAuthAzureIMDSClient(_BlockingSource, _AzureSource):
+    """Tokens of Azure's metadata service."""
+
+
+class _AsyncOAuthClient(_AsyncSource, _OpenIdSource):
+    """Tokens of an OpenID provider, for asyncio."""
+
+
+class _AsyncOAuthAzureIMDSClient(_AsyncSource, _AzureSource):
+    """Tokens of Azure's metadata service, for asyncio."""
+
+
+class _CustomOAuthClient(_BearerFieldProvider):
+    """Tokens of the application's own function."""
+
+    def __init__(
+        self, custom_function: Callable[[dict[str, Any]], Any], custom_config: dict[str, Any]
+    ) -> None:
+        self.custom_function = custom_function
+        self.custom_config = custom_config
+
+    def get_bearer_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = self.custom_function(self.custom_config)
+        return fields
+
+
+class _AsyncCustomOAuthClient(_AsyncBearerFieldProvider):
+    """Tokens of the application's own coroutine function."""
+
+    def __init__(
+        self, custom_function: Callable[[dict[str, Any]], Any], custom_config: dict[str, Any]
+    ) -> None:
+        self.custom_function = custom_function
+        self.custom_config = custom_config
+
+    async def get_bearer_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = await self.custom_function(self.custom_config)
+        return fields

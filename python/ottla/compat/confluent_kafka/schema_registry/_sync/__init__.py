@@ -1,0 +1,1 @@
+"""The blocking classes of the registry. Import them from the public modules."""

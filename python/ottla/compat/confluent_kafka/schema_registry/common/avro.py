@@ -1,0 +1,35 @@
+"""Avro schemas, and rules on values of Avro."""
+
+from __future__ import annotations
+
+from ottla.compat.confluent_kafka.schema_registry._avro_rules import (
+    _collapse_schema,
+    _resolve_union,
+    get_inline_tags,
+    get_type,
+    transform,
+    validate_message,
+)
+from ottla.compat.confluent_kafka.schema_registry._avro_schema import (
+    AvroSchema,
+)
+from ottla.compat.confluent_kafka.schema_registry._avro_schema import load_text as _schema_loads
+from ottla.compat.confluent_kafka.schema_registry._avro_schema import (
+    parse as parse_schema_with_repo,
+)
+from ottla.compat.confluent_kafka.schema_registry._avro_serde import (
+    AVRO_TYPE,
+)
+
+__all__ = [
+    "AVRO_TYPE",
+    "AvroSchema",
+    "_collapse_schema",
+    "_resolve_union",
+    "_schema_loads",
+    "get_inline_tags",
+    "get_type",
+    "parse_schema_with_repo",
+    "transform",
+    "validate_message",
+]
