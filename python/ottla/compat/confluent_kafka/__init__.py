@@ -15,6 +15,7 @@ from ottla.compat.confluent_kafka._constants import (
     TIMESTAMP_LOG_APPEND_TIME,
     TIMESTAMP_NOT_AVAILABLE,
 )
+from ottla.compat.confluent_kafka._consumer import Consumer
 from ottla.compat.confluent_kafka._kafka_error import (
     ConcurrentModificationException,
     IllegalStateException,
@@ -35,6 +36,8 @@ from ottla.compat.confluent_kafka._model import (
     TopicPartitionInfo,
 )
 from ottla.compat.confluent_kafka._partitioners import consistent, fnv1a, murmur2
+from ottla.compat.confluent_kafka._producer import Producer
+from ottla.compat.confluent_kafka._throttle import ThrottleEvent
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, Uuid
 from ottla.compat.confluent_kafka._versions import libversion, version
 
@@ -48,6 +51,7 @@ __all__ = [
     "TIMESTAMP_NOT_AVAILABLE",
     "AcknowledgeType",
     "ConcurrentModificationException",
+    "Consumer",
     "ConsumerGroupState",
     "ConsumerGroupTopicPartitions",
     "ConsumerGroupType",
@@ -59,6 +63,8 @@ __all__ = [
     "Message",
     "Messages",
     "Node",
+    "Producer",
+    "ThrottleEvent",
     "TopicCollection",
     "TopicPartition",
     "TopicPartitionInfo",

@@ -237,8 +237,6 @@ def _apply_own(own: Mapping[str, Any], settings: Settings) -> None:
     settings.auto_commit_interval = number("auto.commit.interval.ms") / 1000
     settings.auto_offset_store = boolean("enable.auto.offset.store")
     settings.partition_eof = boolean("enable.partition.eof")
-    blacklist = str(own["topic.blacklist"] or "")
-    settings.topic_blacklist = [part.strip() for part in blacklist.split(",") if part.strip()]
     # The layer commits what the application has stored, which ottla does not know.
     settings.ottla["enable.auto.commit"] = False
     level = number("compression.level")

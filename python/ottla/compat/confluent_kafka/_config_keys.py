@@ -98,7 +98,6 @@ OWN: dict[str, object] = {
     "sasl.oauthbearer.config": "",
     "sasl.oauthbearer.method": "default",
     "statistics.interval.ms": 0,
-    "topic.blacklist": "",
     "topic.metadata.propagation.max.ms": 30_000,
 }
 

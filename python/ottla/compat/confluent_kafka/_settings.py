@@ -36,7 +36,6 @@ class Settings:
         auto_offset_store: whether a message's offset is stored when it is returned.
         partition_eof: whether the end of a partition is returned as a message.
         max_poll_interval: seconds between two polls of a member.
-        topic_blacklist: patterns of topics that a subscription to a pattern leaves out.
     """
 
     kind: Kind
@@ -60,7 +59,6 @@ class Settings:
     auto_offset_store: bool = True
     partition_eof: bool = False
     max_poll_interval: float = 300.0
-    topic_blacklist: list[str] = field(default_factory=list)
 
     @property
     def group_id(self) -> str | None:

@@ -9,6 +9,7 @@ import importlib
 from typing import Any
 
 from ottla.compat.confluent_kafka._constants import *  # noqa: F403 - a table of numbers
+from ottla.compat.confluent_kafka._consumer import Consumer
 from ottla.compat.confluent_kafka._kafka_error import (
     ConcurrentModificationException,
     IllegalStateException,
@@ -17,15 +18,18 @@ from ottla.compat.confluent_kafka._kafka_error import (
 )
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._partitioners import consistent, fnv1a, murmur2
+from ottla.compat.confluent_kafka._producer import Producer
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, Uuid
 from ottla.compat.confluent_kafka._versions import libversion, version
 
 __all__ = [
     "ConcurrentModificationException",
+    "Consumer",
     "IllegalStateException",
     "KafkaError",
     "KafkaException",
     "Message",
+    "Producer",
     "TopicPartition",
     "Uuid",
     "consistent",
