@@ -62,7 +62,7 @@ class AclCalls(AdminBase):
             found = await acls.create_acls(call, by_binding.values())
             return {binding: found[acl] for binding, acl in by_binding.items()}
 
-        return self._start_items("creating ACLs", timeout, futures, create)
+        return self._start_items("creating ACLs", timeout, futures, create, "change")
 
     def describe_acls(
         self, acl_binding_filter: AclBindingFilter, **kwargs: Any
@@ -82,9 +82,6 @@ class AclCalls(AdminBase):
         _options.check_known(kwargs, "request_timeout")
         self._check_open()
         timeout = self._request_timeout(kwargs)
-        if not isinstance(acl_binding_filter, AclBindingFilter):
-            kind = type(acl_binding_filter).__name__
-            raise TypeError(f"expected an AclBindingFilter, not {kind}")
         matching = _filter(acl_binding_filter)
 
         async def describe(call: Call) -> list[AclBinding]:
@@ -127,7 +124,7 @@ class AclCalls(AdminBase):
                 )
             return results
 
-        return self._start_items("deleting ACLs", timeout, futures, delete)
+        return self._start_items("deleting ACLs", timeout, futures, delete, "change")
 
 
 def _futures_of(items: Any, kind: type[AclBinding]) -> Futures[Any]:
@@ -158,7 +155,10 @@ def _to_ottla(binding: AclBinding) -> Acl:
     )
 
 
-def _filter(matching: AclBindingFilter) -> AclFilter:
+def _filter(matching: object) -> AclFilter:
+    if not isinstance(matching, AclBindingFilter):
+        raise TypeError(f"expected an AclBindingFilter, not {type(matching).__name__}")
+
     def name_of(member: Any) -> Any:
         return None if member.name == "ANY" else member.name.lower()
 

@@ -7,6 +7,7 @@ one ``KafkaException``; no call waits longer for its result than its time, but f
 from __future__ import annotations
 
 import os
+import threading
 import time
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -21,7 +22,7 @@ from ottla.compat.confluent_kafka._kafka_error import KafkaError, KafkaException
 from ottla.compat.confluent_kafka._settings import Settings
 from ottla.compat.confluent_kafka.admin import _options
 from ottla.compat.confluent_kafka.admin._connection import Connections
-from ottla.compat.confluent_kafka.admin._threads import CallThreads
+from ottla.compat.confluent_kafka.admin._threads import CallThreads, Kind
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -69,22 +70,27 @@ class CallJob:
     futures: list[Future[Any]]
     deliver: Callable[[Any], None]
 
-    def run(self) -> None:
+    def run(self, ended: threading.Event) -> None:
         """Run the operation, and set the results."""
         try:
             # No time is left for a call that waited for a thread too long: its operation says so.
             left = max(self.deadline - time.monotonic(), 0.0)
-            self.deliver(self.connections.run(self.what, left, self.operation))
+            result = self.connections.run(self.what, left, self.operation)
+            ended.set()
+            self.deliver(result)
         except errors.KafkaError as error:
-            self._fail_all(kafka_exception(error))
+            ended.set()
+            self.fail_all(kafka_exception(error))
         except Exception as error:  # noqa: BLE001 - the exception is the future's
-            self._fail_all(error)
+            ended.set()
+            self.fail_all(error)
 
     def fail(self) -> None:
         """Fail all futures, since the client is closed."""
-        self._fail_all(local_error(KafkaError._DESTROY, f"{self.what}: the client was closed"))
+        self.fail_all(local_error(KafkaError._DESTROY, f"{self.what}: the client was closed"))
 
-    def _fail_all(self, error: BaseException) -> None:
+    def fail_all(self, error: BaseException) -> None:
+        """Fail the futures that have no result."""
         for future in self.futures:
             if not future.done():
                 future.set_exception(error)
@@ -120,12 +126,13 @@ class AdminBase:
         operation: Operation[Any],
         futures: Iterable[Future[Any]],
         deliver: Callable[[Any], None],
+        kind: Kind,
     ) -> None:
         """Run an operation on a thread."""
         deadline = time.monotonic() + timeout
         job = CallJob(self._connections, what, deadline, operation, list(futures), deliver)
-        if not self._threads.submit(job):
-            job._fail_all(local_error(KafkaError._QUEUE_FULL, "too many calls wait"))
+        if not self._threads.submit(job, kind):
+            job.fail_all(local_error(KafkaError._QUEUE_FULL, "too many calls wait"))
 
     def _start_items(
         self,
@@ -133,6 +140,7 @@ class AdminBase:
         timeout: float,
         futures: Futures[K],
         operation: Operation[Mapping[K, Any]],
+        kind: Kind = "question",
     ) -> Futures[K]:
         """Run an operation whose results are by item, each a value or an error of ottla."""
 
@@ -140,13 +148,15 @@ class AdminBase:
             for key, future in futures.items():
                 set_result(future, results[key])
 
-        self._start(what, timeout, operation, futures.values(), deliver)
+        self._start(what, timeout, operation, futures.values(), deliver, kind)
         return futures
 
-    def _start_one(self, what: str, timeout: float, operation: Operation[Any]) -> Future[Any]:
+    def _start_one(
+        self, what: str, timeout: float, operation: Operation[Any], kind: Kind = "question"
+    ) -> Future[Any]:
         """Run an operation with one result."""
         future = new_future()
-        self._start(what, timeout, operation, [future], future.set_result)
+        self._start(what, timeout, operation, [future], future.set_result, kind)
         return future
 
     def _refuse(self, futures: Futures[K], code: int, reason: str) -> Futures[K]:
@@ -165,6 +175,19 @@ class AdminBase:
             return self._connections.run(what, timeout, operation)
         except errors.KafkaError as error:
             raise kafka_exception(error) from error
+
+
+def raise_unanswered(results: Iterable[object]) -> None:
+    """Raise the error of a request to which no broker has responded, if there is one.
+
+    Results with errors of single items are for responses only.
+
+    Raises:
+        KafkaError: of ottla, the first one without a broker's code.
+    """
+    for result in results:
+        if isinstance(result, errors.KafkaError) and result.code is None:
+            raise result
 
 
 def set_result(future: Future[Any], result: Any) -> None:

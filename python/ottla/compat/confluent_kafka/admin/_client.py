@@ -5,15 +5,15 @@ Invariants: constructing it needs no broker; a client that was closed raises Run
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
 
 from ottla.admin import cluster
 from ottla.admin.operation_call import Call
 from ottla.compat.confluent_kafka._config import arguments, settings_of
+from ottla.compat.confluent_kafka._handle import seconds_of
 from ottla.compat.confluent_kafka._model import Node
 from ottla.compat.confluent_kafka.admin import _options
 from ottla.compat.confluent_kafka.admin._acl import operations_of
@@ -25,6 +25,7 @@ from ottla.compat.confluent_kafka.admin._group_calls import GroupCalls
 from ottla.compat.confluent_kafka.admin._group_offset_calls import GroupOffsetCalls
 from ottla.compat.confluent_kafka.admin._metadata_calls import MetadataCalls
 from ottla.compat.confluent_kafka.admin._partition_calls import PartitionCalls
+from ottla.compat.confluent_kafka.admin._polling import Polling
 from ottla.compat.confluent_kafka.admin._topic_calls import TopicCalls
 from ottla.compat.confluent_kafka.admin._user_calls import UserCalls
 
@@ -54,7 +55,9 @@ class AdminClient(
     """
 
     def __init__(self, conf: Mapping[str, Any], **kwargs: Any) -> None:
-        self._open(settings_of(arguments((conf,), kwargs), "admin"))
+        settings = settings_of(arguments((conf,), kwargs), "admin")
+        self._open(settings)
+        self._polling = Polling(settings, self._connections, self._threads)
 
     def describe_cluster(self, **kwargs: Any) -> Future[DescribeClusterResult]:
         """Describe the cluster.
@@ -116,11 +119,9 @@ class AdminClient(
         Returns:
             The number of callbacks that were called.
         """
-        if not isinstance(timeout, (int, float)):
-            raise TypeError(f"timeout must be a number of seconds, not {type(timeout).__name__}")
+        seconds = seconds_of(timeout)
         self._check_open()
-        time.sleep(max(timeout, 0))
-        return 0
+        return self._polling.poll(seconds)
 
     def __len__(self) -> int:
         return 0 if self._settings is None else len(self._threads)

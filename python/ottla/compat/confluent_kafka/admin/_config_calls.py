@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from ottla.admin import ConfigResource as OttlaResource
 from ottla.admin import configs
 from ottla.admin.config_resources import ResourceType as OttlaType
-from ottla.admin.config_resources import body_of, resource_of
 from ottla.admin.configs import Alteration, Append, Subtract
-from ottla.admin.destinations import by_destination
-from ottla.admin.items import Results, error_of
-from ottla.admin.operation_call import Call, Destination, Request, Response
+from ottla.admin.items import Results
+from ottla.admin.operation_call import Call
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka.admin import _options
 from ottla.compat.confluent_kafka.admin._base import AdminBase, Futures, new_futures
@@ -35,7 +33,13 @@ _TYPES: dict[ResourceType, OttlaType] = {
     ResourceType.BROKER: "broker",
     ResourceType.GROUP: "group",
 }
-_Values = Mapping[str, Alteration]
+# Where the values come from that a resource itself has set.
+_OWN = {
+    "topic": "DYNAMIC_TOPIC_CONFIG",
+    "broker": "DYNAMIC_BROKER_CONFIG",
+    "group": "DYNAMIC_GROUP_CONFIG",
+}
+_Values: TypeAlias = Mapping[str, Alteration]
 
 
 class ConfigCalls(AdminBase):
@@ -112,7 +116,7 @@ class ConfigCalls(AdminBase):
             found = await _replace(call, values, validate_only=validate_only)
             return {resource: found[each] for resource, each in by_resource.items()}
 
-        return self._start_items("replacing configurations", timeout, futures, alter)
+        return self._start_items("replacing configurations", timeout, futures, alter, "change")
 
     def incremental_alter_configs(
         self, resources: list[ConfigResource], **kwargs: Any
@@ -149,7 +153,7 @@ class ConfigCalls(AdminBase):
             found = await configs.alter_configs(call, values, validate_only=validate_only)
             return {resource: found[each] for resource, each in by_resource.items()}
 
-        return self._start_items("altering configurations", timeout, futures, alter)
+        return self._start_items("altering configurations", timeout, futures, alter, "change")
 
     def _alteration_options(self, options: Mapping[str, Any]) -> tuple[float, bool]:
         _options.check_known(options, "request_timeout", "validate_only", "broker")
@@ -228,23 +232,16 @@ def _result(result: Any, convert: Callable[[Any], Any]) -> Any:
 async def _replace(
     call: Call, values: Mapping[OttlaResource, Mapping[str, str]], *, validate_only: bool
 ) -> Results[OttlaResource, None]:
-    """Replace configurations, by the request that does it at once."""
-
-    async def find(pending: list[OttlaResource]) -> dict[OttlaResource, Destination | OttlaError]:
-        return {each: int(each.name) if each.type == "broker" else "any" for each in pending}
-
-    def build(pending: list[OttlaResource]) -> Request:
-        altered = [
-            body_of(each) | {"configs": [{"name": k, "value": v} for k, v in values[each].items()]}
-            for each in pending
-        ]
-        return Request("AlterConfigs", {"resources": altered, "validate_only": validate_only})
-
-    def read(response: Response, _: list[OttlaResource]) -> Results[OttlaResource, None]:
-        return {
-            resource: error_of(each, resource)
-            for each in response.body["responses"]
-            if (resource := resource_of(each))
-        }
-
-    return await by_destination(call, values, find, build, read, changes=not validate_only)
+    """Set values, and return the other keys that a resource has set to their defaults."""
+    described = await configs.describe_configs(call, values)
+    results: Results[OttlaResource, None] = {}
+    alterations: dict[OttlaResource, _Values] = {}
+    for resource, wanted in values.items():
+        found = described[resource]
+        if isinstance(found, OttlaError):
+            results[resource] = found
+            continue
+        own = [name for name, entry in found.items() if entry.source == _OWN[resource.type]]
+        alterations[resource] = {**dict.fromkeys(own), **wanted}
+    results.update(await configs.alter_configs(call, alterations, validate_only=validate_only))
+    return results

@@ -68,6 +68,17 @@ class Connections:
         connection = self._process().connection
         return connection.client if connection else None
 
+    @property
+    def is_used(self) -> bool:
+        """Whether the client is neither closed nor dropped."""
+        process = self._process()
+        return not (process.is_closed or process.is_retired)
+
+    def statuses(self) -> list[ottla.ConnectionStatus]:
+        """Return the state of the connections; none before the first call."""
+        client = self.client()
+        return [] if client is None else client.connections()
+
     def run(self, what: str, timeout: float, operation: Operation[T]) -> T:
         """Run an operation.
 

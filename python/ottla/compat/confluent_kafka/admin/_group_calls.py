@@ -5,8 +5,8 @@ Invariant: a group of another type, such as a share group, is none of these.
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from ottla.admin import GroupDescription, group_descriptions, groups
@@ -135,7 +135,7 @@ class GroupCalls(AdminBase):
         async def delete(call: Call) -> Results[str, None]:
             return await groups.delete_groups(call, group_ids)
 
-        return self._start_items("deleting groups", timeout, futures, delete)
+        return self._start_items("deleting groups", timeout, futures, delete, "change")
 
 
 def _members(options: Mapping[str, Any], name: str, kind: type[Any]) -> set[Any]:

@@ -18,7 +18,12 @@ from ottla.compat.confluent_kafka._errors import kafka_error
 from ottla.compat.confluent_kafka._model import ConsumerGroupTopicPartitions
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, topic_partition
 from ottla.compat.confluent_kafka.admin import _options
-from ottla.compat.confluent_kafka.admin._base import AdminBase, Futures, new_futures
+from ottla.compat.confluent_kafka.admin._base import (
+    AdminBase,
+    Futures,
+    new_futures,
+    raise_unanswered,
+)
 from ottla.errors import KafkaError
 
 
@@ -99,9 +104,10 @@ class GroupOffsetCalls(AdminBase):
 
         async def alter(call: Call) -> Results[str, ConsumerGroupTopicPartitions]:
             found = await group_offsets.alter_group_offsets(call, group, offsets)
+            raise_unanswered(found.values())
             return {group: ConsumerGroupTopicPartitions(group, _altered(offsets, found))}
 
-        return self._start_items("altering offsets", timeout, new_futures([group]), alter)
+        return self._start_items("altering offsets", timeout, new_futures([group]), alter, "change")
 
 
 def _single(request: object) -> ConsumerGroupTopicPartitions:
@@ -174,7 +180,7 @@ def _committed(topic: str, body: Body, error: KafkaError | None) -> TopicPartiti
         offset if offset >= 0 else OFFSET_INVALID,
         metadata=body["metadata"] or None,
         leader_epoch=body.get("committed_leader_epoch", -1),
-        error=error and kafka_error(error),
+        error=None if error is None else kafka_error(error),
     )
 
 

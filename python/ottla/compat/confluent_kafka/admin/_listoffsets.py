@@ -66,7 +66,7 @@ class TimestampSpec(OffsetSpec):
 class _NamedSpec(OffsetSpec):
     """An offset with a name."""
 
-    def __new__(cls) -> _NamedSpec:  # type: ignore[misc]  # the base returns other classes
+    def __new__(cls) -> _NamedSpec:
         return object.__new__(cls)
 
 

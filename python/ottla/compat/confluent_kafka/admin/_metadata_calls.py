@@ -5,6 +5,7 @@ Invariant: a topic or a group that has an error is listed with it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +13,9 @@ from ottla.admin.destinations import group_coordinators, metadata
 from ottla.admin.items import error_of
 from ottla.admin.operation_call import Body, Call, Request
 from ottla.compat.confluent_kafka._errors import kafka_exception
-from ottla.compat.confluent_kafka._kafka_error import KafkaError
-from ottla.compat.confluent_kafka.admin._base import HANDLE_CLOSED, AdminBase
+from ottla.compat.confluent_kafka._handle import seconds_of
+from ottla.compat.confluent_kafka._kafka_error import KafkaError, KafkaException
+from ottla.compat.confluent_kafka.admin._base import HANDLE_CLOSED, AdminBase, local_error
 from ottla.compat.confluent_kafka.admin._metadata import (
     BrokerMetadata,
     ClusterMetadata,
@@ -24,9 +26,6 @@ from ottla.compat.confluent_kafka.admin._metadata import (
 )
 from ottla.error_code import ErrorCode
 from ottla.errors import KafkaError as OttlaError
-
-# A negative time stands for no limit.
-_NO_LIMIT = 2_147_483.0
 
 
 class MetadataCalls(AdminBase):
@@ -45,7 +44,7 @@ class MetadataCalls(AdminBase):
             KafkaException: no broker responded in time.
         """
         wanted = _name(topic)
-        seconds = _seconds(timeout)
+        seconds = seconds_of(timeout)
         self._check_open(HANDLE_CLOSED)
 
         async def look_up(call: Call) -> ClusterMetadata:
@@ -53,7 +52,13 @@ class MetadataCalls(AdminBase):
             body = {"topics": names, "allow_auto_topic_creation": wanted is not None}
             return _cluster((await call.ask(Request("Metadata", body))).body)
 
-        return self._run("listing topics", seconds, look_up)
+        try:
+            return self._run("listing topics", seconds, look_up)
+        except KafkaException as error:
+            if error.args[0] != KafkaError._TIMED_OUT:
+                raise
+            # What keeps a client from metadata is the connection.
+            raise local_error(KafkaError._TRANSPORT, error.args[0].str()) from error
 
     def list_groups(self, group: str | None = None, timeout: float = -1) -> list[GroupMetadata]:
         """Return groups with their members, whose subscriptions are as they encoded them.
@@ -62,11 +67,18 @@ class MetadataCalls(AdminBase):
             group: the group. Default: all.
             timeout: seconds to wait; a negative number for no limit.
 
+        It is deprecated; use ``list_consumer_groups`` and ``describe_consumer_groups``.
+
         Raises:
             KafkaException: no broker responded in time.
         """
+        warnings.warn(
+            "list_groups is deprecated: use list_consumer_groups and describe_consumer_groups",
+            DeprecationWarning,
+            stacklevel=2,
+        )
         wanted = _name(group)
-        seconds = _seconds(timeout)
+        seconds = seconds_of(timeout)
         self._check_open(HANDLE_CLOSED)
 
         async def look_up(call: Call) -> list[GroupMetadata]:
@@ -79,12 +91,6 @@ def _name(name: object) -> str | None:
     if name is not None and not isinstance(name, str):
         raise TypeError(f"argument 1 must be str or None, not {type(name).__name__}")
     return name
-
-
-def _seconds(timeout: object) -> float:
-    if not isinstance(timeout, (int, float)):
-        raise TypeError(f"timeout must be a number of seconds, not {type(timeout).__name__}")
-    return min(float(timeout), _NO_LIMIT) if timeout >= 0 else _NO_LIMIT
 
 
 def _broker(body: Body) -> BrokerMetadata:

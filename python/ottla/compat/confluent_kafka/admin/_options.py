@@ -64,6 +64,16 @@ def broker(options: Mapping[str, Any]) -> None:
         raise TypeError(f"broker must be an int, not {type(value).__name__}")
 
 
+def check_list(what: str, value: object) -> None:
+    """Check that an argument is a list.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(value, list):
+        raise TypeError(f"Expected {what} to be a list, got '{type(value).__name__}'")
+
+
 def non_empty_list(what: str, value: object) -> list[Any]:
     """Return a list with elements.
 

@@ -20,7 +20,12 @@ from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._model import ElectionType, IsolationLevel
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, topic_partition
 from ottla.compat.confluent_kafka.admin import _options
-from ottla.compat.confluent_kafka.admin._base import AdminBase, Futures, new_futures
+from ottla.compat.confluent_kafka.admin._base import (
+    AdminBase,
+    Futures,
+    new_futures,
+    raise_unanswered,
+)
 from ottla.compat.confluent_kafka.admin._listoffsets import (
     EarliestSpec,
     LatestSpec,
@@ -106,9 +111,7 @@ class PartitionCalls(AdminBase):
         Raises:
             TypeError, ValueError: an argument is invalid.
         """
-        if not isinstance(topic_partition_offsets, list):
-            kind = type(topic_partition_offsets).__name__
-            raise TypeError(f"Expected Request to be a list, got '{kind}' ")
+        _options.check_list("Request", topic_partition_offsets)
         for each in topic_partition_offsets:
             _check_partition("request", each)
         _options.check_known(kwargs, "request_timeout", "operation_timeout")
@@ -132,7 +135,7 @@ class PartitionCalls(AdminBase):
 
         if not futures:
             return futures
-        return self._start_items("deleting records", timeout, futures, delete)
+        return self._start_items("deleting records", timeout, futures, delete, "change")
 
     def elect_leaders(
         self,
@@ -158,9 +161,7 @@ class PartitionCalls(AdminBase):
         if not isinstance(election_type, ElectionType):
             raise TypeError("election_type must be an ElectionType")
         if partitions is not None:
-            if not isinstance(partitions, list):
-                kind = type(partitions).__name__
-                raise TypeError(f"Expected 'partitions' to be a list, got '{kind}'")
+            _options.check_list("'partitions'", partitions)
             for each in partitions:
                 _check_partition("'partitions'", each)
         _options.check_known(kwargs, "request_timeout", "operation_timeout")
@@ -173,6 +174,7 @@ class PartitionCalls(AdminBase):
         async def elect(call: Call) -> dict[TopicPartition, KafkaError | None]:
             unclean = election_type is ElectionType.UNCLEAN
             found = await elections.elect_leaders(call, wanted, unclean=unclean)
+            raise_unanswered(found.values())
             results = {place: _election_error(result, place) for place, result in found.items()}
             return {
                 topic_partition(*place, 0, error=error): error
@@ -187,7 +189,7 @@ class PartitionCalls(AdminBase):
             future = Future()
             future.set_result({})
         else:
-            future = self._start_one("electing leaders", timeout, elect)
+            future = self._start_one("electing leaders", timeout, elect, "change")
         return future
 
 

@@ -1,31 +1,64 @@
-"""The threads on which a client's calls run.
+"""The threads on which a client's calls run, and the order in which they begin.
 
 Invariants: there are at most ``MAX_THREADS``, started when a call finds none idle; a call begins
-or fails, it is never lost; after a fork the child has threads of its own; threads never keep the
-client or the process alive.
+or fails, it is never lost; it begins after the changes that were requested before it, and a change
+after all calls before it, unless these take long; after a fork the child has threads of its own;
+threads never keep the client or the process alive.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 MAX_THREADS = 8
 MAX_WAITING = 10_000
 """How many calls may wait for a thread."""
 
+# Seconds that a call waits for those before it: one that hangs does not hold up the others.
+_PATIENCE = 1.0
+
+Kind: TypeAlias = Literal["change", "question", "other"]
+"""What a job does; only ``other`` ones are not ordered."""
+
 
 class Job(Protocol):
     """A call that runs on a thread."""
 
-    def run(self) -> None:
-        """Run it; its result goes to futures, and it never raises."""
+    @property
+    def deadline(self) -> float:
+        """When it must be done, by ``time.monotonic``."""
+
+    def run(self, ended: threading.Event) -> None:
+        """Run it, and never raise.
+
+        Args:
+            ended: to set before a result goes to the application, whose callbacks may call.
+        """
 
     def fail(self) -> None:
         """Fail it, since the client is closed."""
+
+
+@dataclass
+class _Ticket:
+    """A job, with the jobs that it waits for."""
+
+    job: Job
+    earlier: Sequence[threading.Event]
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def wait(self) -> None:
+        """Wait for the jobs before it, for half of its own time at most."""
+        now = time.monotonic()
+        until = now + min(_PATIENCE, (self.job.deadline - now) / 2)
+        for event in self.earlier:
+            event.wait(max(until - time.monotonic(), 0.0))
 
 
 @dataclass
@@ -33,12 +66,29 @@ class _State:
     """The threads of one process."""
 
     pid: int = field(default_factory=os.getpid)
+    # Reentrant: a client may be dropped, and end its threads, while this thread holds the lock.
     changed: threading.Condition = field(default_factory=threading.Condition)
-    waiting: deque[Job] = field(default_factory=deque)
+    waiting: deque[_Ticket] = field(default_factory=deque)
     threads: int = 0
     idle: int = 0
     running: int = 0
     closed: bool = False
+    # The last change, and the questions since then.
+    last_change: list[threading.Event] = field(default_factory=list)
+    questions: list[threading.Event] = field(default_factory=list)
+
+    def ticket(self, job: Job, kind: Kind) -> _Ticket:
+        """Return the ticket of a job that comes after all others."""
+        if kind == "other":
+            return _Ticket(job, ())
+        self.questions = [event for event in self.questions if not event.is_set()]
+        if kind == "question":
+            ticket = _Ticket(job, self.last_change)
+            self.questions.append(ticket.ended)
+        else:
+            ticket = _Ticket(job, [*self.last_change, *self.questions])
+            self.last_change, self.questions = [ticket.ended], []
+        return ticket
 
 
 class CallThreads:
@@ -58,7 +108,7 @@ class CallThreads:
         state = self._state()
         return len(state.waiting) + state.running
 
-    def submit(self, job: Job) -> bool:
+    def submit(self, job: Job, kind: Kind) -> bool:
         """Run a job as soon as a thread is free; return whether it was accepted.
 
         It is refused if too many wait. After ``close`` it fails.
@@ -70,7 +120,7 @@ class CallThreads:
                     return False
                 if state.idle <= len(state.waiting) and state.threads < MAX_THREADS:
                     _start_thread(state)
-                state.waiting.append(job)
+                state.waiting.append(state.ticket(job, kind))
                 state.changed.notify()
                 return True
         job.fail()
@@ -83,14 +133,16 @@ class CallThreads:
             finish: whether calls that wait still run; otherwise they fail.
         """
         state = self._state()
+        abandoned: list[_Ticket] = []
         with state.changed:
             state.closed = True
-            abandoned = [] if finish else list(state.waiting)
-            if abandoned:
+            if not finish:
+                abandoned.extend(state.waiting)
                 state.waiting.clear()
             state.changed.notify_all()
-        for job in abandoned:
-            job.fail()
+        for ticket in abandoned:
+            ticket.job.fail()
+            ticket.ended.set()
 
 
 def _start_thread(state: _State) -> None:
@@ -109,11 +161,13 @@ def _work(state: _State) -> None:
             if not state.waiting:
                 state.threads -= 1
                 return
-            job = state.waiting.popleft()
+            ticket = state.waiting.popleft()
             state.running += 1
         try:
-            job.run()
+            ticket.wait()
+            ticket.job.run(ticket.ended)
         finally:
-            del job
+            ticket.ended.set()
+            del ticket
             with state.changed:
                 state.running -= 1

@@ -66,7 +66,7 @@ class TopicCalls(AdminBase):
                 await _wait_for_leaders(call, created, min(patience, _LEADERS_WITHIN))
             return results
 
-        return self._start_items("creating topics", timeout, futures, create)
+        return self._start_items("creating topics", timeout, futures, create, "change")
 
     def delete_topics(self, topics: list[str], **kwargs: Any) -> Futures[str]:
         """Delete topics with all their records.
@@ -86,8 +86,7 @@ class TopicCalls(AdminBase):
 
     def _delete_topics(self, names: list[str], options: Mapping[str, Any]) -> Futures[str]:
         futures = new_futures(names)
-        if not isinstance(names, list):
-            raise TypeError(f"topics must be a list, not {type(names).__name__}")
+        _options.check_list("topics", names)
         _options.non_empty_list("topic names", names)
         _options.check_known(options, "request_timeout", "operation_timeout")
         self._check_open()
@@ -99,7 +98,7 @@ class TopicCalls(AdminBase):
         async def delete(call: Call) -> Results[str, None]:
             return await topics.delete_topics(call, futures, ())
 
-        return self._start_items("deleting topics", timeout, futures, delete)
+        return self._start_items("deleting topics", timeout, futures, delete, "change")
 
     def create_partitions(self, new_partitions: list[NewPartitions], **kwargs: Any) -> Futures[str]:
         """Add partitions to topics.
@@ -138,7 +137,7 @@ class TopicCalls(AdminBase):
                 call, bodies, build, _results_of("results"), changes=not validate_only
             )
 
-        return self._start_items("adding partitions", timeout, futures, create)
+        return self._start_items("adding partitions", timeout, futures, create, "change")
 
     def describe_topics(self, topics: TopicCollection, **kwargs: Any) -> Futures[str]:
         """Describe topics.
@@ -289,7 +288,8 @@ def _names_of(collection: object) -> list[str]:
     if not isinstance(collection, TopicCollection):
         raise TypeError(f"expected a TopicCollection, not {type(collection).__name__}")
     names = collection.topic_names
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    _options.check_list("topic_names", names)
+    if not all(isinstance(name, str) for name in names):
         raise TypeError("topic_names must be a list of str")
     if "" in names:
         raise ValueError("a topic name must not be empty")
@@ -305,7 +305,7 @@ async def _describe(
     nodes = await nodes_of(call)
 
     def node(broker: int) -> Node:
-        return nodes.get(broker) or Node(broker, "", -1)
+        return nodes[broker] if broker in nodes else Node(broker, "", -1)
 
     def made(topic: topics.TopicDescription) -> TopicDescription:
         partitions = [

@@ -5,10 +5,10 @@ Invariant: a password never leaves this process: the brokers get a salted hash o
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 import hashlib
 import secrets
 from collections.abc import Iterable
+from concurrent.futures import Future
 from typing import Any
 
 from ottla.admin import ScramCredential, users
@@ -100,8 +100,7 @@ class UserCalls(AdminBase):
         Raises:
             TypeError, ValueError: an argument is invalid.
         """
-        if not isinstance(alterations, list):
-            raise TypeError(f"alterations must be a list, not {type(alterations).__name__}")
+        _options.check_list("alterations", alterations)
         _options.non_empty_list("alterations", alterations)
         for each in alterations:
             _check_alteration(each)
@@ -117,7 +116,7 @@ class UserCalls(AdminBase):
         async def alter(call: Call) -> Results[str, None]:
             return await _alter(call, alterations)
 
-        return self._start_items("altering users", timeout, futures, alter)
+        return self._start_items("altering users", timeout, futures, alter, "change")
 
 
 def _check_users(names: object) -> None:
