@@ -37,9 +37,13 @@ from ottla.compat.confluent_kafka._model import (
 )
 from ottla.compat.confluent_kafka._partitioners import consistent, fnv1a, murmur2
 from ottla.compat.confluent_kafka._producer import Producer
+from ottla.compat.confluent_kafka._share_consumer import ShareConsumer
 from ottla.compat.confluent_kafka._throttle import ThrottleEvent
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, Uuid
 from ottla.compat.confluent_kafka._versions import libversion, version
+from ottla.compat.confluent_kafka.deserializing_consumer import DeserializingConsumer
+from ottla.compat.confluent_kafka.deserializing_share_consumer import DeserializingShareConsumer
+from ottla.compat.confluent_kafka.serializing_producer import SerializingProducer
 
 __all__ = [
     "OFFSET_BEGINNING",
@@ -55,6 +59,8 @@ __all__ = [
     "ConsumerGroupState",
     "ConsumerGroupTopicPartitions",
     "ConsumerGroupType",
+    "DeserializingConsumer",
+    "DeserializingShareConsumer",
     "ElectionType",
     "IllegalStateException",
     "IsolationLevel",
@@ -64,6 +70,8 @@ __all__ = [
     "Messages",
     "Node",
     "Producer",
+    "SerializingProducer",
+    "ShareConsumer",
     "ThrottleEvent",
     "TopicCollection",
     "TopicPartition",

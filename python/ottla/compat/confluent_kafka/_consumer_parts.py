@@ -1,6 +1,6 @@
 """The parts of an open consumer, made from its configuration, and how they poll together.
 
-Invariant: making them starts no connection; the first poll does.
+Invariant: making them waits for nothing: a thread looks for the cluster.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class ConsumerParts:
         )
         self._rebalances: Rebalances | None = None
         self._started = time.monotonic()
-        self.events = ClientEvents(self.settings, self.consumer.connections, self.statistics)
+        self.events = ClientEvents(self.settings, self._connections, self.statistics)
+        self.cluster.connect_later()
 
     def poll(self, limit: int, timeout: float) -> list[Message]:
         """Serve callbacks, and return up to so many messages as soon as there are any."""
@@ -150,6 +151,9 @@ class ConsumerParts:
             return  # it is closed nevertheless
         finally:
             self.cluster.close()
+
+    def _connections(self) -> list[ottla.ConnectionStatus]:
+        return [*self._client.connections(), *self.consumer.connections()]
 
     def _serve(self) -> None:
         self.commits.serve()

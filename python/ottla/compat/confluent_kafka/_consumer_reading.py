@@ -19,36 +19,9 @@ from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._offset_store import OffsetStore
 from ottla.compat.confluent_kafka._partitions import Key
+from ottla.compat.confluent_kafka._record_messages import error_message, message_of
 from ottla.compat.confluent_kafka._settings import Settings
-
-# Seconds between two looks for topics that do not exist.
-_LOOK = 0.5
-
-
-def message_of(record: ottla.Record) -> Message:
-    """Return a record as a message."""
-    message = Message.__new__(Message)
-    message._topic = record.topic
-    message._partition = record.partition
-    message._offset = record.offset
-    message._key = record.key
-    message._value = record.value
-    message._headers = list(record.headers) or None
-    kind = record.timestamp_type
-    message._timestamp = (kind + 1, record.timestamp) if kind >= 0 else (0, -1)
-    message._latency = -1.0
-    message._leader_epoch = record.leader_epoch
-    count = record.delivery_count
-    message._delivery_count = -1 if count is None else count
-    return message
-
-
-def error_message(
-    error: KafkaError, topic: str | None = None, partition: int = -1, offset: int = -1
-) -> Message:
-    """Return an error in the place of a message; its value is the error's text."""
-    text = error.str().encode()
-    return Message(topic, partition, offset, None, text, None, error, (0, -1))
+from ottla.compat.confluent_kafka._topic_errors import TopicErrors
 
 
 class Reading:
@@ -71,22 +44,17 @@ class Reading:
         store: OffsetStore,
     ) -> None:
         self._settings = settings
-        self._client = client
         self._consumer = consumer
         self._assignment = assignment
         self._store = store
         self._errors: deque[Message] = deque()
         self._ends: dict[Key, int] = {}
-        self._names: list[str] = []
-        self._reported: set[str] = set()
-        self._next_look = 0.0
+        self._topic_errors = TopicErrors(settings, client)
         self._last_poll: float | None = None
 
     def subscribed(self, names: list[str]) -> None:
         """Note the topics that are subscribed to by name."""
-        self._names = names
-        self._reported.clear()
-        self._next_look = time.monotonic() + _LOOK
+        self._topic_errors.subscribed(names)
         self._last_poll = None
 
     def begin(self) -> None:
@@ -119,8 +87,7 @@ class Reading:
             return [self._failed(error)]
         if records:
             return [self._returned(record) for record in records]
-        self._look_for_topics()
-        return [self._errors.popleft()] if self._errors else []
+        return self._topic_errors.due()
 
     def idle(self) -> bool:
         """Whether nothing is subscribed to and nothing is assigned."""
@@ -142,24 +109,6 @@ class Reading:
         made = KafkaError(KafkaError._FATAL if fatal else code_of(error), str(error), fatal)
         return error_message(made, topic, partition)
 
-    def _look_for_topics(self) -> None:
-        """Report topics that are subscribed to and do not exist, once each."""
-        now = time.monotonic()
-        if now < self._next_look or not self._names or not self._settings.has_brokers:
-            return
-        self._next_look = now + _LOOK
-        try:
-            topics = self._client.cluster(timeout=0).topics
-        except errors.KafkaError:
-            return
-        for name in self._names:
-            topic = topics.get(name)
-            if topic is None or topic.error is None:
-                self._reported.discard(name)
-            elif name not in self._reported:
-                self._reported.add(name)
-                self._errors.append(_topic_error(name, topic.error))
-
     def _look_for_ends(self) -> None:
         """Report partitions whose end is reached, if the application wants that."""
         if not self._settings.partition_eof:
@@ -177,15 +126,3 @@ class Reading:
                 reason = "Fetch from broker reached end of partition"
                 error = KafkaError(KafkaError._PARTITION_EOF, f"{reason} at offset {position}")
                 self._errors.append(error_message(error, *key, position))
-
-
-def _topic_error(name: str, error: str) -> Message:
-    code = KafkaError.UNKNOWN_TOPIC_OR_PART
-    if error == "TOPIC_AUTHORIZATION_FAILED":
-        code = KafkaError.TOPIC_AUTHORIZATION_FAILED
-    elif error == "INVALID_TOPIC_EXCEPTION":
-        code = KafkaError.TOPIC_EXCEPTION
-    elif error != "UNKNOWN_TOPIC_OR_PARTITION":
-        return error_message(KafkaError(KafkaError.LEADER_NOT_AVAILABLE), name)
-    text = KafkaError(code).str()
-    return error_message(KafkaError(code, f"Subscribed topic not available: {name}: {text}"), name)

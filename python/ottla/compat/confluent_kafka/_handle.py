@@ -7,6 +7,7 @@ call without a timeout waits until the cluster responds, and Ctrl-C ends it.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from typing import Any
 
@@ -75,12 +76,10 @@ class Cluster:
             raise failure(KafkaError._TIMED_OUT, "the brokers have not returned a cluster id")
         return found
 
-    def connect(self) -> None:
-        """Connect, if that is possible; what fails is seen in the connections."""
-        try:
-            self._client.cluster(timeout=FOREVER)
-        except errors.KafkaError:
-            return
+    def connect_later(self) -> None:
+        """Connect in the background, as librdkafka does; failures show in the connections."""
+        if self._settings.has_brokers:
+            threading.Thread(target=_connect, args=(self._client,), daemon=True).start()
 
     def set_credentials(self, username: str, password: str) -> None:
         """Use another user's name and password for new connections."""
@@ -113,3 +112,10 @@ class Cluster:
         if not self._settings.has_brokers:
             time.sleep(timeout)
             raise failure(code, "no broker is configured")
+
+
+def _connect(client: ottla.Client) -> None:
+    try:
+        client.cluster(timeout=FOREVER)
+    except errors.KafkaError:
+        return  # it was closed, or each call will raise this error

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from ottla.compat.confluent_kafka._errors import raise_invalid
+from ottla.compat.confluent_kafka._errors import failure, raise_invalid
+from ottla.compat.confluent_kafka._kafka_error import KafkaError
 
 TokenSource: TypeAlias = Callable[[], Any]
 
@@ -29,7 +30,7 @@ def token_source(
     """
     text = str(own["sasl.oauthbearer.config"] or "")
     if oauth_cb is not None:
-        return lambda: _token_of(oauth_cb(text))
+        return _CallbackTokens(oauth_cb, text)
     if str(own["sasl.oauthbearer.method"] or "default").lower() == "oidc":
         return None
     if str(own["enable.sasl.oauthbearer.unsecure.jwt"]).lower() in ("true", "t", "1"):
@@ -38,10 +39,35 @@ def token_source(
     return None
 
 
-def _token_of(result: Any) -> Any:
-    token, expiry, *rest = result
-    extensions = rest[1] if len(rest) > 1 else None
-    return token, float(expiry), extensions
+class _CallbackTokens:
+    """The tokens of an application's callback.
+
+    The first one is fetched when the client is made, as in librdkafka, and used for the first
+    connection.
+
+    Raises:
+        KafkaException: the callback has failed.
+    """
+
+    def __init__(self, callback: Callable[[str], Any], text: str) -> None:
+        self._callback = callback
+        self._text = text
+        try:
+            self._first: Any = self._next()
+        except Exception as error:
+            reason = f"oauth_cb has returned no token: {type(error).__name__}"
+            raise failure(KafkaError.SASL_AUTHENTICATION_FAILED, reason) from error
+
+    def __call__(self) -> Any:
+        first, self._first = self._first, None
+        if first is not None and first[1] > time.time():
+            return first
+        return self._next()
+
+    def _next(self) -> Any:
+        token, expiry, *rest = self._callback(self._text)
+        extensions = rest[1] if len(rest) > 1 else None
+        return token, float(expiry), extensions
 
 
 def _parameters(text: str) -> dict[str, str]:

@@ -5,7 +5,6 @@ Invariant: making them starts no connection, but for a thread that looks for the
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
@@ -38,8 +37,7 @@ class ProducerParts:
         self.transactions = Transactions(self.settings, self.producer)
         self.started = time.monotonic()
         self.events = ClientEvents(self.settings, self.producer.connections, self.statistics)
-        if self.settings.has_brokers:
-            threading.Thread(target=self.cluster.connect, daemon=True).start()
+        self.cluster.connect_later()
 
     def statistics(self) -> str:
         """Return the statistics as JSON."""

@@ -19,6 +19,7 @@ from ottla.compat.confluent_kafka._kafka_error import (
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._partitioners import consistent, fnv1a, murmur2
 from ottla.compat.confluent_kafka._producer import Producer
+from ottla.compat.confluent_kafka._share_consumer import ShareConsumer
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, Uuid
 from ottla.compat.confluent_kafka._versions import libversion, version
 
@@ -30,6 +31,7 @@ __all__ = [
     "KafkaException",
     "Message",
     "Producer",
+    "ShareConsumer",
     "TopicPartition",
     "Uuid",
     "consistent",

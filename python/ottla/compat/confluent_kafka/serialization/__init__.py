@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import enum
 import struct
+from collections.abc import Callable
 from typing import Any, cast
 
 from ottla.compat.confluent_kafka._kafka_error import KafkaException
 
 __all__ = [
     "Deserializer",
+    "DeserializerBuilder",
     "DoubleDeserializer",
     "DoubleSerializer",
     "IntegerDeserializer",
@@ -21,6 +23,7 @@ __all__ = [
     "SerializationContext",
     "SerializationError",
     "Serializer",
+    "SerializerBuilder",
     "StringDeserializer",
     "StringSerializer",
 ]
@@ -65,6 +68,16 @@ class Serializer:
         """Return the object as bytes; None for None."""
         raise NotImplementedError
 
+    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
+        """Get a function that returns the id of the client's cluster; the client calls this once.
+
+        The function may wait for the cluster, so call it only when the id is needed. The default
+        implementation does nothing.
+        """
+
+    def close(self) -> None:
+        """Release what was made for this object. The default implementation does nothing."""
+
 
 class Deserializer:
     """The base of deserializers: callables that convert bytes to an object."""
@@ -73,6 +86,46 @@ class Deserializer:
 
     def __call__(self, value: bytes | None, ctx: SerializationContext | None = None) -> Any:
         """Return the object in the bytes; None for None."""
+        raise NotImplementedError
+
+    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
+        """Get a function that returns the id of the client's cluster; the client calls this once.
+
+        The function may wait for the cluster, so call it only when the id is needed. The default
+        implementation does nothing.
+        """
+
+    def close(self) -> None:
+        """Release what was made for this object. The default implementation does nothing."""
+
+
+class SerializerBuilder:
+    """The base of builders, which make a serializer once the client's configuration is known."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def build(self, conf: dict[str, Any], is_key: bool) -> tuple[Serializer, dict[str, Any]]:
+        """Return the serializer, and the configuration without what it has used.
+
+        Args:
+            conf: the client's configuration.
+            is_key: whether it is for keys.
+        """
+        raise NotImplementedError
+
+
+class DeserializerBuilder:
+    """The base of builders, which make a deserializer once the client's configuration is known."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def build(self, conf: dict[str, Any], is_key: bool) -> tuple[Deserializer, dict[str, Any]]:
+        """Return the deserializer, and the configuration without what it has used.
+
+        Args:
+            conf: the client's configuration.
+            is_key: whether it is for keys.
+        """
         raise NotImplementedError
 
 
@@ -158,10 +211,13 @@ class StringSerializer(Serializer):
         """Return the text as bytes.
 
         Raises:
-            UnicodeEncodeError: the encoding lacks a character.
+            SerializationError: the encoding lacks a character.
         """
         del ctx
-        return None if obj is None else obj.encode(self.codec)
+        try:
+            return None if obj is None else obj.encode(self.codec)
+        except UnicodeError as error:
+            raise SerializationError(str(error)) from error
 
 
 class StringDeserializer(Deserializer):
@@ -178,7 +234,10 @@ class StringDeserializer(Deserializer):
         """Return the text in the bytes.
 
         Raises:
-            UnicodeDecodeError: these bytes are not text in the encoding.
+            SerializationError: these bytes are not text in the encoding.
         """
         del ctx
-        return None if value is None else value.decode(self.codec)
+        try:
+            return None if value is None else value.decode(self.codec)
+        except UnicodeError as error:
+            raise SerializationError(str(error)) from error
