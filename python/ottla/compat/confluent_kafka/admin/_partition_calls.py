@@ -5,16 +5,17 @@ Invariant: the results are by topic and partition, whatever offset an argument h
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
 from ottla._core import OffsetAndTimestamp, error_of_code
 from ottla.admin import elections, offsets, records
 from ottla.admin.destinations import TopicPartition as Place
-from ottla.admin.destinations import metadata
 from ottla.admin.items import Results
 from ottla.admin.offsets import OffsetSpec as OttlaSpec
 from ottla.admin.operation_call import Call
+from ottla.admin.topics import describe_topics
 from ottla.compat.confluent_kafka._errors import kafka_error
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._model import ElectionType, IsolationLevel
@@ -81,13 +82,18 @@ class PartitionCalls(AdminBase):
         isolation_level = "read_" + level.name.partition("_")[2].lower()
 
         async def look_up(call: Call) -> Results[TopicPartition, ListOffsetsResultInfo]:
-            wanted = {place: _NAMES.get(type(spec), spec._value) for place, spec in specs.items()}
+            unknown = await _unknown(call, specs)
+            wanted = {
+                place: _NAMES.get(type(spec), spec._value)
+                for place, spec in specs.items()
+                if place not in unknown
+            }
             found = await offsets.list_offsets(
                 call,
                 wanted,
                 isolation_level=isolation_level,  # type: ignore[arg-type]
             )
-            found = await _without_partitions(call, found)
+            found.update(unknown)
             return {each: _result(found[_place(each)]) for each in futures}
 
         if not futures:
@@ -229,23 +235,26 @@ def _result(found: OffsetAndTimestamp | OttlaError) -> ListOffsetsResultInfo | O
     return ListOffsetsResultInfo(found.offset, time, epoch)
 
 
-async def _without_partitions(
-    call: Call, found: Results[Place, OffsetAndTimestamp]
-) -> Results[Place, OffsetAndTimestamp]:
-    """Give unknown partitions of topics that exist librdkafka's own code."""
-    unknown = {
-        place: error
-        for place, error in found.items()
-        if isinstance(error, OttlaError) and error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    }
-    if not unknown:
-        return found
-    topics = (await metadata(call, sorted({topic for topic, _ in unknown})))["topics"]
-    existing = {topic["name"] for topic in topics if not topic["error_code"]}
-    for (topic, _), error in unknown.items():
-        if topic in existing:
+async def _unknown(call: Call, places: Iterable[Place]) -> dict[Place, OttlaError]:
+    """Return the errors of partitions that do not exist.
+
+    A look-up of offsets would wait for them: they may have been created a moment ago.
+    """
+    topics = dict.fromkeys(topic for topic, _ in places)
+    described = await describe_topics(call, topics, authorized_operations=False)
+    unknown = {}
+    for topic, partition in places:
+        found = described[topic]
+        if isinstance(found, OttlaError):
+            unknown[topic, partition] = found
+        elif all(each.partition != partition for each in found.partitions):
+            error = error_of_code(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, topic=topic, partition=partition
+            )
+            # librdkafka has a code of its own for a partition of a topic that exists.
             error.code = KafkaError._UNKNOWN_PARTITION
-    return found
+            unknown[topic, partition] = error
+    return unknown
 
 
 def _election_error(result: bool | OttlaError, place: Place) -> KafkaError | None:
