@@ -6,8 +6,10 @@ exceptions; never texts of errors, times or generated names.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import importlib
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Mapping
@@ -28,15 +30,33 @@ class Scenario:
     Args:
         module: ``confluent_kafka`` or its stand-in.
         bootstrap: the addresses of the brokers.
+        create_topic: creates a topic with a number of partitions, which all brokers know then.
     """
 
-    def __init__(self, module: ModuleType, bootstrap: str) -> None:
+    def __init__(
+        self, module: ModuleType, bootstrap: str, create_topic: Callable[[int], str]
+    ) -> None:
+        self._create_topic = create_topic
         self.ck = module
         self.admin_module: Any = importlib.import_module(f"{module.__name__}.admin")
         self.bootstrap = bootstrap
         self.name = f"scenario-{uuid.uuid4().hex[:12]}"
         self.admin = self.admin_module.AdminClient({"bootstrap.servers": bootstrap})
         self.trace: Trace = []
+
+    def topic(self, partitions: int) -> str:
+        """Return the name of a new topic, which the trace does not show."""
+        self.name = self._create_topic(partitions)
+        return self.name
+
+    def until(self, call: Callable[[], Any], condition: Callable[[Any], object]) -> Any:
+        """Repeat a call until the broker that responds knows of the last change."""
+        while True:
+            with contextlib.suppress(self.ck.KafkaException):
+                result = call()
+                if condition(result):
+                    return result
+            time.sleep(0.02)
 
     def note(self, label: str, call: Callable[[], Any]) -> None:
         """Add the result of a call to the trace, or its exception."""

@@ -43,25 +43,24 @@ def topics(run: Scenario) -> None:
     note("more", lambda: admin.create_partitions([m.NewPartitions(name, 3)]))
     less = [m.NewPartitions(name, 1), m.NewPartitions(f"{name}-no", 4)]
     note("less", lambda: admin.create_partitions(less))
-    note("describe", lambda: _without_nodes(admin.describe_topics(ck.TopicCollection([name]))))
+    described = ck.TopicCollection([name])
+    partitions = run.until(
+        lambda: admin.describe_topics(described)[name].result(30).partitions,
+        lambda found: len(found) == 3,
+    )
+    note("describe", lambda: [(e.id, e.leader is not None, len(e.isr)) for e in partitions])
     note("missing", lambda: admin.describe_topics(ck.TopicCollection([f"{name}-no"])))
     note("none", lambda: admin.describe_topics(ck.TopicCollection([])))
-    note("list", lambda: _listed(admin.list_topics(name, timeout=30)))
-    note("list all", lambda: name in admin.list_topics(timeout=30).topics)
+    listed = run.until(
+        lambda: admin.list_topics(name, timeout=30),
+        lambda found: len(found.topics[name].partitions) == 3,
+    )
+    note("list", lambda: _listed(listed))
+    everything = run.until(
+        lambda: admin.list_topics(timeout=30).topics, lambda found: name in found
+    )
+    note("list all", lambda: everything[name].error)
     note("delete", lambda: admin.delete_topics([name, f"{name}-no"]))
-
-
-def _without_nodes(futures: object) -> object:
-    """Return descriptions with the ids of nodes: their addresses are the cluster's."""
-    assert isinstance(futures, dict)
-    found = {}
-    for topic, future in futures.items():
-        description = future.result(30)
-        found[topic] = [
-            (each.id, each.leader is not None, len(each.replicas), len(each.isr))
-            for each in description.partitions
-        ]
-    return found
 
 
 def _listed(cluster: ClusterMetadata) -> object:
@@ -77,12 +76,14 @@ def _listed(cluster: ClusterMetadata) -> object:
 
 def configurations(run: Scenario) -> None:
     """Describe and alter configurations, as a whole and key by key."""
-    m, admin, name, note = run.admin_module, run.admin, run.name, run.note
-    admin.create_topics([m.NewTopic(name, 1, 1)])[name].result(30)
+    m, admin, name, note = run.admin_module, run.admin, run.topic(1), run.note
     resource = m.ConfigResource("topic", name)
 
-    def entries(*keys: str) -> object:
-        found = admin.describe_configs([resource])[resource].result(30)
+    def entries(retention: str) -> object:
+        found = run.until(
+            lambda: admin.describe_configs([resource])[resource].result(30),
+            lambda found: found["retention.ms"].value == retention,
+        )
         return {key: found[key] for key in keys}
 
     def alter(*entries: object, resource_name: str = name) -> object:
@@ -91,7 +92,7 @@ def configurations(run: Scenario) -> None:
 
     keys = ("retention.ms", "cleanup.policy", "max.message.bytes")
     operation = m.AlterConfigOpType
-    note("defaults", lambda: entries(*keys))
+    note("first", lambda: entries("-1"))
     two = [m.ConfigResource("broker", "1"), m.ConfigResource("broker", "2")]
     note("two brokers", lambda: admin.describe_configs(two))
     note("no broker", lambda: admin.describe_configs([m.ConfigResource("broker", "x")]))
@@ -100,25 +101,23 @@ def configurations(run: Scenario) -> None:
     append = m.ConfigEntry("cleanup.policy", "compact", incremental_operation=operation.APPEND)
     wrong = m.ConfigEntry("retention.ms", "x", incremental_operation=operation.SET)
     note("set", lambda: alter(set_time, set_size, append))
-    note("after set", lambda: entries(*keys))
+    note("after set", lambda: entries("9000"))
     note("wrong", lambda: alter(wrong))
     note("twice", lambda: alter(set_time, set_time))
     note("set of missing", lambda: alter(set_time, resource_name=f"{name}-no"))
     delete = m.ConfigEntry("retention.ms", None, incremental_operation=operation.DELETE)
     note("delete", lambda: alter(delete))
-    note("after delete", lambda: entries(*keys))
+    note("after delete", lambda: entries("604800000"))
     replaced = m.ConfigResource("topic", name, set_config={"retention.ms": 8000})
     note("replace", lambda: admin.alter_configs([replaced]))
-    note("after replacing", lambda: entries(*keys))
+    note("after replacing", lambda: entries("8000"))
     invalid = m.ConfigResource("topic", name, set_config={"retention.ms": "x"})
     note("replace wrongly", lambda: admin.alter_configs([invalid]))
 
 
 def partitions(run: Scenario) -> None:
     """Look up offsets, delete records and elect leaders."""
-    ck, m, admin, name, note = run.ck, run.admin_module, run.admin, run.name, run.note
-    config = {"retention.ms": "-1"}
-    admin.create_topics([m.NewTopic(name, 3, 1, config=config)])[name].result(30)
+    ck, m, admin, name, note = run.ck, run.admin_module, run.admin, run.topic(3), run.note
     run.produce(name, [1000, 4000, 2000])
     first, second = ck.TopicPartition(name, 0), ck.TopicPartition(name, 1)
     spec = m.OffsetSpec
@@ -143,8 +142,7 @@ def partitions(run: Scenario) -> None:
 
 def groups(run: Scenario) -> None:
     """List, describe, alter and delete groups, with and without members."""
-    ck, m, admin, name, note = run.ck, run.admin_module, run.admin, run.name, run.note
-    admin.create_topics([m.NewTopic(name, 2, 1)])[name].result(30)
+    ck, admin, name, note = run.ck, run.admin, run.topic(2), run.note
     run.produce(name, [1000])
     member = confluent_kafka.Consumer(
         {
@@ -155,8 +153,7 @@ def groups(run: Scenario) -> None:
         }
     )
     member.subscribe([name])
-    while member.poll(1.0) is None:
-        pass
+    assert member.consume(1, timeout=120)
     member.commit(asynchronous=False)
     offsets = ck.ConsumerGroupTopicPartitions
     wanted = [ck.TopicPartition(name, 0), ck.TopicPartition(name, 1), ck.TopicPartition(name, 9)]
@@ -242,8 +239,14 @@ def users(run: Scenario) -> None:
     note("set", lambda: alter([password(sha256, 5000, b"salt")]))
     note("too few", lambda: alter([password(sha256, 100)]))
     note("unknown", lambda: alter([password(m.ScramMechanism.UNKNOWN, 5000)]))
-    note("describe", lambda: admin.describe_user_scram_credentials([name]))
-    note("all", lambda: name in admin.describe_user_scram_credentials().result(30))
+    described = run.until(
+        lambda: admin.describe_user_scram_credentials([name])[name].result(30), lambda _: True
+    )
+    note("describe", lambda: described)
+    everyone = run.until(
+        lambda: admin.describe_user_scram_credentials().result(30), lambda found: name in found
+    )
+    note("all", lambda: everyone[name])
     note("twice", lambda: admin.describe_user_scram_credentials([name, name]))
     note("delete", lambda: alter([m.UserScramCredentialDeletion(name, sha256)]))
     note("delete none", lambda: alter([m.UserScramCredentialDeletion(name, sha512)]))
@@ -281,7 +284,7 @@ def cluster(run: Scenario) -> None:
 def test_equal_traces(scenario: Callable[[Scenario], None], brokers: Brokers) -> None:
     traces = []
     for module in (confluent_kafka, stand_in):
-        run = Scenario(module, brokers.bootstrap)
+        run = Scenario(module, brokers.bootstrap, brokers.create_topic)
         scenario(run)
         traces.append(run.trace)
     original, ours = traces
