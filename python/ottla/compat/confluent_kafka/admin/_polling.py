@@ -92,5 +92,7 @@ class Polling:
         client = self._connections.client()
         metrics: Mapping[str, Any] = client.metrics() if client else {}
         found = client_statistics(self._settings, self._events.name, self._started, metrics)
+        # librdkafka's administrators are producers.
+        found["type"] = "producer"
         found["brokers"] = broker_statistics(self._settings, self._connections.statuses())
         return json.dumps(found)
