@@ -43,7 +43,7 @@ def _code(call: Callable[[], object]) -> int:
 def test_constructing_starts_nothing(mock_cluster: MockCluster) -> None:
     before = _threads_of_admins()
     admin = AdminClient({"bootstrap.servers": mock_cluster.bootstrap})
-    assert _threads_of_admins() == before
+    assert _threads_of_admins() <= before
     assert mock_cluster.request_count("ApiVersions") == 0
     assert len(admin) == 0
 
@@ -57,7 +57,7 @@ def test_calls_return_at_once_and_run_on_few_threads(mock_cluster: MockCluster) 
         for future in futures:
             assert len(future.result(30).nodes) == 3
         assert _threads_of_admins() - before <= _threads.MAX_THREADS
-    wait_until(lambda: _threads_of_admins() == before)
+    wait_until(lambda: _threads_of_admins() <= before)
     assert len(admin) == 0
 
 
@@ -125,7 +125,7 @@ def test_a_client_that_was_dropped_ends_its_calls_and_its_threads(
     future = AdminClient({"bootstrap.servers": mock_cluster.bootstrap}).describe_cluster()
     gc.collect()
     assert len(future.result(30).nodes) == 3
-    wait_until(lambda: _threads_of_admins() == before)
+    wait_until(lambda: _threads_of_admins() <= before)
     wait_until(lambda: all(mock_cluster.connections(each) == 0 for each in mock_cluster.brokers))
 
 
