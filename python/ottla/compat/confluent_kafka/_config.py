@@ -278,7 +278,11 @@ def _check_group(settings: Settings) -> None:
         raise ValueError("Failed to create consumer: group.id must be set")
     interval = _value(settings, "max.poll.interval.ms", 300_000)
     settings.max_poll_interval = interval / 1000
-    if _value(settings, "session.timeout.ms", 45_000) > interval:
+    session = _value(settings, "session.timeout.ms", 45_000)
+    if session > interval:
         if "session.timeout.ms" in settings.ottla:
             raise_invalid("`max.poll.interval.ms` must be >= `session.timeout.ms`")
+        session = interval
         _set(settings, "session.timeout.ms", interval)
+    if _value(settings, "heartbeat.interval.ms", 3_000) >= session:
+        _set(settings, "heartbeat.interval.ms", max(session // 3, 1))

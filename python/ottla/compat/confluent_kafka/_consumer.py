@@ -18,7 +18,7 @@ from ottla.compat.confluent_kafka._config import arguments
 from ottla.compat.confluent_kafka._constants import OFFSET_INVALID
 from ottla.compat.confluent_kafka._consumer_parts import ConsumerParts
 from ottla.compat.confluent_kafka._errors import failure, kafka_exception, translated
-from ottla.compat.confluent_kafka._handle import seconds_of
+from ottla.compat.confluent_kafka._handle import opened, seconds_of
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._metadata import ClusterMetadata
@@ -254,11 +254,11 @@ class Consumer:
 
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
         """Return the cluster's metadata: of one topic, or of all."""
-        return self._open().cluster.topics(topic, seconds_of(timeout))
+        return opened(self._parts).cluster.topics(topic, seconds_of(timeout))
 
     def cluster_id(self, timeout: float = -1) -> str:
         """Return the cluster's id."""
-        return self._open().cluster.id(seconds_of(timeout))
+        return opened(self._parts).cluster.id(seconds_of(timeout))
 
     def memberid(self) -> str | None:
         """Return this member's id; None before it is a member."""
@@ -270,7 +270,7 @@ class Consumer:
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Use another user's name and password for new connections (PLAIN and SCRAM)."""
-        self._open().cluster.set_credentials(username, password)
+        opened(self._parts).cluster.set_credentials(username, password)
 
     def close(self) -> None:
         """Commit what is stored (with ``enable.auto.commit``), leave the group, and close."""
@@ -293,6 +293,10 @@ class Consumer:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        if self._parts is not None:
+            self._parts.abandon()
 
 
 def _owns_any(parts: ConsumerParts, keys: list[tuple[str, int]]) -> bool:

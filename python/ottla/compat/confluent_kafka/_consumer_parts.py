@@ -143,6 +143,7 @@ class ConsumerParts:
         """Commit what is stored, leave the group, and close the connections."""
         self.commits.close()
         try:
+            self.events.serve()
             if not self.assignment.is_subscribed:
                 self.commits.commit_before_giving_up(self.consumer.assignment())
             self.consumer.close()
@@ -151,6 +152,11 @@ class ConsumerParts:
             return  # it is closed nevertheless
         finally:
             self.cluster.close()
+
+    def abandon(self) -> None:
+        """Drop the connections of a consumer that was never closed."""
+        self.commits.close()
+        self.cluster.close()
 
     def _connections(self) -> list[ottla.ConnectionStatus]:
         return [*self._client.connections(), *self.consumer.connections()]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 import ottla
 from ottla import errors
 from ottla.compat.confluent_kafka._errors import failure, kafka_exception
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._metadata import ClusterMetadata, cluster_metadata
+from ottla.compat.confluent_kafka._oauth import CallbackTokens
 from ottla.compat.confluent_kafka._settings import Settings
 
 # Seconds of a wait without a limit: the longest that ottla takes.
@@ -23,6 +24,8 @@ FOREVER = 1e6
 
 # Seconds after which a topic that no broker knows is reported as unknown.
 _UNKNOWN_AFTER = 1.0
+
+_Parts = TypeVar("_Parts")
 
 _LOG = logging.getLogger("ottla.compat")
 
@@ -32,6 +35,13 @@ def seconds_of(timeout: Any) -> float:
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"must be real number, not {type(timeout).__name__}")
     return FOREVER if timeout < 0 else float(timeout)
+
+
+def opened(parts: _Parts | None) -> _Parts:
+    """Return the parts of a client that is open."""
+    if parts is None:
+        raise RuntimeError("Handle has been closed")
+    return parts
 
 
 class Cluster:
@@ -93,8 +103,11 @@ class Cluster:
         change(username, password)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, and stop refreshing tokens."""
         self._client.close(timeout=1.0)
+        tokens = self._settings.ottla.get("sasl_oauth_token")
+        if isinstance(tokens, CallbackTokens):
+            tokens.close()
 
     def _with_topic(self, topic: str, timeout: float) -> ottla.Cluster:
         deadline = time.monotonic() + timeout

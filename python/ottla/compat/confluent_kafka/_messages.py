@@ -68,6 +68,10 @@ class Message:
         leader_epoch: int = -1,
         delivery_count: int = -1,
     ) -> None:
+        if not isinstance(self, Message):
+            raise TypeError(f"expected a Message, not {type(self).__name__}")
+        if not -(1 << 15) <= operator.index(delivery_count) < 1 << 15:
+            raise OverflowError("delivery_count must fit in 16 bits")
         self._topic = topic
         self._partition = max(operator.index(partition), -1)
         position = operator.index(offset)
@@ -131,7 +135,7 @@ class Message:
 
     def delivery_count(self) -> int | None:
         """Return how often the share group has delivered the record, or None."""
-        return None if self._delivery_count < 0 else self._delivery_count
+        return None if self._delivery_count <= 0 else self._delivery_count
 
     def set_topic(self, topic: Any) -> None:
         """Set what ``topic()`` returns."""
@@ -156,10 +160,17 @@ class Message:
     def __len__(self) -> int:
         return 0 if self._value is None else len(self._value)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = (
+    def _fields(self) -> tuple[Any, ...]:
+        return (
             *(self._topic, self._partition, self._offset, self._key, self._value),
             *(self._headers, self._error, self._timestamp, self._latency),
             *(self._leader_epoch, self._delivery_count),
         )
-        return Message, fields
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        return self._fields() == other._fields()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Message, self._fields()

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
+import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -15,6 +18,14 @@ from ottla.compat.confluent_kafka._errors import failure, raise_invalid
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 
 TokenSource: TypeAlias = Callable[[], Any]
+
+# The part of a token's lifetime after which it is refreshed, and the fewest seconds.
+_REFRESH_AFTER, _LEAST = 0.8, 0.1
+
+# Seconds after a failed refresh, as in librdkafka.
+_RETRY = 10.0
+
+_LOG = logging.getLogger("ottla.compat")
 
 
 def token_source(
@@ -30,7 +41,7 @@ def token_source(
     """
     text = str(own["sasl.oauthbearer.config"] or "")
     if oauth_cb is not None:
-        return _CallbackTokens(oauth_cb, text)
+        return CallbackTokens(oauth_cb, text)
     if str(own["sasl.oauthbearer.method"] or "default").lower() == "oidc":
         return None
     if str(own["enable.sasl.oauthbearer.unsecure.jwt"]).lower() in ("true", "t", "1"):
@@ -39,11 +50,10 @@ def token_source(
     return None
 
 
-class _CallbackTokens:
-    """The tokens of an application's callback.
+class CallbackTokens:
+    """The tokens of an application's callback, refreshed in the background as in librdkafka.
 
-    The first one is fetched when the client is made, as in librdkafka, and used for the first
-    connection.
+    The first one is fetched when the client is made; each next one after most of the lifetime.
 
     Raises:
         KafkaException: the callback has failed.
@@ -52,22 +62,59 @@ class _CallbackTokens:
     def __init__(self, callback: Callable[[str], Any], text: str) -> None:
         self._callback = callback
         self._text = text
+        self._closed = threading.Event()
         try:
-            self._first: Any = self._next()
+            self._token: Any = self._next()
         except Exception as error:
             reason = f"oauth_cb has returned no token: {type(error).__name__}"
             raise failure(KafkaError.SASL_AUTHENTICATION_FAILED, reason) from error
+        arguments = (weakref.ref(self), self._closed)
+        threading.Thread(target=_refresh, args=arguments, daemon=True).start()
 
     def __call__(self) -> Any:
-        first, self._first = self._first, None
-        if first is not None and first[1] > time.time():
-            return first
-        return self._next()
+        """Return a token that is valid."""
+        if self._token[1] <= time.time():
+            self._token = self._next()
+        return self._token
+
+    def refresh(self) -> None:
+        """Get the next token."""
+        self._token = self._next()
+
+    def lifetime(self) -> float:
+        """Return the seconds for which the token is valid."""
+        return max(float(self._token[1]) - time.time(), 0.0)
+
+    def close(self) -> None:
+        """Stop refreshing."""
+        self._closed.set()
 
     def _next(self) -> Any:
         token, expiry, *rest = self._callback(self._text)
         extensions = rest[1] if len(rest) > 1 else None
         return token, float(expiry), extensions
+
+
+def _refresh(tokens: weakref.ref[CallbackTokens], closed: threading.Event) -> None:
+    """Refresh tokens until the client is closed or gone."""
+    pause = 0.0
+    while True:
+        found = tokens()
+        if found is None:
+            return
+        pause = pause or max(found.lifetime() * _REFRESH_AFTER, _LEAST)
+        del found
+        if closed.wait(pause):
+            return
+        found = tokens()
+        if found is None:
+            return
+        pause = 0.0
+        try:
+            found.refresh()
+        except Exception as error:  # noqa: BLE001 - whatever the application raises
+            _LOG.warning("oauth_cb has failed: %s", type(error).__name__)
+            pause = _RETRY
 
 
 def _parameters(text: str) -> dict[str, str]:

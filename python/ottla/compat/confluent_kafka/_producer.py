@@ -13,7 +13,7 @@ from typing import Any
 
 import ottla
 from ottla.compat.confluent_kafka._config import arguments
-from ottla.compat.confluent_kafka._handle import seconds_of
+from ottla.compat.confluent_kafka._handle import opened, seconds_of
 from ottla.compat.confluent_kafka._headers import header_pairs
 from ottla.compat.confluent_kafka._kafka_error import KafkaError, KafkaException
 from ottla.compat.confluent_kafka._metadata import ClusterMetadata
@@ -218,15 +218,15 @@ class Producer:
         Raises:
             KafkaException: the cluster did not respond in time.
         """
-        return self._open().cluster.topics(topic, seconds_of(timeout))
+        return opened(self._state).cluster.topics(topic, seconds_of(timeout))
 
     def cluster_id(self, timeout: float = -1) -> str:
         """Return the cluster's id."""
-        return self._open().cluster.id(seconds_of(timeout))
+        return opened(self._state).cluster.id(seconds_of(timeout))
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Use another user's name and password for new connections (PLAIN and SCRAM)."""
-        self._open().cluster.set_credentials(username, password)
+        opened(self._state).cluster.set_credentials(username, password)
 
     def init_transactions(self, timeout: float = -1) -> None:
         """Get a producer id for ``transactional.id``; call it once, before any transaction.
@@ -302,6 +302,5 @@ class Producer:
         self.close()
 
     def __del__(self) -> None:
-        state = self._state
-        if state is not None:
-            state.queue.close()
+        if self._state is not None:
+            self._state.abandon()

@@ -44,6 +44,11 @@ class ProducerParts:
         name, queue = self.events.name, self.queue
         return producer_statistics(self.settings, name, self.started, self.producer, queue)
 
+    def abandon(self) -> None:
+        """Drop the messages and connections of a producer that was never closed."""
+        self.queue.close()
+        self.cluster.close()
+
     def close(self) -> None:
         """Close the connections; an open transaction is aborted."""
         self.queue.close()

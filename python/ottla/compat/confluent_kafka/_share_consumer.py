@@ -175,3 +175,7 @@ class ShareConsumer:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        if self._parts is not None:
+            self._parts.abandon()

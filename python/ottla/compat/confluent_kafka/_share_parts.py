@@ -31,8 +31,8 @@ from ottla.compat.confluent_kafka._statistics import broker_statistics, client_s
 from ottla.compat.confluent_kafka._topic_errors import TopicErrors
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition
 
-# Seconds that a wait may delay what only a poll notices.
-_SLICE = 0.1
+# Seconds that a wait may delay what only a poll notices, and that closing may take.
+_SLICE, _CLOSE = 0.1, 8.0
 
 
 @contextmanager
@@ -83,7 +83,9 @@ class ShareParts:
         me = threading.get_ident()
         with self._lock:
             if self._depth and self._owner != me:
-                raise ConcurrentModificationException("another thread uses the share consumer")
+                raise ConcurrentModificationException(
+                    "ShareConsumer is not safe for multi-threaded access"
+                )
             self._owner = me
             self._depth += 1
         try:
@@ -167,13 +169,18 @@ class ShareParts:
     def close(self) -> None:
         """Close the consumer and its connections."""
         try:
+            self.events.serve()
             with _translated():
-                self._consumer.close(timeout=10.0 if self.settings.has_brokers else 0.1)
+                self._consumer.close(timeout=_CLOSE if self.settings.has_brokers else 0.1)
         except KafkaException as error:
             if error.args[0] != KafkaError._TIMED_OUT:
                 raise
         finally:
             self.cluster.close()
+
+    def abandon(self) -> None:
+        """Drop the connections of a consumer that was never closed."""
+        self.cluster.close()
 
     def _read(self, timeout: float) -> list[Message]:
         with _translated():

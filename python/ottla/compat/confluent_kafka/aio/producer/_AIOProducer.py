@@ -1,8 +1,8 @@
 """``AIOProducer``: a ``Producer`` for asyncio; each message has a future.
 
 A thread polls the producer and completes the futures on the loop. Invariants: each future ends,
-with the message or with an error; no blocking call runs on the loop; a full queue makes ``produce`` wait
-and loses nothing.
+with the message or with an error; no blocking call runs on the loop; a full queue makes
+``produce`` wait and loses nothing.
 """
 
 from __future__ import annotations
