@@ -174,8 +174,7 @@ def test_without_brokers_calls_time_out() -> None:
 
 def test_a_fork_has_connections_and_threads_of_its_own(mock_cluster: MockCluster) -> None:
     script = f"""
-import os, sys, warnings
-warnings.simplefilter("ignore")
+import gc, os, threading, time
 from ottla.compat.confluent_kafka.admin import AdminClient
 unused, used = (AdminClient({{"bootstrap.servers": "{mock_cluster.bootstrap}"}}) for _ in "ab")
 assert len(used.describe_cluster().result(30).nodes) == 3
@@ -184,6 +183,10 @@ if pid == 0:
     for admin in unused, used:
         assert len(admin.describe_cluster().result(30).nodes) == 3
         assert len(admin.list_topics(timeout=30).brokers) == 3
+    del admin, unused, used
+    gc.collect()
+    while any(each.name == "ottla-admin" for each in threading.enumerate()):
+        time.sleep(0.01)
     os._exit(7)
 _, status = os.waitpid(pid, 0)
 assert os.waitstatus_to_exitcode(status) == 7

@@ -6,7 +6,6 @@ one ``KafkaException``; no call waits longer for its result than its time, but f
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -109,7 +108,7 @@ class AdminBase:
         self._threads = CallThreads()
         self._timeout = int(settings.ottla.get("socket.timeout.ms") or 60_000) / 1000
         self._settings = settings
-        end = weakref.finalize(self, _end, self._threads, self._connections, os.getpid())
+        end = weakref.finalize(self, _end, self._threads, self._connections)
         end.atexit = False
 
     def _check_open(self, message: str = CLOSED) -> None:
@@ -198,8 +197,7 @@ def set_result(future: Future[Any], result: Any) -> None:
         future.set_result(result)
 
 
-def _end(threads: CallThreads, connections: Connections, pid: int) -> None:
+def _end(threads: CallThreads, connections: Connections) -> None:
     """Let the calls of a client that was dropped end, then close its connections."""
-    if pid == os.getpid():
-        threads.close(finish=True)
-        connections.retire()
+    threads.close(finish=True)
+    connections.retire()
