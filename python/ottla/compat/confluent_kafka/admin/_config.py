@@ -133,7 +133,7 @@ class ConfigResource:
         self.incremental_configs.append(config_entry)
 
     def __repr__(self) -> str:
-        error = "" if self.error is None else f",{self.error!r}"
+        error = "" if self.error is None else f",{self.error}"
         return f"ConfigResource({self.restype},{self.name}{error})"
 
     def __len__(self) -> int:
