@@ -134,3 +134,9 @@ def test_reprs_have_no_password() -> None:
     info = stand_in.ScramCredentialInfo(stand_in.ScramMechanism.SCRAM_SHA_256, 4096)
     upsertion = stand_in.UserScramCredentialUpsertion("alice", info, b"a secret", b"and a salt")
     assert "secret" not in repr(upsertion) + str(upsertion)
+
+
+def test_cimpl_has_the_same_classes() -> None:
+    cimpl = importlib.import_module("ottla.compat.confluent_kafka.cimpl")
+    assert cimpl.NewTopic is stand_in.NewTopic
+    assert cimpl.NewPartitions is stand_in.NewPartitions

@@ -19,6 +19,7 @@ from ottla.compat.confluent_kafka.admin import (
     _threads,
 )
 from ottla.testing import Fault, MockCluster
+from tests.support.child import assert_interruptible
 from tests.support.subprocesses import run_python
 from tests.support.waiting import wait_until
 
@@ -204,3 +205,20 @@ future = admin.describe_cluster(request_timeout=600)
     started = time.monotonic()
     run_python(script)
     assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize(
+    "wait",
+    ["admin.list_topics()", "admin.describe_cluster().result()", "admin.poll(600)"],
+)
+def test_ctrl_c_ends_waits(wait: str) -> None:
+    program = f"""
+from ottla.compat.confluent_kafka.admin import AdminClient
+admin = AdminClient({{"bootstrap.servers": "127.0.0.1:1"}})
+try:
+    say("waiting")
+    {wait}
+except KeyboardInterrupt:
+    say("interrupted")
+"""
+    assert_interruptible(program, 1.0)
