@@ -44,6 +44,9 @@ _CODES: tuple[tuple[type[errors.KafkaError], int], ...] = (
 
 def code_of(error: BaseException) -> int:
     """Return librdkafka's code for an exception of ottla."""
+    if isinstance(error, errors.AuthenticationError):
+        # librdkafka's own code, whatever a broker's was.
+        return KafkaError._AUTHENTICATION
     if isinstance(error, errors.KafkaError) and error.code is not None:
         return error.code
     for kind, code in _CODES:

@@ -39,7 +39,8 @@ class Settings:
     """
 
     kind: Kind
-    ottla: dict[str, Any] = field(default_factory=dict)
+    # It may contain secrets.
+    ottla: dict[str, Any] = field(default_factory=dict, repr=False)
     has_brokers: bool = True
     error_cb: Callable[[Any], object] | None = None
     stats_cb: Callable[[str], object] | None = None
