@@ -84,7 +84,7 @@ class Commits(Lookups):
             IllegalStateError: there is no ``group_id``.
             KafkaTimeoutError: there was no response in time.
         """
-        self._require_group()
+        self._require_group(timeout_ms)
         native = None if offsets is None else native_offsets(offsets)
         if native == {}:
             return

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import ottla
 from ottla import errors
 from ottla.compat.kafka._errors import translated, translating
+from ottla.compat.kafka._view import wait_for_cluster
 from ottla.compat.kafka.consumer._subscription import Subscription
 from ottla.compat.kafka.errors import IllegalStateError, KafkaTimeoutError
 from ottla.compat.kafka.structs import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
@@ -117,7 +118,7 @@ class Lookups:
             metadata: whether to return an ``OffsetAndMetadata``.
             timeout_ms: milliseconds. Default: ``default_api_timeout_ms``.
         """
-        self._require_group()
+        self._require_group(timeout_ms)
         if not isinstance(partition, TopicPartition):
             raise TypeError("partition must be a TopicPartition namedtuple")
         where = (partition.topic, partition.partition)
@@ -157,9 +158,11 @@ class Lookups:
         if partition not in self._subscription.assignment():
             raise IllegalStateError("Partition is not assigned")
 
-    def _require_group(self) -> None:
+    def _require_group(self, timeout_ms: float | None = None) -> None:
         if self.config["group_id"] is None:
             raise IllegalStateError("Requires group_id")
+        # A group's coordinator is asked for, so the cluster must be known.
+        wait_for_cluster(self._ottla, self._seconds(timeout_ms))
 
 
 def _timestamp(found: ottla.OffsetAndTimestamp | None) -> OffsetAndTimestamp | None:
