@@ -5,6 +5,7 @@ as well. docs/compare lists what differs. Invariant: the layer adds no thread an
 those of ottla.
 """
 
+from ottla.compat.kafka.admin.client import KafkaAdminClient
 from ottla.compat.kafka.consumer.group import KafkaConsumer
 from ottla.compat.kafka.consumer.subscription_state import (
     AsyncConsumerRebalanceListener,
@@ -34,6 +35,7 @@ __all__ = [
     "Deserializer",
     "IsolationLevel",
     "JsonSerializer",
+    "KafkaAdminClient",
     "KafkaConsumer",
     "KafkaProducer",
     "OffsetAndMetadata",

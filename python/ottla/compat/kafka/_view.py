@@ -38,6 +38,10 @@ class ClientView:
         except errors.KafkaError:
             return None
 
+    def least_loaded_node(self) -> int | None:
+        """Return the id of a broker; None if none is known."""
+        return next((int(each.node_id) for each in self.cluster.brokers()), None)
+
     def bootstrap_connected(self) -> bool:
         """Whether there is a connection to any broker."""
         try:

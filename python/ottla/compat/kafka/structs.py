@@ -47,7 +47,7 @@ class OffsetAndTimestamp(NamedTuple):
 
     offset: int
     timestamp: int
-    leader_epoch: int
+    leader_epoch: int | None
 
 
 class MemberState:

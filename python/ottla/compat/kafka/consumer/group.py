@@ -28,6 +28,7 @@ from ottla.compat.kafka._view import (
     wait_for_cluster,
 )
 from ottla.compat.kafka.consumer._commits import CommitObserver, Commits
+from ottla.compat.kafka.consumer._heartbeats import CoordinatorView
 from ottla.compat.kafka.consumer._positions import Positions
 from ottla.compat.kafka.consumer._records import Records
 from ottla.compat.kafka.consumer._subscription import Subscription
@@ -82,6 +83,7 @@ class KafkaConsumer(Commits, Positions):
             self._ottla.close()
             raise
         self._closed = False
+        self._coordinator = CoordinatorView(self._consumer, lambda: self.group_metadata().state)
         self._failure: tuple[TopicPartition, int, BaseException] | None = None
         self._subscription = Subscription(self._ottla, self._consumer, self.config)
         if topics:
@@ -217,7 +219,8 @@ class KafkaConsumer(Commits, Positions):
 
     def _read(self, timeout: float, limit: int) -> list[ottla.Record[Any, Any]]:
         subscription = self._subscription
-        deadline = time.monotonic() + timeout
+        started = self._coordinator.heartbeat.last_poll = time.monotonic()
+        deadline = started + timeout
         remaining = timeout
         try:
             # Another thread may close the consumer: a poll then returns nothing.

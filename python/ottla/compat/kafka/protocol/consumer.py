@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from ottla.compat.kafka._named import Named
+
 __all__ = ["IsolationLevel", "OffsetResetStrategy", "OffsetSpec", "OffsetTimestamp"]
 
 
-class IsolationLevel(IntEnum):
+class IsolationLevel(Named, IntEnum):
     """Whether records of open and aborted transactions are read."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
 
-class OffsetSpec(IntEnum):
+class OffsetSpec(Named, IntEnum):
     """Offsets that brokers look up by name."""
 
     LATEST = -1
