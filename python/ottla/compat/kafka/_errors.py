@@ -43,7 +43,13 @@ _CLASSES: list[tuple[type[errors.KafkaError], type[peer.KafkaError]]] = [
 ]
 
 
+# By which brokers refuse a producer that another one with its id has replaced.
+_FENCING = (errors.ErrorCode.INVALID_PRODUCER_EPOCH, errors.ErrorCode.PRODUCER_FENCED)
+
+
 def _class_of(error: errors.KafkaError) -> type[peer.KafkaError]:
+    if isinstance(error, errors.FencedError) and error.code in _FENCING:
+        return peer.for_code(errors.ErrorCode.PRODUCER_FENCED)
     for known, situation in _SITUATIONS:
         if isinstance(error, known):
             return situation

@@ -6,6 +6,7 @@ costs no callback of its own.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ from ottla.compat.kafka.future import Future
 from ottla.compat.kafka.structs import TopicPartition
 
 __all__ = ["FailedFuture", "FutureRecordMetadata", "RecordMetadata"]
+
+# Guards the lists of callbacks of all futures: for a few instructions each.
+_LOCK = threading.Lock()
 
 
 class RecordMetadata(NamedTuple):
@@ -59,6 +63,8 @@ class FutureRecordMetadata(Future):
             -1 if value is None else len(value),
             sum(len(name.encode()) + len(each) for name, each in headers) if headers else -1,
         )
+        self._waiting: list[tuple[bool, Callable[[Any], object]]] | None = None
+        self._called = False
         self._failure: BaseException | None = None
         self._metadata: RecordMetadata | None = None
 
@@ -110,7 +116,29 @@ class FutureRecordMetadata(Future):
         return metadata
 
     def _add(self, for_success: bool, function: Callable[[Any], object]) -> None:
-        self._delivery.add_done_callback(lambda _: self._call(for_success, function))
+        # The delivery calls at once what is added after it is done: earlier callbacks come first.
+        with _LOCK:
+            if not self._called and self._waiting is not None:
+                self._waiting.append((for_success, function))
+                return
+            first = not self._called
+            if first:
+                self._waiting = [(for_success, function)]
+        if first:
+            self._delivery.add_done_callback(self._call_waiting)
+        else:
+            self._call(for_success, function)
+
+    def _call_waiting(self, _delivery: ottla.Delivery) -> None:
+        while True:
+            with _LOCK:
+                waiting = self._waiting
+                self._waiting = []
+                if not waiting:
+                    self._called = True
+                    return
+            for for_success, function in waiting:
+                self._call(for_success, function)
 
     def _complete(self, value: Any, error: BaseException | None) -> Self:
         raise RuntimeError("the producer completes this future")
