@@ -107,13 +107,17 @@ def _sasl(config: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _token(provider: Any) -> Callable[[], tuple[str, None, dict[str, str] | None]]:
+def _token(provider: Any) -> Callable[[], tuple[Any, ...]]:
     if not isinstance(provider, AbstractTokenProvider):
         raise KafkaConfigurationError(
             "sasl_oauth_token_provider: expected an AbstractTokenProvider for OAUTHBEARER"
         )
 
-    def token() -> tuple[str, None, dict[str, str] | None]:
-        return provider.token(), None, dict(provider.extensions()) or None
+    def token() -> tuple[Any, ...]:
+        extensions = provider.extensions()
+        # kafka-python does not know when a token expires.
+        return (
+            (provider.token(), None, dict(extensions)) if extensions else (provider.token(), None)
+        )
 
     return token

@@ -14,8 +14,16 @@ from ottla import errors
 from ottla.compat.kafka._config import bootstrap_timeout
 from ottla.compat.kafka._errors import translating
 from ottla.compat.kafka.cluster import ClusterMetadata
+from ottla.compat.kafka.errors import KafkaTimeoutError, NoBrokersAvailable
 
-__all__ = ["ClientView", "connect", "grouped_metrics", "open_client"]
+__all__ = [
+    "ClientView",
+    "connect",
+    "find_cluster",
+    "grouped_metrics",
+    "open_client",
+    "wait_for_cluster",
+]
 
 # What a program is told that asks which version the brokers have: each connection negotiates.
 _NEWEST = (4, 3)
@@ -63,8 +71,16 @@ def connect(client: ottla.Client, config: dict[str, Any]) -> None:
         NoBrokersAvailable: no server was found within ``bootstrap_timeout_ms``.
     """
     if config["api_version"] is None:
-        wait_for_cluster(client, bootstrap_timeout(config))
+        find_cluster(client, config)
         config["api_version"] = _NEWEST
+
+
+def find_cluster(client: ottla.Client, config: Mapping[str, Any]) -> None:
+    """Find the cluster within ``bootstrap_timeout_ms``."""
+    try:
+        wait_for_cluster(client, bootstrap_timeout(config))
+    except KafkaTimeoutError as error:
+        raise NoBrokersAvailable(*error.args) from error
 
 
 def wait_for_cluster(client: ottla.Client, timeout: float, refresh: bool = False) -> None:

@@ -13,7 +13,7 @@ from typing_extensions import Self
 import ottla
 from ottla.compat.kafka import _config, _defaults
 from ottla.compat.kafka._errors import translating
-from ottla.compat.kafka._view import ClientView, connect, open_client, wait_for_cluster
+from ottla.compat.kafka._view import ClientView, connect, find_cluster, open_client
 from ottla.compat.kafka.admin._acls import Acls
 from ottla.compat.kafka.admin._cluster import ClusterCalls
 from ottla.compat.kafka.admin._configs import Configs
@@ -44,7 +44,7 @@ class KafkaAdminClient(OlderNames, Configs, ClusterCalls, Acls):
         self._client = self._manager = ClientView(self._ottla)
         try:
             # Without a version too: its calls look at the brokers.
-            wait_for_cluster(self._ottla, _config.bootstrap_timeout(self.config))
+            find_cluster(self._ottla, self.config)
             connect(self._ottla, self.config)
             with translating():
                 self._admin = ottla.Admin(self._ottla)

@@ -24,6 +24,7 @@ __all__ = ["Subscription"]
 
 # Until all topics of a subscription exist.
 _SOON = 1.0
+_LEAST_WAIT = 0.1
 _CHOOSE_ONE = "Choose one way to subscribe: topics, a pattern, or assigned partitions."
 
 
@@ -42,13 +43,15 @@ class Subscription:
         self._pattern: re.Pattern[str] | None = None
         self._missing: set[str] = set()
         self._kind: str | None = None
+        self._reading = False
+        self._patience = _LEAST_WAIT
         self.topics: set[str] | None = None
         self.due = float("inf")
 
     @property
     def active(self) -> bool:
         """Whether there is anything to poll for."""
-        return self._kind == "assigned" or bool(self.topics)
+        return self._kind == "assigned" or self._reading
 
     def subscribe_to(
         self, topics: Sequence[str], pattern: str | None, callbacks: dict[str, Any]
@@ -76,6 +79,7 @@ class Subscription:
         self.topics = set(topics)
         if self._grouped:
             self._consumer.subscribe(sorted(self.topics), **callbacks)
+            self._reading = True
         else:
             self.due = 0.0
 
@@ -92,6 +96,7 @@ class Subscription:
         """Give everything up."""
         self._consumer.unsubscribe()
         self._kind = self.topics = self._pattern = None
+        self._reading = False
         self._missing = set()
         self.due = float("inf")
 
@@ -101,16 +106,22 @@ class Subscription:
         return {each for each in partitions if each.topic not in self._missing}
 
     def refresh(self, timeout: float) -> None:
-        """Look topics and partitions up if it is time to; waits for a second at most."""
+        """Look topics and partitions up if it is time to.
+
+        It waits for the timeout, or a little longer: from a tenth of a second, if nothing is known
+        yet, to a second after several calls without a response.
+        """
         if time.monotonic() < self.due:
             return
         self.due = time.monotonic() + _SOON
         try:
             cluster = self._client.cluster(
-                all_topics=True, refresh=True, timeout=max(_SOON, min(timeout, self._interval))
+                all_topics=True, refresh=True, timeout=max(self._patience, min(timeout, _SOON))
             )
         except errors.TimeoutError:
+            self._patience = min(_SOON, 2 * self._patience)
             return
+        self._patience = _LEAST_WAIT
         known = {
             topic.name: topic
             for topic in cluster.topics.values()
@@ -142,6 +153,7 @@ class Subscription:
         self.topics = matched
         if not self._grouped:
             return
+        self._reading = bool(matched)
         if matched:
             self._consumer.subscribe(sorted(matched), **self._callbacks)
         else:
@@ -157,3 +169,4 @@ class Subscription:
         ]
         if wanted != self._consumer.assignment():
             self._consumer.assign(wanted)
+        self._reading = bool(wanted)

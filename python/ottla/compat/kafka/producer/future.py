@@ -63,7 +63,7 @@ class FutureRecordMetadata(Future):
             -1 if value is None else len(value),
             sum(len(name.encode()) + len(each) for name, each in headers) if headers else -1,
         )
-        self._waiting: list[tuple[bool, Callable[[Any], object]]] | None = None
+        self._later: list[tuple[bool, Callable[[Any], object]]] | None = None
         self._called = False
         self._failure: BaseException | None = None
         self._metadata: RecordMetadata | None = None
@@ -118,12 +118,12 @@ class FutureRecordMetadata(Future):
     def _add(self, for_success: bool, function: Callable[[Any], object]) -> None:
         # The delivery calls at once what is added after it is done: earlier callbacks come first.
         with _LOCK:
-            if not self._called and self._waiting is not None:
-                self._waiting.append((for_success, function))
+            if not self._called and self._later is not None:
+                self._later.append((for_success, function))
                 return
             first = not self._called
             if first:
-                self._waiting = [(for_success, function)]
+                self._later = [(for_success, function)]
         if first:
             self._delivery.add_done_callback(self._call_waiting)
         else:
@@ -132,8 +132,8 @@ class FutureRecordMetadata(Future):
     def _call_waiting(self, _delivery: ottla.Delivery) -> None:
         while True:
             with _LOCK:
-                waiting = self._waiting
-                self._waiting = []
+                waiting = self._later
+                self._later = []
                 if not waiting:
                     self._called = True
                     return
