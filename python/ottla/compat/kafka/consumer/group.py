@@ -97,8 +97,6 @@ class KafkaConsumer(Commits, Positions):
         """Wait until the cluster was found."""
         wait_for_cluster(self._ottla, self._seconds(timeout_ms), refresh)
 
-    # Subscriptions.
-
     def subscribe(
         self,
         topics: Sequence[str] = (),
@@ -154,8 +152,6 @@ class KafkaConsumer(Commits, Positions):
         """Return the partitions that are read."""
         return self._subscription.assignment()
 
-    # Reading.
-
     def poll(
         self,
         timeout_ms: float = 0,
@@ -187,13 +183,14 @@ class KafkaConsumer(Commits, Positions):
         read = self._read(timeout_ms / 1000, max_records)
         made = self._records.make_all(read)
         for partition, (error, first) in made.failures.items():
-            self._consumer.seek(*partition, first.offset, leader_epoch=_epoch(first))
+            self._read_again(first)
             self._failure = (partition, first.offset, error)
         if not made.records:
             self._raise_failure()
         if not update_offsets:
-            for partition, records in made.records.items():
-                self._consumer.seek(*partition, records[0].offset)
+            with translating():
+                for partition, records in made.records.items():
+                    self._consumer.seek(*partition, records[0].offset)
         return made.records
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
@@ -211,11 +208,13 @@ class KafkaConsumer(Commits, Positions):
         try:
             return self._records.make(read[0])
         except Exception:
-            record = read[0]
-            self._consumer.seek(
-                record.topic, record.partition, record.offset, leader_epoch=_epoch(record)
-            )
+            self._read_again(read[0])
             raise
+
+    def _read_again(self, record: ottla.Record[Any, Any]) -> None:
+        epoch = record.leader_epoch if record.leader_epoch >= 0 else None
+        with translating():
+            self._consumer.seek(record.topic, record.partition, record.offset, leader_epoch=epoch)
 
     def _read(self, timeout: float, limit: int) -> list[ottla.Record[Any, Any]]:
         subscription = self._subscription
@@ -251,8 +250,6 @@ class KafkaConsumer(Commits, Positions):
         self._failure = None
         if partition in self.assignment() and self.position(partition) == offset:
             raise error
-
-    # The end.
 
     def metrics(self, raw: bool = False) -> dict[str, dict[str, float]] | None:
         """Return ottla's metrics by group and name; None with ``metrics_enabled=False``."""
@@ -295,7 +292,3 @@ class KafkaConsumer(Commits, Positions):
     ) -> None:
         # The records in processing were perhaps not processed.
         self.close(autocommit=kind is None)
-
-
-def _epoch(record: ottla.Record[Any, Any]) -> int | None:
-    return record.leader_epoch if record.leader_epoch >= 0 else None
