@@ -1,0 +1,1 @@
+"""Group membership, of which only the assignors are public."""

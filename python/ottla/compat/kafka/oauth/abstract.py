@@ -1,0 +1,5 @@
+"""The base class of token providers, by its module in kafka-python 2.0."""
+
+from ottla.compat.kafka.net.sasl.oauth import AbstractTokenProvider
+
+__all__ = ["AbstractTokenProvider"]

@@ -1,0 +1,5 @@
+"""The producer of kafka-python."""
+
+from ottla.compat.kafka.producer.kafka import KafkaProducer
+
+__all__ = ["KafkaProducer"]

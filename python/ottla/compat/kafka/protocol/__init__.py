@@ -1,0 +1,1 @@
+"""The wire protocol, of which only the names of offsets and isolation levels are public."""

@@ -1,0 +1,5 @@
+"""Token providers, by their module in kafka-python 2."""
+
+from ottla.compat.kafka.net.sasl.oauth import AbstractTokenProvider
+
+__all__ = ["AbstractTokenProvider"]
