@@ -1,0 +1,117 @@
+"""Commits positions automatically: periodically, before a rebalance and on ``stop``.
+
+Invariants: a commit covers processed records only. The application may still be processing what its
+last ``getone`` or ``getmany`` returned, until it calls one of them again; aiokafka commits these
+records, too, so that a crash loses them. A failed periodic commit is repeated with the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from ottla import AsyncConsumer
+from ottla import errors as ottla_errors
+from ottla.compat.aiokafka._connection_options import log
+from ottla.compat.aiokafka._error_mapping import commit_error
+from ottla.compat.aiokafka.consumer._background_poll import BackgroundPoll
+from ottla.compat.aiokafka.consumer._fetcher import Fetcher
+from ottla.compat.aiokafka.consumer._subscription_state import SubscriptionState
+from ottla.compat.aiokafka.structs import TopicPartition
+
+__all__ = ["AutoCommit", "positions"]
+
+
+async def positions(
+    engine: AsyncConsumer, fetcher: Fetcher, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """Return the offset of the next record of each partition whose position is known."""
+    listed = list(partitions)
+    known = await asyncio.gather(
+        *(engine.position(*partition, timeout=0) for partition in listed), return_exceptions=True
+    )
+    offsets = {
+        partition: offset
+        for partition, offset in zip(listed, known, strict=True)
+        if isinstance(offset, int)
+    }
+    held = fetcher.held_positions()
+    return offsets | {partition: held[partition] for partition in offsets if partition in held}
+
+
+class AutoCommit:
+    """The automatic commits of a consumer in a group."""
+
+    def __init__(
+        self,
+        engine: AsyncConsumer,
+        fetcher: Fetcher,
+        poll: BackgroundPoll,
+        subscription: SubscriptionState,
+        interval: float,
+    ) -> None:
+        self._engine = engine
+        self._fetcher = fetcher
+        self._poll = poll
+        self._subscription = subscription
+        self._interval = interval
+        self._committed: dict[tuple[str, int], int] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to commit periodically."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self, commits_all: bool) -> None:
+        """Commit for the last time.
+
+        Args:
+            commits_all: whether the application has processed everything that it got.
+        """
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        if commits_all:
+            self._fetcher.in_process = ()
+        await self.commit()
+
+    def cancel(self) -> None:
+        """End the periodic commits at once."""
+        if self._task is not None and not self._task.get_loop().is_closed():
+            self._task.cancel()
+
+    async def commit(self) -> None:
+        """Commit now; a failure is logged, and raised by the next read if it will not pass."""
+        try:
+            await self._commit()
+        except ottla_errors.KafkaError as error:
+            log.warning("an automatic commit failed: %s", error)
+            if isinstance(error, ottla_errors.AuthorizationError):
+                self._poll.fail(commit_error(error))
+
+    def forget(self) -> None:
+        """Forget what was committed of partitions that are not assigned any more."""
+        self._committed.clear()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval)
+            if self._subscription.assignment:
+                await self.commit()
+
+    async def _commit(self) -> None:
+        offsets = await positions(
+            self._engine, self._fetcher, self._subscription.assigned_partitions()
+        )
+        for record in self._fetcher.in_process:
+            partition = TopicPartition(record.topic, record.partition)
+            if partition in offsets:
+                offsets[partition] = min(offsets[partition], record.offset)
+        due: dict[tuple[str, int], int] = {
+            partition: offset
+            for partition, offset in offsets.items()
+            if self._committed.get(partition) != offset
+        }
+        if due:
+            await self._engine.commit(due)
+            self._committed |= due

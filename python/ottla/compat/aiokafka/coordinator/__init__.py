@@ -1,0 +1,1 @@
+"""Group membership: assignors and their protocol."""

@@ -1,0 +1,1 @@
+"""The assignors: how the partitions of topics are distributed over the members of a group."""

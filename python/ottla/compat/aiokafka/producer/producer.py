@@ -1,0 +1,473 @@
+"""``AIOKafkaProducer`` over ``ottla.AsyncProducer``.
+
+Invariants: nothing connects before ``start``. ``send`` returns once the record is in its batch, and
+waits while the buffer is nearly full. Each returned future completes with aiokafka's
+``RecordMetadata``, or one of its exceptions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from ssl import SSLContext
+from types import TracebackType
+from typing import Any
+
+from typing_extensions import Self
+
+import ottla
+from ottla import errors as ottla_errors
+from ottla.compat.aiokafka._connection_options import warn_of_api_version
+from ottla.compat.aiokafka._error_mapping import peer_error, translated
+from ottla.compat.aiokafka.abc import AbstractTokenProvider
+from ottla.compat.aiokafka.client import AIOKafkaClient
+from ottla.compat.aiokafka.errors import (
+    IllegalOperation,
+    KafkaError,
+    MessageSizeTooLargeError,
+    ProducerClosed,
+)
+from ottla.compat.aiokafka.partitioner import DefaultPartitioner
+from ottla.compat.aiokafka.producer._deliveries import batch_future, record_future
+from ottla.compat.aiokafka.producer._options import MISSING, Partitioner, ProducerOptions
+from ottla.compat.aiokafka.producer.message_accumulator import (
+    BatchBuilder,
+    record_size,
+    serialized,
+)
+from ottla.compat.aiokafka.producer.transaction_manager import (
+    TransactionContext,
+    TransactionManager,
+    TransactionState,
+)
+from ottla.compat.aiokafka.structs import OffsetAndMetadata, RecordMetadata, TopicPartition
+from ottla.compat.aiokafka.util import commit_structure_validate, get_running_loop
+
+__all__ = ["AIOKafkaProducer"]
+
+# Programs import this default from here.
+_missing = MISSING
+
+_DEFAULT_PARTITIONER = DefaultPartitioner()
+# `send` waits while the unacknowledged records take more of the 32 MiB of the buffer.
+_BUFFER_LIMIT = 24 * 1024 * 1024
+
+_numbers = itertools.count(1)
+
+Headers = Sequence[tuple[str, bytes]]
+
+
+class AIOKafkaProducer:
+    """Writes records.
+
+    Create it while its loop runs, ``await start()``, and ``await stop()`` at the end; ``async
+    with`` does both. The arguments of all clients are described at ``AIOKafkaClient``.
+
+    Args:
+        acks: ``all``, 1 or 0: which replicas must have a record. Default: 1, or ``all`` with
+            idempotence.
+        key_serializer: a function from a key to bytes.
+        value_serializer: the same for values.
+        compression_type: ``gzip``, ``snappy``, ``lz4`` or ``zstd``. Default: none.
+        max_batch_size: the size of a batch in bytes.
+        partitioner: called with the key's bytes, all partitions and those with a leader. Default:
+            by murmur2 of the key; at random without one.
+        max_request_size: the largest record, and the largest request.
+        linger_ms: milliseconds for which a batch waits for more records.
+        enable_idempotence: whether brokers recognise retried batches.
+        transactional_id: the name of this producer's transactions. Default: none.
+        transaction_timeout_ms: milliseconds after which brokers abort an open transaction.
+    """
+
+    # True once stopped; None if the constructor failed.
+    _closed: bool | None = None
+
+    def __init__(
+        self,
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+        bootstrap_servers: str | Sequence[str] = "localhost",
+        client_id: str | None = None,
+        metadata_max_age_ms: int = 300000,
+        request_timeout_ms: int = 40000,
+        api_version: str | None = None,
+        acks: Any = _missing,
+        key_serializer: Callable[[Any], Any] | None = None,
+        value_serializer: Callable[[Any], Any] | None = None,
+        compression_type: str | None = None,
+        max_batch_size: int = 16384,
+        partitioner: Partitioner = _DEFAULT_PARTITIONER,
+        max_request_size: int = 1048576,
+        linger_ms: int = 0,
+        retry_backoff_ms: int = 100,
+        security_protocol: str = "PLAINTEXT",
+        ssl_context: SSLContext | None = None,
+        connections_max_idle_ms: int | None = 540000,
+        enable_idempotence: bool = False,
+        transactional_id: str | None = None,
+        transaction_timeout_ms: int = 60000,
+        sasl_mechanism: str = "PLAIN",
+        sasl_plain_password: str | None = None,
+        sasl_plain_username: str | None = None,
+        sasl_kerberos_service_name: str = "kafka",
+        sasl_kerberos_domain_name: str | None = None,
+        sasl_oauth_token_provider: AbstractTokenProvider | None = None,
+    ) -> None:
+        if loop is None:
+            loop = get_running_loop()
+        else:
+            warnings.warn(
+                "The loop argument has no use: omit it.", DeprecationWarning, stacklevel=2
+            )
+        self._loop = loop
+        warn_of_api_version(api_version)
+        self._options = ProducerOptions(
+            acks=acks,
+            compression_type=compression_type,
+            max_batch_size=max_batch_size,
+            partitioner=partitioner,
+            max_request_size=max_request_size,
+            linger_ms=linger_ms,
+            enable_idempotence=enable_idempotence,
+            transactional_id=transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
+            request_timeout_ms=request_timeout_ms,
+        )
+        self.client = AIOKafkaClient(
+            loop=loop,
+            bootstrap_servers=bootstrap_servers,
+            client_id=client_id or f"aiokafka-producer-{next(_numbers)}",
+            metadata_max_age_ms=metadata_max_age_ms,
+            request_timeout_ms=request_timeout_ms,
+            retry_backoff_ms=retry_backoff_ms,
+            ssl_context=ssl_context,
+            security_protocol=security_protocol,
+            connections_max_idle_ms=connections_max_idle_ms,
+            sasl_mechanism=sasl_mechanism,
+            sasl_plain_username=sasl_plain_username,
+            sasl_plain_password=sasl_plain_password,
+            sasl_kerberos_service_name=sasl_kerberos_service_name,
+            sasl_kerberos_domain_name=sasl_kerberos_domain_name,
+            sasl_oauth_token_provider=sasl_oauth_token_provider,
+        )
+        self._metadata = self.client.cluster
+        self._key_serializer = key_serializer
+        self._value_serializer = value_serializer
+        self._max_request_size = max_request_size
+        self._request_timeout = request_timeout_ms / 1000
+        self._txn_manager = TransactionManager(transactional_id)
+        self._is_transactional = transactional_id is not None
+        self._acknowledges = self._options.acks != 0
+        self._engine: ottla.AsyncProducer | None = None
+        # The partitions of the topics that records were sent to.
+        self._partitions: dict[str, set[int]] = {}
+        self._closed = False
+
+    def __del__(self, _warnings: Any = warnings) -> None:
+        """Warn of a producer that was not stopped."""
+        if self._closed is False:
+            _warnings.warn(f"Unclosed AIOKafkaProducer {self!r}", ResourceWarning, source=self)
+            context = {"producer": self, "message": "Unclosed AIOKafkaProducer"}
+            self._loop.call_exception_handler(context)
+
+    async def start(self) -> None:
+        """Connect, and get a producer id if there is a ``transactional_id``.
+
+        Raises:
+            KafkaConnectionError: no bootstrap server could be used.
+            KafkaError: the brokers refuse the transactional id.
+            ValueError: the configuration is invalid.
+        """
+        if self._loop is not asyncio.get_running_loop():
+            raise AssertionError("the producer belongs to another event loop")
+        try:
+            engine = ottla.AsyncProducer(
+                **self.client.options.to_config(self._loop),
+                **self._options.to_config(self._metadata),
+            )
+        except ottla_errors.KafkaError as error:
+            raise peer_error(error) from error
+        self._engine = engine
+        await self.client.connect(engine)
+        if self._is_transactional:
+            self.client.attach(engine)
+            await translated(engine.init_transactions(timeout=self._request_timeout))
+            self._txn_manager.state = TransactionState.READY
+        else:
+            self.client.attach(engine, lambda topic: engine.send_batch(topic, []))
+
+    async def stop(self) -> None:
+        """Send all records, and close the connections."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._engine is not None:
+            try:
+                await self._engine.close(timeout=2 * self._request_timeout)
+            except ottla_errors.TimeoutError:
+                pass  # The futures of the records have the error.
+        await self.client.close()
+
+    async def __aenter__(self) -> Self:
+        """Start the producer."""
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        """Stop the producer."""
+        await self.stop()
+
+    async def flush(self) -> None:
+        """Send all records, and wait until each is acknowledged or has failed."""
+        await translated(self._started().flush())
+
+    async def partitions_for(self, topic: str) -> set[int]:
+        """Return the numbers of a topic's partitions; brokers may create the topic.
+
+        Raises:
+            UnknownTopicOrPartitionError: it did not appear within ``request_timeout_ms``.
+        """
+        return await self.client._wait_on_metadata(topic)  # noqa: SLF001 - this producer's own
+
+    async def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Headers | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Put a record into its batch, and return a future of its acknowledgement.
+
+        Args:
+            topic: the topic.
+            value: bytes, or what the serializer accepts; None for a tombstone.
+            key: bytes, or what the serializer accepts.
+            partition: the partition. Default: the partitioner chooses.
+            timestamp_ms: milliseconds since 1970. Default: now.
+            headers: pairs of a name and bytes.
+
+        Raises:
+            IllegalOperation: the producer is transactional, and no transaction is open.
+            MessageSizeTooLargeError: the record is larger than ``max_request_size``.
+            ProducerClosed: the producer was stopped.
+            UnknownTopicOrPartitionError: the topic did not appear in time.
+        """
+        if value is None and key is None:
+            raise AssertionError("Need at least one: key or value")
+        engine = self._started()
+        if topic not in self._partitions:
+            await self._find(topic)
+        if self._is_transactional:
+            self._txn_manager.require_transaction()
+        key_bytes, value_bytes = self._serialize(key, value, headers)
+        if partition is not None:
+            self._check_partition(topic, partition)
+        future, report = record_future(self._loop, self._txn_manager, self._acknowledges)
+        try:
+            engine.send(
+                topic,
+                value_bytes,
+                key_bytes,
+                headers=headers,
+                timestamp=timestamp_ms,
+                partition=partition,
+                on_delivery=report,
+            )
+        except ottla_errors.KafkaError as error:
+            raise peer_error(error) from error
+        if engine.buffered_bytes > _BUFFER_LIMIT:
+            await asyncio.wait([future], timeout=self._request_timeout)
+        return future
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Headers | None = None,
+    ) -> RecordMetadata:
+        """Send a record and wait for its acknowledgement; see ``send``."""
+        future = await self.send(topic, value, key, partition, timestamp_ms, headers)
+        return await future
+
+    def create_batch(self) -> BatchBuilder:
+        """Return an empty batch, to be filled and passed to ``send_batch``."""
+        return BatchBuilder(
+            self._options.max_batch_size,
+            key_serializer=self._key_serializer,
+            value_serializer=self._value_serializer,
+        )
+
+    async def send_batch(
+        self, batch: BatchBuilder, topic: str, *, partition: int
+    ) -> asyncio.Future[RecordMetadata]:
+        """Send the records of a batch, and return a future of the first one's place.
+
+        Args:
+            batch: the batch, which is closed by this.
+            topic: the topic.
+            partition: the partition of all records.
+
+        Raises:
+            IllegalOperation: the producer is transactional, and no transaction is open.
+            ProducerClosed: the producer was stopped.
+        """
+        engine = self._started()
+        if topic not in self._partitions:
+            await self._find(topic)
+        self._check_partition(topic, partition)
+        self._txn_manager.require_transaction()
+        batch.close()
+        delivery = await translated(
+            engine.send_batch(
+                topic,
+                batch.values,
+                batch.keys,
+                headers=batch.headers,
+                timestamps=batch.timestamps,
+                partitions=[partition] * batch.record_count(),
+            )
+        )
+        place = TopicPartition(topic, partition)
+        return batch_future(self._loop, delivery, place, self._txn_manager, self._acknowledges)
+
+    async def begin_transaction(self) -> None:
+        """Begin a transaction; the records sent from now on belong to it.
+
+        Raises:
+            IllegalOperation: there is no ``transactional_id``.
+        """
+        self._txn_manager.require_id()
+        engine = self._started()
+        await asyncio.sleep(0)
+        self._txn_manager.move_to(TransactionState.IN_TRANSACTION)
+        try:
+            engine.begin_transaction()
+        except ottla_errors.KafkaError as error:
+            raise self._failed(error) from error
+
+    async def commit_transaction(self) -> None:
+        """Commit the transaction. Cancelling the call ends the wait alone.
+
+        Raises:
+            IllegalOperation: there is no ``transactional_id``.
+            ProducerFenced: a newer producer has the id; stop this one.
+            KafkaError: nothing was committed; abort.
+        """
+        self._txn_manager.require_id()
+        self._txn_manager.move_to(TransactionState.COMMITTING_TRANSACTION)
+        await asyncio.shield(asyncio.ensure_future(self._end_transaction(commits=True)))
+
+    async def abort_transaction(self) -> None:
+        """Abort the transaction. Cancelling the call ends the wait alone.
+
+        Raises:
+            IllegalOperation: there is no ``transactional_id``.
+            ProducerFenced: a newer producer has the id; stop this one.
+        """
+        self._txn_manager.require_id()
+        self._txn_manager.move_to(TransactionState.ABORTING_TRANSACTION)
+        await asyncio.shield(asyncio.ensure_future(self._end_transaction(commits=False)))
+
+    def transaction(self) -> TransactionContext:
+        """Return a context manager for one transaction: it commits, or aborts after an exception."""
+        return TransactionContext(self)
+
+    async def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, int | tuple[int, str] | OffsetAndMetadata],
+        group_id: str,
+    ) -> None:
+        """Commit offsets of a group together with the transaction.
+
+        Args:
+            offsets: the offset of the next record, or a pair of it and metadata, by partition.
+            group_id: the group.
+
+        Raises:
+            IllegalOperation: no transaction is open.
+            ValueError: the group or the offsets are invalid.
+        """
+        self._txn_manager.require_id()
+        if not self._txn_manager.is_in_transaction():
+            raise IllegalOperation("Not in the middle of a transaction")
+        if not group_id or not isinstance(group_id, str):
+            raise ValueError(group_id)
+        committed: dict[tuple[str, int], int | ottla.OffsetAndMetadata] = {
+            partition: ottla.OffsetAndMetadata(*item)
+            for partition, item in commit_structure_validate(offsets).items()
+        }
+        call = self._started().send_offsets_to_transaction(committed, ottla.GroupMetadata(group_id))
+        try:
+            await asyncio.shield(call)
+        except ottla_errors.KafkaError as error:
+            raise self._failed(error) from error
+
+    def _started(self) -> ottla.AsyncProducer:
+        """Return the core, unless the producer is stopped or was not started."""
+        if self._closed:
+            raise ProducerClosed
+        if self._engine is None:
+            raise KafkaError("the producer is not started: await start() first")
+        return self._engine
+
+    async def _find(self, topic: str) -> None:
+        self._partitions[topic] = await self.client._wait_on_metadata(topic)  # noqa: SLF001
+        self._started()
+
+    def _check_partition(self, topic: str, partition: int) -> None:
+        if partition not in self._partitions[topic]:
+            known = self._metadata.partitions_for_topic(topic)
+            if partition not in (known or ()):
+                raise AssertionError("Unrecognized partition")
+
+    def _serialize(
+        self, key: Any, value: Any, headers: Headers | None
+    ) -> tuple[bytes | None, bytes | None]:
+        key_bytes = serialized(self._key_serializer, key)
+        value_bytes = serialized(self._value_serializer, value)
+        size = len(key_bytes or b"") + len(value_bytes or b"")
+        # The exact size is needed only near the limit.
+        if headers or size > self._max_request_size // 2:
+            size = record_size(key_bytes, value_bytes, headers or ())
+        if size > self._max_request_size:
+            raise MessageSizeTooLargeError(
+                f"the record takes {size} bytes, more than max_request_size"
+            )
+        return key_bytes, value_bytes
+
+    async def _end_transaction(self, *, commits: bool) -> None:
+        engine = self._started()
+        try:
+            if commits:
+                await engine.commit_transaction(timeout=self._request_timeout)
+            else:
+                await _flush(engine)
+                await engine.abort_transaction(timeout=self._request_timeout)
+        except ottla_errors.KafkaError as error:
+            raise self._failed(error) from error
+        self._txn_manager.state = TransactionState.READY
+
+    def _failed(self, error: ottla_errors.KafkaError) -> Exception:
+        converted = peer_error(error)
+        self._txn_manager.fail(converted)
+        return converted
+
+
+async def _flush(engine: ottla.AsyncProducer) -> None:
+    """Send what is buffered, so that the futures of an aborted transaction complete as usual."""
+    try:
+        await engine.flush()
+    except ottla_errors.KafkaError:
+        return  # What cannot be sent is aborted.
