@@ -285,7 +285,6 @@ def test_invalid_calls_raise(kind: Any, mock_cluster: MockCluster, consumer: Any
         with pytest.raises(errors.StateError):
             call()
     for call in (
-        lambda: consumer.subscribe([T]),
         lambda: consumer.commit(),
         lambda: consumer.committed(),
         lambda: consumer.group_metadata(),
@@ -293,7 +292,6 @@ def test_invalid_calls_raise(kind: Any, mock_cluster: MockCluster, consumer: Any
         lambda: consumer.poll(timeout=-1),
         lambda: consumer.subscribe([]),
         lambda: consumer.subscribe([T], pattern="x"),
-        lambda: kind(mock_cluster.bootstrap, topics=[T]),
         lambda: kind(mock_cluster.bootstrap, no_such_key=1),
     ):
         with pytest.raises(errors.ConfigError):

@@ -98,6 +98,12 @@ def calls(bootstrap: str) -> dict[str, Call]:
         "AsyncClient.cluster": lambda parameter, value: asyncio.run(
             cluster_of(bootstrap, parameter, value)
         ),
+        "AsyncConsumerBase.cluster": of_async(ottla.AsyncConsumer, "cluster"),
+        "AsyncProducer.cluster": lambda parameter, value: asyncio.run(
+            producers_cluster(bootstrap, parameter, value)
+        ),
+        "Consumer.cluster": method(consumer, "cluster"),
+        "Producer.cluster": method(ottla.Producer(bootstrap), "cluster"),
         "AsyncConsumer.poll_arrow": of_async(ottla.AsyncConsumer, "poll_arrow"),
         "AsyncConsumerBase.__new__": made(ottla.AsyncConsumer, bootstrap, group_id="g"),
         "AsyncShareConsumer.poll_arrow": of_async(ottla.AsyncShareConsumer, "poll_arrow"),
@@ -125,6 +131,11 @@ def calls(bootstrap: str) -> dict[str, Call]:
 async def cluster_of(bootstrap: str, parameter: str, value: Any) -> None:
     async with ottla.AsyncClient(bootstrap) as client:
         await client.cluster(**{parameter: value})
+
+
+async def producers_cluster(bootstrap: str, parameter: str, value: Any) -> None:
+    async with ottla.AsyncProducer(bootstrap) as producer:
+        await producer.cluster(**{parameter: value})
 
 
 @pytest.fixture

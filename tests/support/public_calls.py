@@ -38,6 +38,7 @@ FILES = (
 INTERNAL = (
     "admin_call.pyi",
     "argument_kinds.pyi",
+    "compat.pyi",
     "consumer_call.pyi",
     "config.pyi",
     "doctor.pyi",

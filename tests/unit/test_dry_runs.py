@@ -33,7 +33,7 @@ READ_ONLY = {
     "list_topics",
     "list_transactions",
 }
-LIFE = {"close", "connect"}
+LIFE = {"close", "connect", "set_sasl_credentials"}
 
 
 def calls(kind: type) -> set[str]:

@@ -152,50 +152,102 @@ class MessageReader:
         """Return a message that is buffered, or None if there is none or a poll is due."""
 
     def poll(self, limit: int | None, timeout: float) -> list[Message]:
-        """Return up to ``limit`` messages as soon as there are any, or an empty list after ``timeout``
-        seconds, as ``Consumer.poll`` does.
+        """Return messages as soon as there are any, or an empty list after the timeout.
+
+        Args:
+            limit: the maximum number of messages.
+            timeout: seconds to wait.
         """
 
 @final
 class ReportQueue:
-    """x"""
+    """The messages of a producer until their reports are served.
+
+    Args:
+        producer: the producer that sends them.
+        max_messages: how many may be in the queue.
+        max_size: the largest message that ``produce`` sends the short way, in bytes of key and
+            value.
+        max_bytes: the unacknowledged bytes up to which it does.
+        error_of: makes the error of a report from an ``ottla.errors.KafkaError``.
+        only_errors: whether the callbacks of messages that succeed are left out.
+    """
 
     def __new__(
         cls,
         producer: Producer,
         max_messages: int,
         max_size: int,
+        max_bytes: int,
         error_of: Callable[[KafkaError], Any],
         only_errors: bool,
     ) -> ReportQueue: ...
     def open(self, topic: str) -> None:
-        """x"""
+        """Let messages of a topic be sent at once."""
 
     def close(self, topic: str) -> None:
-        """x"""
+        """Let messages of a topic wait."""
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | str | None,
+        key: bytes | str | None,
+        partition: int,
+        headers: Any,
+        timestamp: int,
+        callback: Any,
+        produced_at: float,
+    ) -> None:
+        """Send a message that was counted already; wait for its topic and for buffer memory.
+
+        Args:
+            topic: the topic.
+            value: the payload.
+            key: the key.
+            partition: the partition, or -1.
+            headers: pairs of a name and a value.
+            timestamp: milliseconds since 1970, or 0 for now.
+            callback: the callback of its report.
+            produced_at: when it was produced, by ``now()``.
+
+        Raises:
+            KafkaError: the topic is not known, or the message is refused; it still counts.
+        """
+
+    def now(self) -> float:
+        """Return the time in seconds, for ``send``."""
 
     def count_waiting(self) -> None:
-        """x"""
+        """Count a message that waits elsewhere.
+
+        Raises:
+            BufferError: the queue is full.
+        """
 
     def forget(self, count: int) -> None:
-        """x"""
+        """Count messages no longer."""
 
     def serve(self) -> int:
-        """x"""
+        """Call the callbacks of the completed messages; return their number.
+
+        Callbacks may produce: what completes meanwhile is for the next call.
+        """
+
+    def wake(self) -> None:
+        """End a wait."""
 
     def wait(self, timeout: float) -> None:
-        """x"""
+        """Wait until there is a completed message or ``wake`` is called, some seconds at most."""
 
     def __len__(self) -> int: ...
 
 @disjoint_base
 class MessageProducer:
-    """x"""
+    """The base of a producer whose reports are polled."""
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
-    def _attach(self, queue: ReportQueue, on_delivery: Any = None) -> None:
-        """x"""
-
+    def _attach(self, queue: ReportQueue, on_delivery: Any = None) -> None: ...
     def produce(
         self,
         topic: Any,
@@ -207,4 +259,19 @@ class MessageProducer:
         timestamp: int = 0,
         headers: Any = None,
     ) -> None:
-        """x"""
+        """Queue a message; it is sent in the background.
+
+        Args:
+            topic: the topic.
+            value: the payload.
+            key: the key.
+            partition: the partition. Default: the partitioner chooses.
+            callback: called by ``poll`` or ``flush`` with an error or None and the message.
+            on_delivery: the same.
+            timestamp: milliseconds since 1970. Default: now.
+            headers: a dict, or a list of pairs.
+
+        Raises:
+            BufferError: the queue is full: call ``poll``.
+            KafkaException: the message cannot be sent.
+        """

@@ -264,15 +264,15 @@ class Producer(ProducerBase):
         it and is raised. If the commit fails, the transaction is aborted, and the error is raised.
         """
 
-    def purge(self, *, in_flight: bool = False) -> int:
+    def purge(self, *, queued: bool = True, in_flight: bool = False) -> int:
         """Give up records that are not acknowledged: they fail with ``PurgedError``.
 
         A transaction with such records can only be aborted.
 
         Args:
-            in_flight: whether to give up records that are being sent, too; they may be written
-                all the same, and ``maybe_done`` of their errors is true. Default: only records that
-                wait to be sent.
+            queued: whether to give up records that wait to be sent.
+            in_flight: whether to give up records that are being sent; they may be written all the
+                same, and ``maybe_done`` of their errors is true.
 
         Returns:
             The number of records.

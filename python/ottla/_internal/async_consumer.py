@@ -240,8 +240,7 @@ class AsyncConsumer(AsyncConsumerBase[K, V]):
         self._lock_poll()
         try:
             call = begin()
-            if not await self._connecting().within(timeout):
-                return None
+            await self._connecting().within(timeout)
             await self._wait_for_rebalance()
             return await self._run(call, take)
         finally:

@@ -204,10 +204,12 @@ class AsyncShareConsumer(AsyncShareConsumerBase[K, V]):
         try:
             loop = asyncio.get_running_loop()
             deadline = loop.time() + timeout
-            if not await self._connecting().within(timeout):
-                return None
+            left = timeout
+            if not self._connecting().is_found:
+                await self._connecting().within(timeout)
+                left = max(deadline - loop.time(), 0.0)
             await self._invoke_callback()
-            is_ready = await self._wait(max(deadline - loop.time(), 0.0), True, is_batch)
+            is_ready = await self._wait(left, True, is_batch)
             while is_ready:
                 popped = pop()
                 if popped is not None:

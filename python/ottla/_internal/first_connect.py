@@ -22,28 +22,28 @@ class FirstConnect:
     def __init__(self, connect: Callable[[], Awaitable[None]]) -> None:
         self._connect = connect
         self._search: asyncio.Future[None] | None = None
-        self._is_found = False
+        self.is_found = False
 
     async def now(self) -> None:
         """Find the cluster, however long a search takes."""
         await self._connect()
-        self._is_found = True
+        self.is_found = True
 
-    async def within(self, timeout: float) -> bool:
-        """Wait for the cluster if it is still to be found; return whether it is found.
+    async def within(self, timeout: float) -> None:
+        """Wait for the cluster if it is still to be found.
+
+        The poll goes on in any case: it counts, and joins the group.
 
         Args:
             timeout: seconds to wait.
         """
-        if self._is_found:
-            return True
+        if self.is_found:
+            return
         if self._search is None:
             self._search = asyncio.ensure_future(self._connect())
         search = self._search
         done, _ = await asyncio.wait({search}, timeout=timeout)
-        if not done:
-            return False
-        self._search = None
-        search.result()
-        self._is_found = True
-        return True
+        if done:
+            self._search = None
+            search.result()
+            self.is_found = True

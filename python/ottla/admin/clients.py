@@ -81,6 +81,7 @@ class Admin(
         config: configuration by Kafka's dotted names. Keyword arguments are the same names with
             underscores and take precedence. See ``Client``.
         timeout: seconds to find the cluster, as for ``Client``.
+        connect: whether to connect now, as for ``Client``.
 
     Raises:
         AuthenticationError: the credentials, or the certificate of either side, were rejected.

@@ -1,4 +1,3 @@
-# ruff: noqa: N818 - the classes have aiokafka's names
 """The exceptions of brokers' error codes; see ``errors``, which exports them.
 
 Invariant: one class a code, as in aiokafka, with its flags.

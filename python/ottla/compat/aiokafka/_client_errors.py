@@ -1,4 +1,3 @@
-# ruff: noqa: N818 - the classes have aiokafka's names
 """The exceptions of aiokafka that have no broker's code; see ``errors``, which exports them."""
 
 from __future__ import annotations

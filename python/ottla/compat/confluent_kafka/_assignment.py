@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import ottla
 from ottla import errors
+from ottla._core import OffsetStore
 from ottla.compat.confluent_kafka._constants import (
     OFFSET_BEGINNING,
     OFFSET_END,
@@ -20,7 +21,6 @@ from ottla.compat.confluent_kafka._constants import (
 )
 from ottla.compat.confluent_kafka._errors import failure, kafka_exception
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
-from ottla.compat.confluent_kafka._offset_store import OffsetStore
 from ottla.compat.confluent_kafka._partitions import Key, key_of
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import ottla
 from ottla import errors
+from ottla._core import OffsetStore
 from ottla.compat.confluent_kafka._error_codes import text_of
 from ottla.compat.confluent_kafka._errors import failure, kafka_error, kafka_exception
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
-from ottla.compat.confluent_kafka._offset_store import OffsetStore
 from ottla.compat.confluent_kafka._partitions import Key, key_of, partitions_of
 from ottla.compat.confluent_kafka._settings import Settings
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition, topic_partition

@@ -95,6 +95,12 @@ class Consumer:
             A message, whose ``error()`` the application must check, or None after the timeout.
         """
         parts = self._open()
+        try:
+            # Most messages are there already, and need nothing else.
+            if (message := parts.buffered()) is not None:
+                return message
+        except errors.KafkaError:
+            pass  # the poll says why
         with translated():
             found = parts.poll(1, seconds_of(timeout))
         return found[0] if found else None

@@ -11,6 +11,7 @@ from typing import Any
 
 import ottla
 from ottla import errors
+from ottla._core import OffsetStore
 from ottla.compat.confluent_kafka._assignment import Assignment
 from ottla.compat.confluent_kafka._client_events import ClientEvents
 from ottla.compat.confluent_kafka._commits import Commits
@@ -20,7 +21,6 @@ from ottla.compat.confluent_kafka._consumer_statistics import consumer_statistic
 from ottla.compat.confluent_kafka._errors import kafka_exception
 from ottla.compat.confluent_kafka._handle import Cluster
 from ottla.compat.confluent_kafka._messages import Message
-from ottla.compat.confluent_kafka._offset_store import OffsetStore
 from ottla.compat.confluent_kafka._rebalance import RebalanceCallback, Rebalances
 from ottla.compat.confluent_kafka._subscription import Subscription, invalid
 from ottla.compat.confluent_kafka._watermarks import Watermarks
@@ -53,6 +53,7 @@ class ConsumerParts:
         self.reading = Reading(
             self.settings, self._client, self.consumer, self.assignment, self.store
         )
+        self.buffered = self.reading.buffered
         self._rebalances: Rebalances | None = None
         self._started = time.monotonic()
         self.events = ClientEvents(self.settings, self._connections, self.statistics)

@@ -13,13 +13,13 @@ from typing import Any
 
 import ottla
 from ottla import errors
+from ottla._core import MessageReader, OffsetStore
 from ottla.compat.confluent_kafka._assignment import Assignment
 from ottla.compat.confluent_kafka._errors import code_of
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
-from ottla.compat.confluent_kafka._offset_store import OffsetStore
 from ottla.compat.confluent_kafka._partitions import Key
-from ottla.compat.confluent_kafka._record_messages import error_message, message_of
+from ottla.compat.confluent_kafka._record_messages import error_message
 from ottla.compat.confluent_kafka._settings import Settings
 from ottla.compat.confluent_kafka._topic_errors import TopicErrors
 
@@ -46,7 +46,9 @@ class Reading:
         self._settings = settings
         self._consumer = consumer
         self._assignment = assignment
-        self._store = store
+        self._reader = MessageReader(consumer, store, settings.auto_offset_store)
+        # The next message, if it needs no poll.
+        self.buffered = self._reader.buffered
         self._errors: deque[Message] = deque()
         self._ends: dict[Key, int] = {}
         self._topic_errors = TopicErrors(settings, client)
@@ -80,24 +82,16 @@ class Reading:
         if self._errors:
             return [self._errors.popleft()]
         try:
-            records = self._consumer.poll(timeout=timeout, max_records=limit)
+            messages = self._reader.poll(limit, timeout)
         except (errors.StateError, errors.WakeupError, errors.ClosedError):
             raise
         except errors.KafkaError as error:
             return [self._failed(error)]
-        if records:
-            return [self._returned(record) for record in records]
-        return self._topic_errors.due()
+        return messages or self._topic_errors.due()
 
     def idle(self) -> bool:
         """Whether nothing is subscribed to and nothing is assigned."""
         return not self._assignment.is_subscribed and not len(self._assignment)
-
-    def _returned(self, record: ottla.Record) -> Message:
-        key = (record.topic, record.partition)
-        store = self._settings.auto_offset_store
-        self._store.returned(key, record.offset, record.leader_epoch, store=store)
-        return message_of(record)
 
     def _failed(self, error: errors.KafkaError) -> Message:
         where: dict[str, Any] = error.context

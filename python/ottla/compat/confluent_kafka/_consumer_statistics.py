@@ -10,8 +10,8 @@ from typing import Any
 
 import ottla
 from ottla import errors
+from ottla._core import OffsetStore
 from ottla.compat.confluent_kafka._constants import OFFSET_INVALID
-from ottla.compat.confluent_kafka._offset_store import OffsetStore
 from ottla.compat.confluent_kafka._settings import Settings
 from ottla.compat.confluent_kafka._statistics import (
     broker_statistics,

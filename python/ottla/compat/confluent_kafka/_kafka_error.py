@@ -103,13 +103,13 @@ class KafkaError(ErrorCodes, Exception):
         return type(self), (self._code, self._reason, *flags)
 
 
-class KafkaException(Exception):  # noqa: N818 - the peer's name
+class KafkaException(Exception):
     """The exception of all calls; ``args[0]`` is the ``KafkaError``."""
 
 
-class IllegalStateException(RuntimeError):  # noqa: N818 - the peer's name
+class IllegalStateException(RuntimeError):
     """The object's state does not allow the call."""
 
 
-class ConcurrentModificationException(RuntimeError):  # noqa: N818 - the peer's name
+class ConcurrentModificationException(RuntimeError):
     """Another thread uses the share consumer."""

@@ -25,7 +25,6 @@ class Entry:
         "key",
         "partition",
         "produced_at",
-        "reported",
         "timestamp",
         "topic",
         "value",
@@ -45,7 +44,6 @@ class Entry:
         self.partition, self.headers, self.timestamp = partition, headers, timestamp
         self.callback = callback
         self.produced_at = time.monotonic()
-        self.reported = False
 
     def size(self) -> int:
         """Return the number of bytes that count."""
@@ -63,7 +61,9 @@ class Report(NamedTuple):
 def delivery_error(error: errors.KafkaError) -> KafkaError:
     """Return the error of a message, with the code that librdkafka gives it."""
     code = code_of(error)
-    if isinstance(error, errors.TimeoutError):
+    if isinstance(error, errors.PurgedError):
+        code = KafkaError._PURGE_INFLIGHT if error.maybe_done else KafkaError._PURGE_QUEUE
+    elif isinstance(error, errors.TimeoutError):
         code = KafkaError._MSG_TIMED_OUT
     elif isinstance(error, errors.TransactionAbortedError) and error.maybe_done:
         code = KafkaError._PURGE_INFLIGHT

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import ottla
+from ottla._core import MessageProducer
 from ottla.compat.confluent_kafka._config import arguments
 from ottla.compat.confluent_kafka._handle import opened, seconds_of
 from ottla.compat.confluent_kafka._headers import header_pairs
@@ -36,7 +37,7 @@ def _bytes(name: str, data: Any) -> bytes | None:
     raise TypeError(f"{name} must be str, bytes or None, not {type(data).__name__}")
 
 
-class Producer:
+class Producer(MessageProducer):
     """A producer: ``produce`` queues a message, ``poll`` and ``flush`` serve the reports.
 
     Args:
@@ -54,14 +55,16 @@ class Producer:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if self._state is not None:
             raise RuntimeError("Producer already initialized")
-        self._state = ProducerParts(arguments(args, kwargs))
+        self._state = state = ProducerParts(arguments(args, kwargs))
+        if not state.transactions.is_enabled:
+            self._attach(state.queue.reports, state.settings.on_delivery)
 
     def _open(self) -> ProducerParts:
         if self._state is None:
             raise RuntimeError("Producer has been closed")
         return self._state
 
-    def produce(
+    def _produce(
         self,
         topic: str,
         value: str | bytes | None = None,
@@ -72,22 +75,7 @@ class Producer:
         timestamp: int = 0,
         headers: Any = None,
     ) -> None:
-        """Queue a message; it is sent in the background.
-
-        Args:
-            topic: the topic.
-            value: the payload.
-            key: the key.
-            partition: the partition. Default: the partitioner chooses.
-            callback: called by ``poll`` or ``flush`` with an error or None and the message.
-            on_delivery: the same.
-            timestamp: milliseconds since 1970. Default: now.
-            headers: a dict, or a list of pairs.
-
-        Raises:
-            BufferError: the queue is full: call ``poll``.
-            KafkaException: the message cannot be sent.
-        """
+        """Queue a message that the short way of ``produce`` does not take."""
         if not isinstance(topic, str):
             raise TypeError(f"topic must be str, not {type(topic).__name__}")
         pairs = header_pairs(headers)
@@ -273,16 +261,7 @@ class Producer:
         )
 
     def _serve(self, state: ProducerParts) -> int:
-        served = state.events.serve()
-        # Callbacks may produce: what fails at once is for the next poll.
-        for _ in range(len(state.queue)):
-            report = state.queue.take()
-            if report is None:
-                break
-            served += 1
-            if report.callback is not None:
-                report.callback(report.error, report.message)
-        return served
+        return state.events.serve() + state.queue.serve()
 
     def __len__(self) -> int:
         return 0 if self._state is None else len(self._state.queue)

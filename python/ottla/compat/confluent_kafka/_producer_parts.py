@@ -33,7 +33,7 @@ class ProducerParts:
         client = client_of(self.settings)
         self.producer = ottla.Producer(client)
         self.cluster = Cluster(self.settings, client)
-        self.queue = ProducerQueue(self.settings, self.producer)
+        self.queue = ProducerQueue(self.settings, self.producer, self.limit)
         self.transactions = Transactions(self.settings, self.producer)
         self.started = time.monotonic()
         self.events = ClientEvents(self.settings, self.producer.connections, self.statistics)

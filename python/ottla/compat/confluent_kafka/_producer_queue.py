@@ -1,25 +1,24 @@
 """The queue of a producer: messages until their reports are served.
 
 ``produce`` never waits: a message of a topic that is not known yet stays here until a thread has
-looked the topic up, and the others go to ottla's producer at once. Invariants: each message gets
-exactly one report; it counts until its report is taken; messages of one topic keep their order; a
-message is reported as failed after ``message.timeout.ms`` whatever the brokers do.
+looked the topic up; the others go through ottla's own queue of reports at once. Invariants: each
+message gets exactly one report; it counts until its report is served; messages of one topic keep
+their order; a message is reported as failed after ``message.timeout.ms`` whatever the brokers do.
 """
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections import deque
 
 import ottla
 from ottla import errors
+from ottla._core import Message, ReportQueue
 from ottla.compat.confluent_kafka._constants import TIMESTAMP_CREATE_TIME
 from ottla.compat.confluent_kafka._error_codes import text_of
 from ottla.compat.confluent_kafka._errors import code_of, kafka_exception
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
-from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._produced import Entry, Report, delivery_error
 from ottla.compat.confluent_kafka._settings import Settings
 
@@ -33,28 +32,37 @@ class ProducerQueue:
     Args:
         settings: the limits and timeouts.
         producer: the producer that sends.
+        limit: the largest message, in bytes of key and value.
     """
 
-    def __init__(self, settings: Settings, producer: ottla.Producer) -> None:
+    def __init__(self, settings: Settings, producer: ottla.Producer, limit: int) -> None:
         self._settings = settings
         self._producer = producer
+        self.reports = ReportQueue(
+            producer,
+            settings.queue_max_messages,
+            limit,
+            settings.queue_max_bytes,
+            delivery_error,
+            settings.report_only_errors,
+        )
+        self._began = time.monotonic() - self.reports.now()
         self._changed = threading.Condition()
         self._known: set[str] = set()
         self._waiting: dict[str, deque[Entry]] = {}
+        self._waiting_bytes = 0
         self._unknown_since: dict[str, float] = {}
-        self._in_flight: set[Entry] = set()
-        self._reports: deque[tuple[Entry, Report]] = deque()
-        self._count = self._bytes = 0
+        self._failed: deque[Report] = deque()
         self._opener: threading.Thread | None = None
         self._closed = False
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.reports)
 
     @property
     def size(self) -> int:
         """The number of bytes of the messages that count."""
-        return self._bytes
+        return self._waiting_bytes + self._producer.buffered_bytes
 
     def put(self, entry: Entry) -> None:
         """Accept a message, without waiting.
@@ -63,46 +71,43 @@ class ProducerQueue:
             BufferError: the queue is full.
             KafkaException: the message cannot be sent at all.
         """
-        size = entry.size()
+        size = self.size
+        if size and size + entry.size() > self._settings.queue_max_bytes:
+            raise BufferError(text_of(KafkaError._QUEUE_FULL))
+        self.reports.count_waiting()
         with self._changed:
-            full = self._count >= self._settings.queue_max_messages
-            if full or (self._count and self._bytes + size > self._settings.queue_max_bytes):
-                raise BufferError(text_of(KafkaError._QUEUE_FULL))
-            self._count += 1
-            self._bytes += size
             if entry.topic not in self._known:
-                self._waiting.setdefault(entry.topic, deque()).append(entry)
-                self._start_opener()
-                self._changed.notify_all()
+                self._wait(entry)
                 return
         try:
             self._send(entry)
         except errors.UnknownTopicError as error:
             if "partition" in error.context:
-                self._forget(entry)
+                self.reports.forget(1)
                 raise kafka_exception(error, KafkaError._UNKNOWN_PARTITION) from error
             self._wait_again(entry)
         except errors.TimeoutError:
             self._wait_again(entry)
         except errors.KafkaError as error:
-            self._forget(entry)
+            self.reports.forget(1)
             raise kafka_exception(error) from error
 
-    def take(self) -> Report | None:
-        """Return the next report to serve, if there is one; its message counts no longer."""
-        with self._changed:
-            if not self._reports:
-                return None
-            entry, report = self._reports.popleft()
-            self._count -= 1
-            self._bytes -= entry.size()
-        return report
+    def serve(self) -> int:
+        """Call the callbacks of messages that are delivered or failed; return their number."""
+        served = 0
+        # Callbacks may produce: what fails at once is for the next call.
+        for _ in range(len(self._failed)):
+            report = self._failed.popleft()
+            self.reports.forget(1)
+            served += 1
+            if report.callback is not None:
+                report.callback(report.error, report.message)
+        return served + self.reports.serve()
 
     def wait(self, seconds: float) -> None:
         """Wait until there is a report, some seconds at most."""
-        with self._changed:
-            if not self._reports:
-                self._changed.wait(seconds)
+        if not self._failed:
+            self.reports.wait(seconds)
 
     def send_now(self) -> None:
         """Send what waits for ``linger.ms``."""
@@ -115,15 +120,13 @@ class ProducerQueue:
             return
 
     def purge(self, *, in_queue: bool, in_flight: bool) -> None:
-        """Report messages as purged, whatever happens to them."""
-        with self._changed:
-            if in_queue:
-                for entry in [entry for waiting in self._waiting.values() for entry in waiting]:
-                    self._report(entry, KafkaError(KafkaError._PURGE_QUEUE))
-                self._waiting.clear()
-            if in_flight:
-                for entry in list(self._in_flight):
-                    self._report(entry, KafkaError(KafkaError._PURGE_INFLIGHT))
+        """Give messages up; ``serve`` reports them."""
+        if in_queue:
+            with self._changed:
+                topics = list(self._waiting)
+            for topic in topics:
+                self._fail_topic(topic, KafkaError(KafkaError._PURGE_QUEUE))
+        self._producer.purge(queued=in_queue, in_flight=in_flight)
 
     def close(self) -> None:
         """Stop looking up topics."""
@@ -134,80 +137,51 @@ class ProducerQueue:
     # -- sending ----------------------------------------------------------------------------
 
     def _send(self, entry: Entry) -> None:
-        with self._changed:
-            self._in_flight.add(entry)
-        try:
-            self._producer.send(
-                entry.topic,
-                entry.value,
-                entry.key,
-                headers=entry.headers,
-                timestamp=entry.timestamp,
-                partition=entry.partition,
-                on_delivery=functools.partial(self._delivered, entry),
-            )
-        except BaseException:
-            with self._changed:
-                self._in_flight.discard(entry)
-            raise
+        self.reports.send(
+            entry.topic,
+            entry.value,
+            entry.key,
+            -1 if entry.partition is None else entry.partition,
+            entry.headers,
+            entry.timestamp or 0,
+            entry.callback,
+            entry.produced_at - self._began,
+        )
 
-    def _delivered(
-        self, entry: Entry, error: errors.KafkaError | None, metadata: ottla.RecordMetadata
-    ) -> None:
-        with self._changed:
-            self._report(entry, None if error is None else delivery_error(error), metadata)
-
-    def _report(
-        self,
-        entry: Entry,
-        error: KafkaError | None,
-        metadata: ottla.RecordMetadata | None = None,
-    ) -> None:
-        """Add the only report of a message; the lock is held."""
-        self._in_flight.discard(entry)
-        if entry.reported:
-            return
-        entry.reported = True
-        partition = entry.partition if metadata is None else metadata.partition
-        offset = None if metadata is None or error is not None else metadata.offset
-        timestamp = entry.timestamp if metadata is None else metadata.timestamp
+    def _report(self, entry: Entry, error: KafkaError) -> None:
+        """Report a message that was not sent."""
         message = Message(
             entry.topic,
-            -1 if partition is None else partition,
-            -1 if offset is None else offset,
+            -1 if entry.partition is None else entry.partition,
+            -1,
             entry.key,
             entry.value,
             None,
             error,
-            None if timestamp is None else (TIMESTAMP_CREATE_TIME, timestamp),
+            None if entry.timestamp is None else (TIMESTAMP_CREATE_TIME, entry.timestamp),
             time.monotonic() - entry.produced_at,
         )
-        callback = entry.callback
-        if error is None and self._settings.report_only_errors:
-            callback = None
-        self._reports.append((entry, Report(callback, error, message)))
-        self._changed.notify_all()
+        self._failed.append(Report(entry.callback, error, message))
+        self.reports.wake()
 
-    def _forget(self, entry: Entry) -> None:
-        with self._changed:
-            self._count -= 1
-            self._bytes -= entry.size()
+    def _wait(self, entry: Entry) -> None:
+        """Let a message wait for its topic; the lock is held."""
+        self._waiting.setdefault(entry.topic, deque()).append(entry)
+        self._waiting_bytes += entry.size()
+        if self._opener is None:
+            self._opener = threading.Thread(target=self._open_topics, daemon=True)
+            self._opener.name = "ottla-compat-topics"
+            self._opener.start()
+        self._changed.notify_all()
 
     def _wait_again(self, entry: Entry) -> None:
         """Look the topic up again, which ottla has forgotten."""
         with self._changed:
             self._known.discard(entry.topic)
-            self._waiting.setdefault(entry.topic, deque()).append(entry)
-            self._start_opener()
-            self._changed.notify_all()
+            self.reports.close(entry.topic)
+            self._wait(entry)
 
     # -- topics that are not known yet --------------------------------------------------------
-
-    def _start_opener(self) -> None:
-        if self._opener is None:
-            self._opener = threading.Thread(target=self._open_topics, daemon=True)
-            self._opener.name = "ottla-compat-topics"
-            self._opener.start()
 
     def _open_topics(self) -> None:
         while True:
@@ -244,8 +218,9 @@ class ProducerQueue:
                     self._unknown_since.pop(topic, None)
                     if was_sent:
                         self._known.add(topic)
+                        self.reports.open(topic)
                     return was_sent
-                entry = waiting.popleft()
+                entry = self._take(waiting)
             try:
                 self._send(entry)
                 was_sent = True
@@ -273,13 +248,20 @@ class ProducerQueue:
         elif now - self._unknown_since.setdefault(topic, now) > self._settings.topic_timeout:
             self._fail_topic(topic, KafkaError(KafkaError._UNKNOWN_TOPIC, str(error)))
 
+    def _take(self, waiting: deque[Entry]) -> Entry:
+        entry = waiting.popleft()
+        self._waiting_bytes -= entry.size()
+        return entry
+
     def _put_back(self, topic: str, entry: Entry) -> None:
         with self._changed:
             self._waiting.setdefault(topic, deque()).appendleft(entry)
+            self._waiting_bytes += entry.size()
 
     def _fail_topic(self, topic: str, error: KafkaError) -> None:
         with self._changed:
             waiting = self._waiting.pop(topic, deque())
+            self._waiting_bytes -= sum(entry.size() for entry in waiting)
             self._unknown_since.pop(topic, None)
         self._fail(list(waiting), error)
 
@@ -297,6 +279,6 @@ class ProducerQueue:
         with self._changed:
             for topic, waiting in list(self._waiting.items()):
                 while waiting and now - waiting[0].produced_at >= timeout:
-                    self._report(waiting.popleft(), KafkaError(KafkaError._MSG_TIMED_OUT))
+                    self._report(self._take(waiting), KafkaError(KafkaError._MSG_TIMED_OUT))
                 if not waiting:
                     del self._waiting[topic]

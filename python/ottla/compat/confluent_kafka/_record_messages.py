@@ -12,20 +12,20 @@ from ottla.compat.confluent_kafka._messages import Message
 
 def message_of(record: ottla.Record) -> Message:
     """Return a record as a message."""
-    message = Message.__new__(Message)
-    message._topic = record.topic
-    message._partition = record.partition
-    message._offset = record.offset
-    message._key = record.key
-    message._value = record.value
-    message._headers = list(record.headers) or None
-    kind = record.timestamp_type
-    message._timestamp = (kind + 1, record.timestamp) if kind >= 0 else (0, -1)
-    message._latency = -1.0
-    message._leader_epoch = record.leader_epoch
-    count = record.delivery_count
-    message._delivery_count = -1 if count is None else count
-    return message
+    kind, count = record.timestamp_type, record.delivery_count
+    return Message(
+        record.topic,
+        record.partition,
+        record.offset,
+        record.key,
+        record.value,
+        list(record.headers) or None,
+        None,
+        (kind + 1, record.timestamp) if kind >= 0 else (0, -1),
+        -1.0,
+        record.leader_epoch,
+        -1 if count is None else count,
+    )
 
 
 def error_message(

@@ -55,6 +55,11 @@ class Transactions:
         self._is_initialized = False
         self._is_open = False
 
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the producer has a transactional id."""
+        return self._is_transactional
+
     def check_produce(self) -> None:
         """Refuse a message outside of a transaction."""
         if self._is_transactional and not self._is_open:

@@ -8,12 +8,12 @@ use super::drain::ExpiredInFlight;
 use crate::error::{Error, Kind};
 
 impl Producer {
-    /// Fails the records that are not acknowledged, with [`Kind::Purged`]: those that wait to be sent, and with
-    /// `in_flight` also those that are being sent, which may be written all the same. A transaction with such
-    /// records can only be aborted. Returns the number of records.
-    pub fn purge(&self, in_flight: bool) -> usize {
+    /// Fails records that are not acknowledged, with [`Kind::Purged`]: those that are `queued` to be sent, and those
+    /// `in_flight`, which may be written all the same. A transaction with such records can only be aborted. Returns
+    /// the number of records.
+    pub fn purge(&self, queued: bool, in_flight: bool) -> usize {
         let unsent = Error::new(Kind::Purged, "not sent: purge() has given the record up");
-        let purged = self.accumulator().fail_queued(&unsent);
+        let purged = if queued { self.accumulator().fail_queued(&unsent) } else { 0 };
         if in_flight { purged + self.purge_in_flight() } else { purged }
     }
 

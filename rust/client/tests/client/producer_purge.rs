@@ -22,7 +22,7 @@ async fn purged_records_are_not_sent_and_others_are() {
     until(|| cluster.request_count(None, ApiKey::Produce) == 1).await;
     let waiting = send(&producer, 0, "waiting").await;
     assert_eq!(producer.unacknowledged_records(), 2);
-    assert_eq!(producer.purge(false), 1);
+    assert_eq!(producer.purge(true, false), 1);
     let error = offset_of(&waiting).await.expect_err("purged");
     assert_eq!((error.kind(), error.is_maybe_done()), (Kind::Purged, false), "{error}");
     assert_eq!(producer.unacknowledged_records(), 1);
@@ -39,10 +39,10 @@ async fn records_that_are_purged_in_flight_may_be_written() {
     let producer = held_back(&cluster).await;
     let in_flight = send(&producer, 0, "in flight").await;
     until(|| cluster.request_count(None, ApiKey::Produce) == 1).await;
-    assert_eq!(producer.purge(true), 1);
+    assert_eq!(producer.purge(false, true), 1);
     let error = offset_of(&in_flight).await.expect_err("purged");
     assert_eq!((error.kind(), error.is_maybe_done()), (Kind::Purged, true), "{error}");
-    assert_eq!((producer.unacknowledged_records(), producer.purge(true)), (0, 0));
+    assert_eq!((producer.unacknowledged_records(), producer.purge(true, true)), (0, 0));
     let later = send(&producer, 0, "later").await;
     offset_of(&later).await.expect("written");
     let values: Vec<_> = log(&cluster, "t", 0).into_iter().map(|(_, value)| value).collect();

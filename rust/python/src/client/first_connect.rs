@@ -37,16 +37,16 @@ impl FirstConnect {
         Ok(Some(Self { client: client.clone(), timeout, search, found }))
     }
 
-    /// Waits for the cluster until the deadline, if it is still to be found. Returns whether it is found.
-    pub(crate) fn found(this: &Option<Self>, py: Python<'_>, deadline: Instant) -> PyResult<bool> {
+    /// Waits for the cluster until the deadline, if it is still to be found. The poll goes on in any case: it counts,
+    /// and joins the group.
+    pub(crate) fn wait(this: &Option<Self>, py: Python<'_>, deadline: Instant) -> PyResult<()> {
         let left = || deadline.saturating_duration_since(Instant::now());
-        this.as_ref().map_or(Ok(true), |search| search.wait(py, left()))
+        this.as_ref().map_or(Ok(()), |search| search.wait_at_most(py, left()))
     }
 
-    /// Waits for the cluster for at most this long. Returns whether it is found.
-    fn wait(&self, py: Python<'_>, at_most: Duration) -> PyResult<bool> {
+    fn wait_at_most(&self, py: Python<'_>, at_most: Duration) -> PyResult<()> {
         if self.found.load(Ordering::Acquire) {
-            return Ok(true);
+            return Ok(());
         }
         let begun = self.search.lock().take();
         let mut search = match begun {
@@ -60,13 +60,13 @@ impl FirstConnect {
         let Ok(Some(ended)) = ended else {
             // Not yet, or Ctrl-C.
             *self.search.lock() = Some(search);
-            return ended.map(|_| false);
+            return ended.map(drop);
         };
         ended
             .unwrap_or_else(|_| Err(Error::new(Kind::Closed, "the search for the cluster was ended")))
             .map_err(|error| errors::raise(py, &error))?;
         self.found.store(true, Ordering::Release);
-        Ok(true)
+        Ok(())
     }
 }
 

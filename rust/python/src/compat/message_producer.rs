@@ -73,8 +73,10 @@ impl MessageProducer {
         let py = this.py();
         let state = this.get();
         let own = || state.on_delivery.get().map(|callback| callback.bind(py));
-        let report = callback.or(on_delivery).or_else(own).filter(|callback| callback.is_callable());
-        if let (Some(queue), Ok(topic), None) = (state.queue.get(), topic.cast::<PyString>(), headers) {
+        let report = callback.or(on_delivery).or_else(own);
+        if let (Some(queue), Ok(topic), None) = (state.queue.get(), topic.cast::<PyString>(), headers)
+            && report.is_none_or(|report| report.is_callable())
+        {
             let topic = topic.to_str()?;
             let produced = Produced { topic, value, key, partition, timestamp, callback: report };
             if queue.get().try_put(py, &produced)? {

@@ -6,10 +6,10 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ottla_client::producer::{AppendInfo, ProduceResult, SendResult};
+use ottla_client::producer::{AppendInfo, Delivery, ProduceResult, SendResult};
 use parking_lot::{Mutex, RwLock};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -22,13 +22,15 @@ use crate::producer::delivery_groups::{DeliveryGroup, DeliveryGroups, GroupRecei
 use crate::producer::record::{OwnedRecord, RecordArgs};
 use crate::producer::serializers::Serializers;
 use crate::producer::sync::Producer;
-use crate::runtime::wait_at_most;
+use crate::runtime::{wait_at_most, wait_for};
 
 /// The completed messages, in the order of their reports.
 #[derive(Default)]
 struct Completed {
     groups: Mutex<VecDeque<DeliveryGroup>>,
     added: Notify,
+    /// Whether a wait is to end although nothing is completed.
+    woken: AtomicBool,
 }
 
 impl GroupReceiver for Completed {
@@ -51,7 +53,9 @@ struct Report {
 /// Args:
 ///     producer: the producer that sends them.
 ///     max_messages: how many may be in the queue.
-///     max_size: the largest message that ``put`` takes, in bytes of key and value.
+///     max_size: the largest message that ``produce`` sends the short way, in bytes of key and
+///         value.
+///     max_bytes: the unacknowledged bytes up to which it does.
 ///     error_of: makes the error of a report from an ``ottla.errors.KafkaError``.
 ///     only_errors: whether the callbacks of messages that succeed are left out.
 #[pyclass(frozen, module = "ottla._core")]
@@ -59,6 +63,7 @@ pub(crate) struct ReportQueue {
     producer: Py<Producer>,
     max_messages: usize,
     max_size: usize,
+    max_bytes: usize,
     error_of: Py<PyAny>,
     only_errors: bool,
     /// The topics whose messages need not wait.
@@ -100,17 +105,13 @@ impl ReportQueue {
         if timestamp > 0 {
             record.timestamp = timestamp;
         }
-        if record.size() > self.max_size {
+        if record.size() > self.max_size || handle.core.buffered_bytes() > self.max_bytes {
             return Ok(false);
         }
         self.reserve()?;
         match record.try_send(&handle.core, &writer, None) {
             Ok(SendResult::Accepted(delivery)) => {
-                let message = callback
-                    .map(|_| Message::produced(py, topic, [key, value], record.timestamp, self.now()));
-                let waiters = (None, callback.map(|callback| callback.clone().unbind()));
-                let message = message.transpose()?.map(Py::into_any);
-                self.groups.add_with(delivery, record.timestamp, waiters, message, &self.completed);
+                self.accepted(py, delivery, &args, record.timestamp, callback, self.now())?;
                 Ok(true)
             }
             Ok(SendResult::BufferFull(_)) => {
@@ -125,8 +126,21 @@ impl ReportQueue {
         }
     }
 
-    fn now(&self) -> f64 {
-        self.created.elapsed().as_secs_f64()
+    /// Lets a message that was sent be reported once it is done.
+    fn accepted(
+        &self,
+        py: Python<'_>,
+        delivery: Delivery,
+        args: &RecordArgs<'_, '_>,
+        timestamp: i64,
+        callback: Option<&Bound<'_, PyAny>>,
+        produced_at: f64,
+    ) -> PyResult<()> {
+        let produced = |_| Message::produced(py, args.topic, [args.key, args.value], timestamp, produced_at);
+        let message = callback.map(produced).transpose()?.map(Py::into_any);
+        let waiters = (None, callback.map(|callback| callback.clone().unbind()));
+        self.groups.add_with(delivery, timestamp, waiters, message, &self.completed);
+        Ok(())
     }
 
     /// Counts one more message.
@@ -192,6 +206,7 @@ impl ReportQueue {
         producer: Py<Producer>,
         max_messages: usize,
         max_size: usize,
+        max_bytes: usize,
         error_of: Py<PyAny>,
         only_errors: bool,
     ) -> Self {
@@ -199,6 +214,7 @@ impl ReportQueue {
             producer,
             max_messages,
             max_size,
+            max_bytes,
             error_of,
             only_errors,
             open_topics: RwLock::default(),
@@ -220,6 +236,53 @@ impl ReportQueue {
         self.open_topics.write().remove(topic);
     }
 
+    /// Send a message that was counted already; wait for its topic and for buffer memory.
+    ///
+    /// Args:
+    ///     topic: the topic.
+    ///     value: the payload.
+    ///     key: the key.
+    ///     partition: the partition, or -1.
+    ///     headers: pairs of a name and a value.
+    ///     timestamp: milliseconds since 1970, or 0 for now.
+    ///     callback: the callback of its report.
+    ///     produced_at: when it was produced, by ``now()``.
+    ///
+    /// Raises:
+    ///     KafkaError: the topic is not known, or the message is refused; it still counts.
+    #[expect(clippy::too_many_arguments, reason = "a message of Python")]
+    #[pyo3(signature = (topic, value, key, partition, headers, timestamp, callback, produced_at))]
+    fn send<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        value: Option<&Bound<'py, PyAny>>,
+        key: Option<&Bound<'py, PyAny>>,
+        partition: i32,
+        headers: Option<&Bound<'py, PyAny>>,
+        timestamp: i64,
+        callback: Option<&Bound<'py, PyAny>>,
+        produced_at: f64,
+    ) -> PyResult<()> {
+        let handle = self.producer.get().handle()?;
+        let partition = (partition >= 0).then_some(partition);
+        let args = RecordArgs { topic, value, key, headers, timestamp: None, partition, on_delivery: None };
+        let mut record = OwnedRecord::new(&args, &self.serializers)?;
+        if timestamp > 0 {
+            record.timestamp = timestamp;
+        }
+        let deadline = handle.core.max_block_deadline();
+        let writer = handle.topic_writer(py, topic, partition, || deadline)?;
+        let attempt = |reservation| record.try_send(&handle.core, &writer, reservation);
+        let delivery = wait_for(py, handle.core.append_when_free(Some(deadline), attempt))?;
+        self.accepted(py, delivery, &args, record.timestamp, callback, produced_at)
+    }
+
+    /// Return the time in seconds, for ``send``.
+    fn now(&self) -> f64 {
+        self.created.elapsed().as_secs_f64()
+    }
+
     /// Count a message that waits elsewhere.
     ///
     /// Raises:
@@ -233,10 +296,14 @@ impl ReportQueue {
         self.count.fetch_sub(count, Ordering::AcqRel);
     }
 
-    /// Call the callbacks of all completed messages; return their number.
+    /// Call the callbacks of the completed messages; return their number.
+    ///
+    /// Callbacks may produce: what completes meanwhile is for the next call.
     fn serve(&self, py: Python<'_>) -> PyResult<usize> {
-        let mut served = 0;
-        while let Some(report) = self.next_report() {
+        let (mut served, most) = (0, self.count.load(Ordering::Acquire));
+        while served < most
+            && let Some(report) = self.next_report()
+        {
             self.forget(1);
             served += 1;
             self.report(py, report)?;
@@ -244,13 +311,20 @@ impl ReportQueue {
         Ok(served)
     }
 
-    /// Wait until there is a completed message, some seconds at most.
+    /// End a wait.
+    fn wake(&self) {
+        self.completed.woken.store(true, Ordering::Release);
+        self.completed.added.notify_one();
+    }
+
+    /// Wait until there is a completed message or ``wake`` is called, some seconds at most.
     fn wait(&self, py: Python<'_>, #[pyo3(from_py_with = number::timeout)] timeout: f64) -> PyResult<()> {
         let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::MAX);
         let added = async {
             loop {
                 let added = self.completed.added.notified();
-                if !self.completed.groups.lock().is_empty() {
+                let is_woken = self.completed.woken.swap(false, Ordering::AcqRel);
+                if is_woken || !self.completed.groups.lock().is_empty() {
                     return;
                 }
                 added.await;

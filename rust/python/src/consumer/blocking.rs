@@ -136,9 +136,7 @@ pub(crate) fn poll<T>(
     let py = consumer.py();
     let _guard = handle.poll_lock.lock(Activity::Callback).map_err(|error| errors::raise(py, &error))?;
     handle.poll_lock.set_activity(Activity::Interruptible);
-    if !FirstConnect::found(&consumer.get().first_connect, py, args.deadline)? {
-        return Ok(None);
-    }
+    FirstConnect::wait(&consumer.get().first_connect, py, args.deadline)?;
     run(consumer, handle, CallSequence::poll(), Some(args), pop)
 }
 

@@ -245,10 +245,10 @@ impl AsyncProducer {
     }
 
     #[doc = docs!(purge)]
-    #[pyo3(signature = (*, in_flight=false))]
-    fn purge(&self, py: Python<'_>, in_flight: bool) -> PyResult<usize> {
+    #[pyo3(signature = (*, queued=true, in_flight=false))]
+    fn purge(&self, py: Python<'_>, queued: bool, in_flight: bool) -> PyResult<usize> {
         let AsyncProducerHandle { core, backlog, .. } = self.handle.get()?;
-        Ok(py.detach(|| backlog.purge() + core.purge(in_flight)))
+        Ok(py.detach(|| (if queued { backlog.purge() } else { 0 }) + core.purge(queued, in_flight)))
     }
 
     #[doc = docs!(unacknowledged_records)]

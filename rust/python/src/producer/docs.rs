@@ -21,9 +21,9 @@ macro_rules! docs {
 A transaction with such records can only be aborted.
 
 Args:
-    in_flight: whether to give up records that are being sent, too; they may be written
-        all the same, and ``maybe_done`` of their errors is true. Default: only records that
-        wait to be sent.
+    queued: whether to give up records that wait to be sent.
+    in_flight: whether to give up records that are being sent; they may be written all the
+        same, and ``maybe_done`` of their errors is true.
 
 Returns:
     The number of records."

@@ -225,10 +225,10 @@ impl Producer {
     }
 
     #[doc = docs!(purge)]
-    #[pyo3(signature = (*, in_flight=false))]
-    fn purge(&self, py: Python<'_>, in_flight: bool) -> PyResult<usize> {
+    #[pyo3(signature = (*, queued=true, in_flight=false))]
+    fn purge(&self, py: Python<'_>, queued: bool, in_flight: bool) -> PyResult<usize> {
         let core = &self.handle.get()?.core;
-        Ok(py.detach(|| core.purge(in_flight)))
+        Ok(py.detach(|| core.purge(queued, in_flight)))
     }
 
     #[doc = docs!(unacknowledged_records)]

@@ -52,7 +52,7 @@ class OffsetSpec:
 class TimestampSpec(OffsetSpec):
     """The first record with a time, in ms since 1970, or a later one."""
 
-    def __new__(cls, timestamp: int) -> TimestampSpec:  # noqa: ARG004 - __init__ takes it
+    def __new__(cls, timestamp: int) -> TimestampSpec:
         return object.__new__(cls)
 
     def __init__(self, timestamp: int) -> None:

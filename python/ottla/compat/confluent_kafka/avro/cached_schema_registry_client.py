@@ -81,7 +81,7 @@ class CachedSchemaRegistryClient:
     def __init__(
         self,
         url: str | dict[str, Any],
-        max_schemas_per_subject: int = 1000,  # noqa: ARG002 - as the original ignores it
+        max_schemas_per_subject: int = 1000,
         ca_location: str | None = None,
         cert_location: str | None = None,
         key_location: str | None = None,

@@ -18,7 +18,7 @@ from ottla.compat.confluent_kafka.schema_registry._schema_documents import Schem
 from ottla.compat.confluent_kafka.schema_registry._transport import Response
 
 
-class _Refusal(Exception):  # noqa: N818 - a response, not an error of the store
+class _Refusal(Exception):
     def __init__(self, status: int, code: int, message: str) -> None:
         self.status = status
         self.body = {"error_code": code, "message": message}

@@ -8,10 +8,10 @@ __all__ = ["OAuthTokenError", "SchemaParseException", "SchemaRegistryError", "Un
 
 if TYPE_CHECKING:
 
-    class SchemaParseException(Exception):  # noqa: N818 - the peer's name
+    class SchemaParseException(Exception):
         """The text of an Avro schema is invalid."""
 
-    class UnknownType(ValueError):  # noqa: N818 - the peer's name
+    class UnknownType(ValueError):
         """An Avro schema names a type that is not known."""
 
 else:
@@ -20,10 +20,10 @@ else:
         from fastavro.schema import SchemaParseException, UnknownType
     except ImportError:
 
-        class SchemaParseException(Exception):  # noqa: N818 - the peer's name
+        class SchemaParseException(Exception):
             """The text of an Avro schema is invalid."""
 
-        class UnknownType(ValueError):  # noqa: N818 - the peer's name
+        class UnknownType(ValueError):
             """An Avro schema names a type that is not known."""
 
 

@@ -218,7 +218,8 @@ impl Driver {
         let missing: Vec<&Arc<str>> = topics.iter().filter(is_missing).collect();
         let is_incomplete = !missing.is_empty();
         self.missing_since = is_incomplete.then(|| self.missing_since.unwrap_or(now));
-        for name in missing {
+        // Until a broker has responded, nothing is known about topics: what fails then has its own report.
+        for name in missing.into_iter().filter(|_| snapshot.generation > 0) {
             let error = missing_topic().topic(name);
             let since = self.missing_since.unwrap_or(now);
             self.shared.client.record_failure(format_args!("reading {name}"), &error, since);

@@ -80,9 +80,7 @@ fn poll<T>(
     let _guard = handle.poll_lock.lock(Activity::Callback).map_err(|error| errors::raise(py, &error))?;
     handle.invoke_callback(py)?;
     handle.poll_lock.set_activity(Activity::Interruptible);
-    if !FirstConnect::found(&this.get().first_connect, py, deadline)? {
-        return Ok(None);
-    }
+    FirstConnect::wait(&this.get().first_connect, py, deadline)?;
     let mut is_ready = wait_for(py, async {
         handle.core.begin_poll()?;
         handle.wait(target, deadline).await
