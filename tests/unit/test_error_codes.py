@@ -100,6 +100,8 @@ def test_no_code_is_a_bare_number() -> None:
     found = {
         f"{path.relative_to(PACKAGE)}: {expression}"
         for path in PACKAGE.rglob("*.py")
+        # The layers for programs of other clients have those clients' numbers.
+        if path.relative_to(PACKAGE).parts[0] != "compat"
         for expression in bare_numbers(path.read_text())
     }
     assert not found, "use ottla.errors.ErrorCode"

@@ -73,7 +73,7 @@ impl AsyncConsumerBase {
             Hooks::from_arguments(key_deserializer, value_deserializer, interceptors, kwargs)?;
         let (client, own_client) = resolve_client(py, "AsyncConsumer", bootstrap, config, kwargs.as_ref())?;
         let timeout = seconds(timeout, client.config().default_api_timeout)?;
-        let base = ConsumerBase::new(ConsumerHandle::new(py, client, own_client, hooks)?, topics)?;
+        let base = ConsumerBase::new(ConsumerHandle::new(py, client, own_client, None, hooks)?, topics)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self { timeout, own_client }))
     }
 

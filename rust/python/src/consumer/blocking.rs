@@ -18,7 +18,6 @@ use crate::consumer::poll_guard::Activity;
 use crate::consumer::rebalance_listener::changed_partitions;
 use crate::consumer::record::Record;
 use crate::consumer::steps::{CallError, PollArgs, progress, run_step};
-use crate::consumer::sync::Consumer;
 use crate::convert::errors;
 use crate::runtime::{seconds, wait, wait_at_most, wait_for};
 
@@ -128,7 +127,7 @@ pub(super) fn handle_pending_rebalances(
 
 /// Waits for the target, and pops what is ready; returns `None` at the deadline.
 pub(crate) fn poll<T>(
-    consumer: &Bound<'_, Consumer>,
+    consumer: &Bound<'_, PyAny>,
     handle: &ConsumerHandle,
     args: &PollArgs,
     pop: impl FnMut(&ConsumerHandle) -> PyResult<Option<T>>,
@@ -136,12 +135,12 @@ pub(crate) fn poll<T>(
     let py = consumer.py();
     let _guard = handle.poll_lock.lock(Activity::Callback).map_err(|error| errors::raise(py, &error))?;
     handle.poll_lock.set_activity(Activity::Interruptible);
-    FirstConnect::wait(&consumer.get().first_connect, py, args.deadline)?;
+    FirstConnect::wait(&handle.first_connect, py, args.deadline)?;
     run(consumer, handle, CallSequence::poll(), Some(args), pop)
 }
 
 /// Returns the next record: a buffered one, or else one that a poll waits for.
-pub(super) fn next_record(consumer: &Bound<'_, Consumer>, handle: &ConsumerHandle) -> PyResult<Py<Record>> {
+pub(super) fn next_record(consumer: &Bound<'_, PyAny>, handle: &ConsumerHandle) -> PyResult<Py<Record>> {
     let py = consumer.py();
     {
         let _guard =

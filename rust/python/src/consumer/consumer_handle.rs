@@ -22,6 +22,7 @@ use super::hooks::Hooks;
 use super::interceptors::Interceptors;
 use super::record::Record;
 use crate::client::client_ops;
+use crate::client::first_connect::FirstConnect;
 use crate::consumer::commit_callbacks::{CommitCallbacks, CompletedCommit, Offsets, start_now};
 use crate::consumer::poll_guard::PollLock;
 use crate::consumer::rebalance_listener::RebalanceListener;
@@ -34,6 +35,8 @@ pub(crate) struct ConsumerHandle {
     pub(crate) core: Consumer,
     /// Whether the client was created for this consumer and is closed with it.
     own_client: bool,
+    /// With `connect=False`.
+    pub(super) first_connect: Option<FirstConnect>,
     deserializers: Deserializers,
     interceptors: Option<Interceptors>,
     pub(crate) poll_lock: PollLock,
@@ -47,7 +50,13 @@ pub(crate) struct ConsumerHandle {
 
 impl ConsumerHandle {
     /// Creates the core's consumer on a client.
-    pub(super) fn new(py: Python<'_>, client: Client, own_client: bool, hooks: Hooks) -> PyResult<Self> {
+    pub(super) fn new(
+        py: Python<'_>,
+        client: Client,
+        own_client: bool,
+        first_connect: Option<FirstConnect>,
+        hooks: Hooks,
+    ) -> PyResult<Self> {
         let Hooks { deserializers, interceptors, assignors } = hooks;
         // Long polls would delay other requests on shared connections.
         let client = if own_client { client } else { client.with_dedicated_connections() };
@@ -60,6 +69,7 @@ impl ConsumerHandle {
         Ok(Self {
             core,
             own_client,
+            first_connect,
             deserializers,
             interceptors,
             poll_lock: PollLock::default(),

@@ -62,10 +62,7 @@ use crate::typed::{ColumnFormat, typed_columns};
 ///     BootstrapError: no bootstrap server could be used; the message lists each with its cause.
 ///     ConfigError: a key or a value is invalid, or a client is combined with configuration.
 #[pyclass(frozen, generic, extends = ConsumerBase, module = "ottla")]
-pub(crate) struct Consumer {
-    /// With `connect=False`.
-    pub(super) first_connect: Option<FirstConnect>,
-}
+pub(crate) struct Consumer;
 
 fn base<'a>(this: &'a Bound<'_, Consumer>) -> &'a ConsumerBase {
     this.as_super().get()
@@ -98,8 +95,8 @@ impl Consumer {
         let (client, own_client) =
             resolve_connected_client(py, "Consumer", bootstrap, config, connecting, kwargs.as_ref())?;
         let first_connect = FirstConnect::of(&client, own_client, connecting)?;
-        let base = ConsumerBase::new(ConsumerHandle::new(py, client, own_client, hooks)?, topics)?;
-        Ok(PyClassInitializer::from(base).add_subclass(Self { first_connect }))
+        let handle = ConsumerHandle::new(py, client, own_client, first_connect, hooks)?;
+        Ok(PyClassInitializer::from(ConsumerBase::new(handle, topics)?).add_subclass(Self))
     }
 
     /// Give up all partitions, and leave the group; calls ``on_revoked`` first.
