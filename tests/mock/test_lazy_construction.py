@@ -75,6 +75,18 @@ def test_the_first_use_connects() -> None:
             assert [topic.name for topic in admin.list_topics()] == ["t"]
 
 
+def test_the_first_use_may_be_that_of_a_coordinator() -> None:
+    with MockCluster() as cluster:
+        cluster.create_topic("t")
+        cluster.commit("g", "t", 0, 7)
+        with ottla.Consumer(cluster.bootstrap, connect=False, group_id="g") as consumer:
+            committed = consumer.committed(("t", 0), timeout=10)[("t", 0)]
+            assert committed is not None
+            assert committed.offset == 7
+        with ottla.Producer(cluster.bootstrap, connect=False, transactional_id="x") as producer:
+            producer.init_transactions(timeout=10)
+
+
 def test_a_poll_keeps_to_its_timeout_and_the_search_goes_on() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

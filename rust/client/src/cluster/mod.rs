@@ -273,7 +273,11 @@ impl Client {
     /// The connection for a route, of the given role.
     pub async fn connection_as(&self, role: ConnectionRole, route: Route<'_>) -> Result<Arc<Connection>> {
         self.check_open()?;
-        let snapshot = self.inner.metadata.snapshot();
+        let mut snapshot = self.inner.metadata.snapshot();
+        if snapshot.brokers.is_empty() && matches!(route, Route::Any | Route::Controller) {
+            // The first use of a client that has not connected.
+            snapshot = self.refresh(snapshot.generation, TopicSelector::Tracked).await?;
+        }
         let id = match route {
             Route::Broker(id) => id,
             Route::Leader(topic, partition) => match snapshot.leader(topic, partition) {
@@ -290,7 +294,7 @@ impl Client {
                 let ids: Vec<i32> = snapshot.brokers.keys().copied().collect();
                 match ids.get(self.inner.environment.random_below(ids.len())) {
                     Some(id) => *id,
-                    None => return Err(Error::new(Kind::Connection, "no broker is known: connect first")),
+                    None => return Err(Error::new(Kind::Connection, "the cluster has reported no broker")),
                 }
             }
         };

@@ -3,12 +3,13 @@
 //! Invariants: an accessor returns what the application or the client has set, whatever its type; numbers below zero
 //! stand for "none" and are returned as None.
 
+use ottla_client::TopicPartition;
 use ottla_client::consumer::{RecordEntry, RecordSet};
-use ottla_client::producer::AppendInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::convert::field_bytes::{FieldBytes, bytes_or_none, field_bytes};
+use crate::producer::delivery_groups::SentRecord;
 
 /// The offset of a message that has none.
 const NO_OFFSET: i64 = -1001;
@@ -31,7 +32,7 @@ const CREATE_TIME: i32 = 1;
 ///     latency: seconds between ``produce()`` and the acknowledgement.
 ///     leader_epoch: the leader epoch of the record.
 ///     delivery_count: how often a share group has delivered the record.
-#[pyclass(subclass, weakref, module = "ottla.compat.confluent_kafka")]
+#[pyclass(subclass, module = "ottla.compat.confluent_kafka")]
 pub(crate) struct Message {
     topic: Py<PyAny>,
     partition: i32,
@@ -87,46 +88,29 @@ impl Message {
         Py::new(py, message)
     }
 
-    /// A message that is produced, with its key and value. Its latency begins `at`, in seconds.
-    pub(super) fn produced(
+    /// A message that was produced, as its report shows it: its partition, offset and timestamp, its key and value, its
+    /// error, and the seconds until the acknowledgement.
+    pub(super) fn reported(
         py: Python<'_>,
-        topic: &str,
-        [key, value]: [Option<&Bound<'_, PyAny>>; 2],
-        timestamp: i64,
-        at: f64,
+        (partition, offset, timestamp): (&TopicPartition, i64, i64),
+        SentRecord { key, value, .. }: SentRecord,
+        error: Option<Py<PyAny>>,
+        latency: f64,
     ) -> PyResult<Py<Self>> {
         let message = Self {
-            topic: PyString::intern(py, topic).into_any().unbind(),
-            partition: -1,
-            offset: NO_OFFSET,
-            key: bytes_of(py, key)?,
-            value: bytes_of(py, value)?,
+            topic: PyString::intern(py, &partition.0).into_any().unbind(),
+            partition: partition.1,
+            offset: if offset >= 0 { offset } else { NO_OFFSET },
+            key,
+            value,
             headers: py.None(),
-            error: py.None(),
+            error: or_none(error, py),
             timestamp: (CREATE_TIME, timestamp),
-            latency: at,
+            latency,
             leader_epoch: -1,
             delivery_count: -1,
         };
         Py::new(py, message)
-    }
-
-    /// Notes what became of a produced message, `now`.
-    pub(super) fn reported(
-        &mut self,
-        partition: i32,
-        written: AppendInfo,
-        error: Option<Py<PyAny>>,
-        now: f64,
-    ) {
-        self.partition = partition;
-        if written.offset >= 0 {
-            self.offset = written.offset;
-        }
-        if let Some(error) = error {
-            self.error = error;
-        }
-        self.latency = now - self.latency;
     }
 
     fn fields<'py>(&self, py: Python<'py>) -> Fields<'py> {
@@ -148,7 +132,7 @@ impl Message {
 }
 
 /// A key or a value as bytes, as a report has it.
-fn bytes_of(py: Python<'_>, data: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+pub(super) fn bytes_of(py: Python<'_>, data: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
     let Some(data) = data else { return Ok(py.None()) };
     if data.is_instance_of::<PyBytes>() {
         return Ok(data.clone().unbind());

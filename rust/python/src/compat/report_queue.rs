@@ -15,10 +15,12 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use tokio::sync::Notify;
 
-use super::message::Message;
+use super::message::{Message, bytes_of};
 use crate::convert::errors;
 use crate::convert::number;
-use crate::producer::delivery_groups::{DeliveryGroup, DeliveryGroups, GroupReceiver, RecordWaiter};
+use crate::producer::delivery_groups::{
+    DeliveryGroup, DeliveryGroups, GroupReceiver, RecordWaiter, SentRecord,
+};
 use crate::producer::record::{OwnedRecord, RecordArgs};
 use crate::producer::serializers::Serializers;
 use crate::producer::sync::Producer;
@@ -136,10 +138,13 @@ impl ReportQueue {
         callback: Option<&Bound<'_, PyAny>>,
         produced_at: f64,
     ) -> PyResult<()> {
-        let produced = |_| Message::produced(py, args.topic, [args.key, args.value], timestamp, produced_at);
-        let message = callback.map(produced).transpose()?.map(Py::into_any);
+        let sent = |_| -> PyResult<Box<SentRecord>> {
+            let (key, value) = (bytes_of(py, args.key)?, bytes_of(py, args.value)?);
+            Ok(Box::new(SentRecord { key, value, at: produced_at }))
+        };
+        let sent = callback.map(sent).transpose()?;
         let waiters = (None, callback.map(|callback| callback.clone().unbind()));
-        self.groups.add_with(delivery, timestamp, waiters, message, &self.completed);
+        self.groups.add_with(delivery, timestamp, waiters, sent, &self.completed);
         Ok(())
     }
 
@@ -165,14 +170,12 @@ impl ReportQueue {
 
     /// Calls the callback of a report.
     fn report(&self, py: Python<'_>, Report { produce_result, waiter }: Report) -> PyResult<()> {
-        let index = waiter.index;
+        let RecordWaiter { index, timestamp, on_delivery, sent, .. } = waiter;
         let result = produce_result.final_result(index);
         if result.is_err() {
             produce_result.mark_observed(index, index + 1);
         }
-        let (Some(callback), Some(message)) = (&waiter.on_delivery, &waiter.py_delivery) else {
-            return Ok(());
-        };
+        let (Some(callback), Some(sent)) = (on_delivery, sent) else { return Ok(()) };
         if self.only_errors && result.is_ok() {
             return Ok(());
         }
@@ -183,14 +186,10 @@ impl ReportQueue {
                 (AppendInfo::UNKNOWN, Some(error))
             }
         };
-        let message = message.bind(py).cast::<Message>()?;
-        let partition = produce_result.partition().1;
-        message.borrow_mut().reported(
-            partition,
-            written,
-            error.as_ref().map(|error| error.clone_ref(py)),
-            self.now(),
-        );
+        let latency = self.now() - sent.at;
+        let error_in_message = error.as_ref().map(|error| error.clone_ref(py));
+        let (place, sent) = ((produce_result.partition(), written.offset, timestamp), *sent);
+        let message = Message::reported(py, place, sent, error_in_message, latency)?;
         callback.call1(py, (error, message)).map(drop)
     }
 }

@@ -39,11 +39,22 @@ pub(crate) struct DeliveryGroup {
 pub(crate) struct RecordWaiter {
     pub(crate) future: Option<Py<PyAny>>,
     pub(crate) on_delivery: Option<Py<PyAny>>,
-    /// The argument of a callback of `add_done_callback`, or an object of the receiver.
+    /// The argument of a callback of `add_done_callback`.
     pub(crate) py_delivery: Option<Py<PyAny>>,
+    /// What a report shows of the record besides its place in the log.
+    pub(crate) sent: Option<Box<SentRecord>>,
     /// The record's index in its batch.
     pub(crate) index: usize,
-    timestamp: i64,
+    pub(crate) timestamp: i64,
+}
+
+/// The key and the value of a record, and when it was sent: Python objects that exist anyway, so that a record which
+/// waits adds nothing that Python's garbage collector would look at.
+pub(crate) struct SentRecord {
+    pub(crate) key: Py<PyAny>,
+    pub(crate) value: Py<PyAny>,
+    /// In seconds.
+    pub(crate) at: f64,
 }
 
 /// The arguments of `on_delivery`: the error, if the record failed, and its metadata.
@@ -82,6 +93,7 @@ impl DeliveryGroup {
             future: None,
             on_delivery: Some(callback),
             py_delivery: Some(py_delivery),
+            sent: None,
             index: delivery.index,
             timestamp: -1,
         };
@@ -158,19 +170,19 @@ impl DeliveryGroups {
         self.add_with(delivery, timestamp, waiters, None, receiver);
     }
 
-    /// Adds a waiter with an object of its receiver.
+    /// Adds a waiter with what its report shows.
     pub(crate) fn add_with<S: GroupReceiver>(
         self: &Arc<Self>,
         delivery: Delivery,
         timestamp: i64,
         (future, on_delivery): (Option<Py<PyAny>>, Option<Py<PyAny>>),
-        py_delivery: Option<Py<PyAny>>,
+        sent: Option<Box<SentRecord>>,
         receiver: &Arc<S>,
     ) {
         let Delivery { produce_result, index } = delivery;
         let (topic, partition) = produce_result.partition();
         let key = (Arc::as_ptr(receiver).addr(), Arc::as_ptr(topic).addr(), *partition);
-        let waiter = RecordWaiter { future, on_delivery, py_delivery, index, timestamp };
+        let waiter = RecordWaiter { future, on_delivery, py_delivery: None, sent, index, timestamp };
         let mut partitions = self.partitions.lock();
         let groups = partitions.entry(key).or_default();
         let same = |group: &&mut DeliveryGroup| Arc::ptr_eq(&group.produce_result, &produce_result);
