@@ -5,9 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, ClassVar, Literal
 
-from ottla.compat.confluent_kafka.schema_registry._async._management import (
-    AsyncManagement,
-)
+from ottla.compat.confluent_kafka.schema_registry._async._management import AsyncManagement
 from ottla.compat.confluent_kafka.schema_registry._oauth import (
     _AsyncCustomOAuthClient,
     _AsyncOAuthAzureIMDSClient,

@@ -21,9 +21,7 @@ from ottla.compat.confluent_kafka.schema_registry._schema_documents import (
     SchemaVersion,
 )
 from ottla.compat.confluent_kafka.schema_registry._steps import run
-from ottla.compat.confluent_kafka.schema_registry._sync._management import (
-    Management,
-)
+from ottla.compat.confluent_kafka.schema_registry._sync._management import Management
 
 __all__ = [
     "SchemaRegistryClient",
