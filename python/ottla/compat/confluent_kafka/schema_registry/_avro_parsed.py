@@ -14,8 +14,8 @@ from ottla.compat.confluent_kafka.schema_registry._avro_rules import (
 )
 from ottla.compat.confluent_kafka.schema_registry._avro_schema import (
     load_text,
-    named_schemas,
     parse,
+    referenced_schemas,
 )
 from ottla.compat.confluent_kafka.schema_registry._parsed_schemas import ParsedSchemaCache
 from ottla.compat.confluent_kafka.schema_registry._rule_context import (
@@ -63,7 +63,7 @@ class AvroSchemas:
         if known is None:
             if schema.schema_str is None:
                 raise TypeError("Schema string cannot be None")
-            named = yield from named_schemas(schema, self._registry)
+            named = yield from referenced_schemas(schema, self._registry)
             text = load_text(schema.schema_str).schema_str or ""
             known = ParsedAvro(schema, parse(text, named))
             self._parsed_schemas.set(schema, known)

@@ -68,6 +68,14 @@ class AsyncSchemaRegistryClient(AsyncManagement):
         """Close the idle connections. It may be called again."""
         await self._rest_client.session.aclose()
 
+    async def clear_latest_caches(self) -> None:
+        """Forget the latest schemas of all subjects."""
+        self._forget_latest()
+
+    async def clear_caches(self) -> None:
+        """Forget all schemas."""
+        self._forget()
+
     @staticmethod
     def new_client(conf: dict[str, Any]) -> AsyncSchemaRegistryClient:
         """Return a client, or a mock one in this process if the URL begins with ``mock://``."""

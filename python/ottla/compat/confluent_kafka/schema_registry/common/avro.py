@@ -11,7 +11,7 @@ from ottla.compat.confluent_kafka.schema_registry._avro_rules import (
     transform,
     validate_message,
 )
-from ottla.compat.confluent_kafka.schema_registry._avro_schema import AvroSchema
+from ottla.compat.confluent_kafka.schema_registry._avro_schema import AvroMessage, AvroSchema
 from ottla.compat.confluent_kafka.schema_registry._avro_schema import load_text as _schema_loads
 from ottla.compat.confluent_kafka.schema_registry._avro_schema import (
     parse as parse_schema_with_repo,
@@ -19,6 +19,7 @@ from ottla.compat.confluent_kafka.schema_registry._avro_schema import (
 
 __all__ = [
     "AVRO_TYPE",
+    "AvroMessage",
     "AvroSchema",
     "_collapse_schema",
     "_resolve_union",
