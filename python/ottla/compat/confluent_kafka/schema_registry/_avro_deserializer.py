@@ -78,9 +78,11 @@ class AvroDeserializerSteps(AvroSchemas, DeserializerCore):
 
     def _deserialize_value(self, data: bytes, ctx: SerializationContext | None) -> Steps[Any]:
         if len(data) <= 5:
+            # Programs and their tests match this text.
             raise SerializationError(
-                f"{len(data)} bytes are too few for the id of a schema and a value: the record was"
-                " not written by a serializer of the schema registry"
+                "Expecting data framing of length 6 bytes or more but total data size is"
+                f" {len(data)} bytes. This message was not produced with a Confluent Schema"
+                " Registry serializer"
             )
         subject = None if ctx is None else (yield from self._subject(ctx, None))
         latest: RegisteredSchema | None = None
