@@ -96,6 +96,14 @@ def test_own_functions_encode_and_decode(layer: str, clients: dict[str, Any]) ->
         assert read(payload, context) == 9
 
 
+@both
+def test_an_own_function_must_return_text_or_bytes(layer: str, clients: dict[str, Any]) -> None:
+    names = Layer(layer)
+    serialize = names.JSONSerializer(SCHEMA, clients[layer], json_encode=lambda value: 5)
+    with pytest.raises(TypeError):
+        serialize({"id": 1}, names.value_context())
+
+
 def test_nothing_is_fetched_from_elsewhere(clients: dict[str, Any]) -> None:
     """A schema comes from a registry to which others write."""
     text = json.dumps({"properties": {"a": {"$ref": "http://127.0.0.1:9/x.json"}}})

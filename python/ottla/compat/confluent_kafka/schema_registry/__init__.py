@@ -53,9 +53,7 @@ from ottla.compat.confluent_kafka.schema_registry.common.schema_registry_client 
     SchemaReference,
     ServerConfig,
 )
-from ottla.compat.confluent_kafka.schema_registry.error import (
-    SchemaRegistryError,
-)
+from ottla.compat.confluent_kafka.schema_registry.error import SchemaRegistryError
 from ottla.compat.confluent_kafka.serialization import (
     MessageField,
     SerializationContext,

@@ -24,6 +24,11 @@ def _missing() -> SerializationError:
     )
 
 
+def _converted(error: ottla.errors.SerializationError) -> SerializationError:
+    # The codec is asked without a topic, so its name is not shown.
+    return SerializationError(str(error).removesuffix(" [topic ]"))
+
+
 def _ottla_format(text: str | None) -> ottla.schema.Avro | None:
     """Return ottla's format of a schema, or None if its values or limits are others."""
     if text is None or not is_same_in_ottla(json.loads(text)):
@@ -54,26 +59,36 @@ def decoder(
     """
     if raw_bytes and _is_bytes(writer):
         return bytes
+    other = _fastavro_decoder(writer, reader, return_record_name)
     same = None if reader is not None or return_record_name else _ottla_format(text)
-    if same is not None:
-        decode = same.deserialize
+    if same is None:
+        if other is None:
+            raise _missing()
+        return other
+    decode = same.deserialize
 
-        def with_ottla(payload: bytes) -> Any:
-            try:
-                return decode("", payload)
-            except ottla.errors.SerializationError as error:
-                raise SerializationError(str(error)) from error
+    def with_ottla(payload: bytes) -> Any:
+        try:
+            return decode("", payload)
+        except ottla.errors.SerializationError as error:
+            if other is None:
+                raise _converted(error) from error
+        # Programs know fastavro's exceptions, and what it lets pass.
+        return other(payload)
 
-        return with_ottla
+    return with_ottla
+
+
+def _fastavro_decoder(
+    writer: Any, reader: Any, return_record_name: bool
+) -> Callable[[bytes], Any] | None:
     try:
         from fastavro import schemaless_reader
     except ImportError:
-        raise _missing() from None
-
-    def with_fastavro(payload: bytes) -> Any:
-        return schemaless_reader(io.BytesIO(payload), writer, reader, return_record_name)
-
-    return with_fastavro
+        return None
+    return lambda payload: schemaless_reader(
+        io.BytesIO(payload), writer, reader, return_record_name
+    )
 
 
 def encoder(
@@ -119,7 +134,7 @@ def _ottla_encoder(text: str | None) -> Callable[[Any], bytes]:
         try:
             return encode("", value) or b""
         except ottla.errors.SerializationError as error:
-            raise SerializationError(str(error)) from error
+            raise _converted(error) from error
 
     return with_ottla
 

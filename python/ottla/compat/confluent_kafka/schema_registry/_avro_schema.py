@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from ottla.compat.confluent_kafka.schema_registry._schema_documents import Schema
 from ottla.compat.confluent_kafka.schema_registry._steps import Steps
 
 AvroSchema: TypeAlias = str | list[Any] | dict[str, Any]
+# A value of Avro; a pair chooses a type of a union.
+AvroMessage: TypeAlias = (
+    str | float | int | Decimal | bool | bytes | list[Any] | dict[str, Any] | tuple[Any, Any] | None
+)
 
 # The types and logical types whose values are the same from ottla's decoder and from fastavro.
 _SAME = frozenset(
@@ -30,15 +35,15 @@ _SAME_LOGICAL = frozenset(
 )
 
 
-def load_text(text: str) -> Schema:
+def load_text(schema_str: str) -> Schema:
     """Return a schema of a text, in which the name of a primitive type may stand alone."""
-    stripped = text.strip()
+    stripped = schema_str.strip()
     if stripped[:1] not in ("{", "["):
         stripped = f'{{"type":{stripped}}}'
     return Schema(stripped, schema_type="AVRO")
 
 
-def named_schemas(schema: Schema, registry: Any) -> Steps[dict[str, AvroSchema]]:
+def referenced_schemas(schema: Schema, registry: Any) -> Steps[dict[str, AvroSchema]]:
     """Return the schemas that a schema refers to, directly or not, by name and by full name.
 
     They are not parsed: a type that two of them refer to may be defined only once.
@@ -48,7 +53,7 @@ def named_schemas(schema: Schema, registry: Any) -> Steps[dict[str, AvroSchema]]
         if reference.subject is None or reference.version is None:
             raise TypeError("Subject or version cannot be None")
         registered = yield registry.get_version(reference.subject, reference.version, True)
-        found.update((yield from named_schemas(registered.schema, registry)))
+        found.update((yield from referenced_schemas(registered.schema, registry)))
         if registered.schema.schema_str is None:
             raise TypeError("Schema string cannot be None")
         if reference.name is None:
@@ -67,9 +72,9 @@ def full_name(schema: dict[str, Any]) -> str:
     return f"{namespace}.{name}" if namespace and "." not in name else name
 
 
-def parse(text: str, named: dict[str, AvroSchema]) -> Any:
+def parse(schema_str: str, named_schemas: dict[str, AvroSchema]) -> Any:
     """Return a parsed schema, in which named ones are inlined where they are first used."""
-    root = json.loads(text)
+    root = json.loads(schema_str)
     try:
         from fastavro import repository
         from fastavro.schema import load_schema
@@ -80,7 +85,7 @@ def parse(text: str, named: dict[str, AvroSchema]) -> Any:
         def load(self, name: str) -> Any:
             return schemas.get(name)
 
-    schemas = deepcopy(named) | {"$root": root}
+    schemas = deepcopy(named_schemas) | {"$root": root}
     return load_schema("$root", repo=Repository())
 
 

@@ -25,7 +25,7 @@ class LatestCache:
     def __init__(
         self, capacity: int, ttl: float | None = None, clock: Callable[[], float] = monotonic
     ) -> None:
-        self._capacity = capacity
+        self._capacity = max(capacity, 0)
         self._ttl = ttl
         self._clock = clock
         self._lock = Lock()

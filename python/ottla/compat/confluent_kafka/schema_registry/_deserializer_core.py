@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ottla.compat.confluent_kafka.schema_registry._rule_documents import RuleMode, RulePhase
 from ottla.compat.confluent_kafka.schema_registry._rule_engine import has_rules
@@ -40,7 +41,8 @@ DESERIALIZER_DEFAULTS: dict[str, Any] = {
 _MAX_PLAIN = 1000
 
 
-class Migration(NamedTuple):
+@dataclass(frozen=True)
+class Migration:
     """A step from one version of a subject to the next one, or the one before."""
 
     rule_mode: RuleMode
@@ -181,12 +183,13 @@ class DeserializerCore(SerdeCore):
     def _execute_migrations(
         self, ctx: SerializationContext, subject: str, migrations: list[Migration], message: Any
     ) -> Any:
-        for mode, source, target in migrations:
+        for migration in migrations:
+            source, target = migration.source, migration.target
             if source is not None and target is not None:
                 message = self._execute_rules(
                     ctx,
                     subject,
-                    mode,
+                    migration.rule_mode,
                     source.schema,
                     target.schema,
                     message,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from ottla.compat.confluent_kafka.schema_registry._rule_classes import RuleConditionError
@@ -26,6 +27,7 @@ from ottla.compat.confluent_kafka.schema_registry._validation import (
 log = logging.getLogger(__name__)
 
 JsonSchema: TypeAlias = bool | dict[str, Any]
+JsonMessage: TypeAlias = str | float | int | Decimal | bool | list[Any] | dict[str, Any] | None
 
 _TYPES = {
     "array": FieldType.ARRAY,

@@ -126,7 +126,7 @@ class JsonSerializerSteps(_JsonSchemas, SerializerCore):
         if self._validate and own is not None:
             own.validate(value)
         encoded = self._json_encode(value)
-        return encoded.encode("utf8") if isinstance(encoded, str) else bytes(encoded)
+        return encoded.encode("utf8") if isinstance(encoded, str) else bytes(memoryview(encoded))
 
     def _apply_rules(
         self,

@@ -49,14 +49,12 @@ class Operations:
         """Return the configuration, as it was given."""
         return self._conf
 
-    def clear_latest_caches(self) -> None:
-        """Forget the latest schemas of all subjects."""
+    def _forget_latest(self) -> None:
         self._latest_version_cache.clear()
         self._latest_with_metadata_cache.clear()
 
-    def clear_caches(self) -> None:
-        """Forget all schemas."""
-        self.clear_latest_caches()
+    def _forget(self) -> None:
+        self._forget_latest()
         self._cache.clear()
 
     def _register(self, subject: str, schema: Schema, normalize: bool) -> Steps[RegisteredSchema]:

@@ -104,14 +104,14 @@ class _BaseRestClient:
             headers["Confluent-Accept-Unknown-Properties"] = "true"
         if self.bearer_auth_credentials_source:
             yield from self._authorize(headers)
-        last = self.base_urls[-1]
+        last = len(self.base_urls) - 1
         response = None
-        for base_url in self.base_urls:
+        for index, base_url in enumerate(self.base_urls):
             address = f"{base_url.rstrip('/')}/{url.lstrip('/')}"
             try:
                 response = yield from self._attempts(method, address, headers, content, query)
             except _transport.transport_errors():
-                if base_url is last:
+                if index == last:
                     raise
                 continue
             if not is_retriable(response.status_code):

@@ -16,6 +16,7 @@ from ottla.compat.confluent_kafka.schema_registry._sync.avro import (
 )
 from ottla.compat.confluent_kafka.schema_registry.common.avro import (
     AVRO_TYPE,
+    AvroMessage,
     AvroSchema,
     _schema_loads,
     get_inline_tags,
@@ -33,6 +34,7 @@ __all__ = [
     "AsyncAvroSerializerBuilder",
     "AvroDeserializer",
     "AvroDeserializerBuilder",
+    "AvroMessage",
     "AvroSchema",
     "AvroSerializer",
     "AvroSerializerBuilder",

@@ -16,6 +16,7 @@ from ottla.compat.confluent_kafka.schema_registry._sync.json_schema import (
 )
 from ottla.compat.confluent_kafka.schema_registry.common.json_schema import (
     JSON_TYPE,
+    JsonMessage,
     JsonSchema,
     _json_dumps,
     _json_loads,
@@ -35,6 +36,7 @@ __all__ = [
     "JSONDeserializerBuilder",
     "JSONSerializer",
     "JSONSerializerBuilder",
+    "JsonMessage",
     "JsonSchema",
     "_json_dumps",
     "_json_loads",

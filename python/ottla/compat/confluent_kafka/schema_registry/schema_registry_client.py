@@ -19,6 +19,7 @@ from ottla.compat.confluent_kafka.schema_registry._sync.schema_registry_client i
     _urlencode,
 )
 from ottla.compat.confluent_kafka.schema_registry.common.schema_registry_client import (
+    VALID_AUTH_PROVIDERS,
     Association,
     AssociationCreateOrUpdateInfo,
     AssociationCreateOrUpdateRequest,
@@ -47,10 +48,12 @@ from ottla.compat.confluent_kafka.schema_registry.common.schema_registry_client 
     full_jitter,
     is_retriable,
     is_success,
+    normalize_identity_pool,
 )
 from ottla.compat.confluent_kafka.schema_registry.error import SchemaRegistryError
 
 __all__ = [
+    "VALID_AUTH_PROVIDERS",
     "Association",
     "AssociationCreateOrUpdateInfo",
     "AssociationCreateOrUpdateRequest",
@@ -92,4 +95,5 @@ __all__ = [
     "full_jitter",
     "is_retriable",
     "is_success",
+    "normalize_identity_pool",
 ]

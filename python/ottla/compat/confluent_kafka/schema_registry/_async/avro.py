@@ -13,10 +13,8 @@ from ottla.compat.confluent_kafka.schema_registry._async.serde import (
     AsyncBaseSerializer,
     async_build_serde,
 )
-from ottla.compat.confluent_kafka.schema_registry._avro_serde import (
-    AvroDeserializerSteps,
-    AvroSerializerSteps,
-)
+from ottla.compat.confluent_kafka.schema_registry._avro_deserializer import AvroDeserializerSteps
+from ottla.compat.confluent_kafka.schema_registry._avro_serializer import AvroSerializerSteps
 from ottla.compat.confluent_kafka.schema_registry._builders import (
     AvroDeserializerBuilderBase,
     DictSerializerBuilder,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ottla.compat.confluent_kafka.schema_registry._avro_serde import (
-    AvroDeserializerSteps,
-    AvroSerializerSteps,
-)
+from ottla.compat.confluent_kafka.schema_registry._avro_deserializer import AvroDeserializerSteps
+from ottla.compat.confluent_kafka.schema_registry._avro_serializer import AvroSerializerSteps
 from ottla.compat.confluent_kafka.schema_registry._builders import (
     AvroDeserializerBuilderBase,
     DictSerializerBuilder,

@@ -31,19 +31,19 @@ class MockSchemaRegistryClient(SchemaRegistryClient):
         self, subject_name: str, schema: Schema, normalize_schemas: bool = False
     ) -> RegisteredSchema:
         """Register a schema in a subject, and return it as it is registered."""
-        self.clear_latest_caches()
+        self._forget_latest()
         return super().register_schema_full_response(
             subject_name, schema, normalize_schemas=normalize_schemas
         )
 
     def delete_subject(self, subject_name: str, permanent: bool = False) -> list[int]:
         """Delete a subject, and return its versions."""
-        self.clear_caches()
+        self._forget()
         return super().delete_subject(subject_name, permanent)
 
     def delete_version(self, subject_name: str, version: int, permanent: bool = False) -> int:
         """Delete a version, and return it."""
-        self.clear_caches()
+        self._forget()
         return super().delete_version(subject_name, version, permanent)
 
 

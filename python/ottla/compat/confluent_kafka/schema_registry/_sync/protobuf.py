@@ -8,8 +8,10 @@ from ottla.compat.confluent_kafka.schema_registry._builders import (
     ProtobufDeserializerBuilderBase,
     ProtobufSerializerBuilderBase,
 )
-from ottla.compat.confluent_kafka.schema_registry._protobuf_serde import (
+from ottla.compat.confluent_kafka.schema_registry._protobuf_deserializer import (
     ProtobufDeserializerSteps,
+)
+from ottla.compat.confluent_kafka.schema_registry._protobuf_serializer import (
     ProtobufSerializerSteps,
 )
 from ottla.compat.confluent_kafka.schema_registry._steps import run

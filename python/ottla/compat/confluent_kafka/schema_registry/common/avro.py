@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ottla.compat.confluent_kafka.schema_registry._avro_parsed import AVRO_TYPE
 from ottla.compat.confluent_kafka.schema_registry._avro_rules import (
     _collapse_schema,
     _resolve_union,
@@ -10,19 +11,15 @@ from ottla.compat.confluent_kafka.schema_registry._avro_rules import (
     transform,
     validate_message,
 )
-from ottla.compat.confluent_kafka.schema_registry._avro_schema import (
-    AvroSchema,
-)
+from ottla.compat.confluent_kafka.schema_registry._avro_schema import AvroMessage, AvroSchema
 from ottla.compat.confluent_kafka.schema_registry._avro_schema import load_text as _schema_loads
 from ottla.compat.confluent_kafka.schema_registry._avro_schema import (
     parse as parse_schema_with_repo,
 )
-from ottla.compat.confluent_kafka.schema_registry._avro_serde import (
-    AVRO_TYPE,
-)
 
 __all__ = [
     "AVRO_TYPE",
+    "AvroMessage",
     "AvroSchema",
     "_collapse_schema",
     "_resolve_union",

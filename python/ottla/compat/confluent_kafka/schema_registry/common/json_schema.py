@@ -11,6 +11,7 @@ import logging
 from typing import Any
 
 from ottla.compat.confluent_kafka.schema_registry._json_rules import (
+    JsonMessage,
     JsonSchema,
     get_inline_tags,
     get_type,
@@ -20,6 +21,7 @@ from ottla.compat.confluent_kafka.schema_registry._json_rules import (
 
 __all__ = [
     "JSON_TYPE",
+    "JsonMessage",
     "JsonSchema",
     "get_inline_tags",
     "get_type",

@@ -42,7 +42,10 @@ from ottla.compat.confluent_kafka.schema_registry.common._oauthbearer import (
     normalize_identity_pool,
 )
 
+VALID_AUTH_PROVIDERS = ["URL", "USER_INFO"]
+
 __all__ = [
+    "VALID_AUTH_PROVIDERS",
     "Association",
     "AssociationCreateOrUpdateInfo",
     "AssociationCreateOrUpdateRequest",

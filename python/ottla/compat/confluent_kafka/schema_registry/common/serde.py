@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from ottla.compat.confluent_kafka.schema_registry._deserializer_core import (
-    Migration,
-)
+from ottla.compat.confluent_kafka.schema_registry._deserializer_core import Migration
 from ottla.compat.confluent_kafka.schema_registry._original_key import (
     clear_original_key,
     get_original_key,
     set_original_key,
 )
-from ottla.compat.confluent_kafka.schema_registry._parsed_schemas import (
-    ParsedSchemaCache,
-)
+from ottla.compat.confluent_kafka.schema_registry._parsed_schemas import ParsedSchemaCache
 from ottla.compat.confluent_kafka.schema_registry._rule_classes import (
     DLQ_HEADER_PREFIX,
     DLQ_RULE_EXCEPTION_HEADER,
@@ -36,9 +32,7 @@ from ottla.compat.confluent_kafka.schema_registry._rule_context import (
     FieldType,
     RuleContext,
 )
-from ottla.compat.confluent_kafka.schema_registry._schema_id import (
-    SchemaId,
-)
+from ottla.compat.confluent_kafka.schema_registry._schema_id import SchemaId
 from ottla.compat.confluent_kafka.schema_registry._strategies import (
     STRATEGY_TYPE_MAP,
     SubjectNameStrategyType,
