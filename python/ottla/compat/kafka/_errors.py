@@ -54,8 +54,8 @@ def _class_of(error: errors.KafkaError) -> type[peer.KafkaError]:
         if isinstance(error, known):
             return situation
     # A deadline's last failure may have a code: it is still the deadline that has passed.
-    if error.code not in (None, 0) and not isinstance(error, errors.TimeoutError):
-        return peer.for_code(int(error.code or 0))
+    if error.code and not isinstance(error, errors.TimeoutError):
+        return peer.for_code(error.code)
     return next(
         (translation for known, translation in _CLASSES if isinstance(error, known)),
         peer.KafkaError,
