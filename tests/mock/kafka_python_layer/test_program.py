@@ -1,12 +1,18 @@
-"""A program that imports kafka-python, run on the layer."""
+"""Programs and processes on the layer: unchanged imports, Ctrl-C, objects that nobody closes."""
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
+import pytest
+
+from ottla.compat.kafka import ConsumerRebalanceListener, KafkaConsumer
 from ottla.testing import MockCluster
+from tests.support.child import assert_interruptible
 
 PROGRAM = """
 import sys
@@ -49,3 +55,48 @@ def test_a_program_runs_unchanged(mock_cluster: MockCluster, tmp_path: Path) -> 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["True", "b'v'", "2731586172"]
     assert mock_cluster.end_offset("orders", 0) == 2
+
+
+# R1, and R4 for callbacks: what a consumer holds does not keep it alive.
+SETUP = """
+from ottla.compat.kafka import KafkaConsumer, KafkaProducer
+cluster = MockCluster(brokers=1)
+cluster.create_topic("t")
+"""
+
+WAITS = {
+    "iteration": "for _ in KafkaConsumer('t', bootstrap_servers=cluster.bootstrap): pass",
+    "nothing to read": "KafkaConsumer(bootstrap_servers=cluster.bootstrap).poll(timeout_ms=60_000)",
+    "flush": (
+        "producer = KafkaProducer(bootstrap_servers=cluster.bootstrap)\n"
+        "    cluster.inject(Fault.silence(), api='Produce')\n"
+        "    producer.send('t', b'v')\n    producer.flush()"
+    ),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_ctrl_c_ends_a_wait(wait: str) -> None:
+    program = (
+        f"{SETUP}say('waiting')\ntry:\n    {WAITS[wait]}\n"
+        "except KeyboardInterrupt:\n    say('interrupted')\nos._exit(0)"
+    )
+    assert_interruptible(program, within=0.5)
+
+
+def test_a_consumer_that_nobody_closes_is_freed(mock_cluster: MockCluster) -> None:
+    class Listener(ConsumerRebalanceListener):
+        def on_partitions_revoked(self, revoked: object) -> None:
+            pass
+
+        def on_partitions_assigned(self, assigned: object) -> None:
+            pass
+
+    mock_cluster.create_topic("orders")
+    consumer = KafkaConsumer(bootstrap_servers=mock_cluster.bootstrap, group_id="g")
+    consumer.subscribe(["orders"], listener=Listener())
+    consumer.poll(timeout_ms=10)
+    freed = weakref.ref(consumer)
+    del consumer
+    gc.collect()
+    assert freed() is None
