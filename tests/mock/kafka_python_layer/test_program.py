@@ -57,6 +57,39 @@ def test_a_program_runs_unchanged(mock_cluster: MockCluster, tmp_path: Path) -> 
     assert mock_cluster.end_offset("orders", 0) == 2
 
 
+FORKING = """
+import os, sys
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.errors import IllegalStateError
+
+producer = KafkaProducer(bootstrap_servers=sys.argv[1])
+consumer = KafkaConsumer("orders", bootstrap_servers=sys.argv[1], auto_offset_reset="earliest")
+producer.send("orders", b"parent").get(30)
+child = os.fork()
+if child == 0:
+    for call in (lambda: producer.send("orders", b"v"), lambda: consumer.poll(10)):
+        try:
+            call()
+        except IllegalStateError:
+            print("refused", flush=True)
+    with KafkaProducer(bootstrap_servers=sys.argv[1]) as own:
+        own.send("orders", b"child").get(30)
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print(sorted([next(consumer).value, next(consumer).value]))
+"""
+
+
+def test_a_forked_child_leaves_its_parent_alone(mock_cluster: MockCluster, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(FORKING)
+    command = [sys.executable, "-m", "ottla.compat", "kafka", str(program), mock_cluster.bootstrap]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "refused\nrefused\n[b'child', b'parent']\n"
+    assert mock_cluster.end_offset("orders", 0) == 2
+
+
 # R1, and R4 for callbacks: what a consumer holds does not keep it alive.
 SETUP = """
 from ottla.compat.kafka import KafkaConsumer, KafkaProducer
