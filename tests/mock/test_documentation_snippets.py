@@ -161,6 +161,10 @@ EXPECTED = {
         share_group=True,
     ),
     ("docs/guides/share-groups.md", 6): Expected("^10$"),
+    ("docs/guides/stand-in.md", 0): Expected(
+        r"^orders 3\n0 b'one'\n0 b'two'\n0 b'three'\n0 b'...'$",
+    ),
+    ("docs/guides/stand-in.md", 1): Expected(r"ottla.compat.kafka.__init__\.py$"),
     ("docs/start.md", 0): Expected(r"^[012] 0 b'order 0'\n[012] 1 b'order 1'\n[012] 2 b'order 2'$"),
     ("docs/start.md", 1): Expected("shape: \\(3, 4\\)"),
     ("docs/understand/cluster.md", 0): Expected(r"^0 is led by broker \d$"),

@@ -21,6 +21,10 @@ from ottla.compat.kafka.admin import (
     OffsetTimestamp,
     ResourcePattern,
     ResourceType,
+    ScramMechanism,
+    UpdateFeatureType,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
 )
 from ottla.compat.kafka.admin._acls import _entry, _filter, _native
 from ottla.compat.kafka.errors import NoError
@@ -163,6 +167,8 @@ def test_groups_and_their_offsets(
 def test_the_cluster(admin: KafkaAdminClient) -> None:
     cluster = admin.describe_cluster()
     assert [broker["broker_id"] for broker in cluster["brokers"]] == [1, 2, 3]
+    assert admin.describe_features()["transaction.version"]["finalized"] == (2, 2)
+    assert admin.update_features({"transaction.version": (UpdateFeatureType.UNSAFE_DOWNGRADE, 0)})
     assert admin.bootstrap_connected()
     assert {broker.node_id for broker in admin._manager.cluster.brokers()} == {1, 2, 3}
     admin.close()
@@ -182,3 +188,42 @@ def test_filters_of_acls_match_the_same() -> None:
         ACL("User:ann", "*", ACLOperation.ANY, ACLPermissionType.ALLOW, pattern)
     with pytest.raises(errors.IllegalArgumentError):
         ResourcePattern(ResourceType.ANY, "orders")
+
+
+def test_transactions(
+    mock_cluster: MockCluster, topic: str, admin: KafkaAdminClient, producer_of: Any
+) -> None:
+    producer = producer_of(transactional_id="t")
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.send("orders", b"v", partition=0).get(timeout=30)
+    listed = [each for found in admin.list_transactions().values() for each in found]
+    assert [(each.transactional_id, each.state) for each in listed] == [("t", "Ongoing")]
+    described = admin.describe_transactions(["t"])["t"]
+    assert described.topic_partitions == {ORDERS[0]}
+    assert described.coordinator_id == mock_cluster.coordinator("t")
+    assert described.transaction_timeout_ms == 60_000
+    [known] = admin.describe_producers([ORDERS[0]])[ORDERS[0]].active_producers
+    assert (known.producer_id, known.current_transaction_start_offset) == (
+        described.producer_id,
+        0,
+    )
+    producer.abort_transaction()
+    with pytest.raises(errors.IllegalArgumentError):
+        admin.describe_producers([ORDERS[0]], broker_id=1)
+    assert admin.describe_producers([]) == {} == admin.describe_transactions([])
+
+
+def test_users(admin: KafkaAdminClient) -> None:
+    ann = UserScramCredentialUpsertion("ann", "SCRAM-SHA-256", b"secret")
+    assert "secret" not in repr(ann)
+    assert admin.alter_user_scram_credentials([ann]) == {"ann": None}
+    assert admin.describe_user_scram_credentials(["ann"])["ann"]["credential_infos"] == [
+        {"mechanism": ScramMechanism.SCRAM_SHA_256, "iterations": 4096}
+    ]
+    gone = UserScramCredentialDeletion("ann", 1)
+    assert admin.alter_user_scram_credentials([gone]) == {"ann": None}
+    with pytest.raises(errors.IllegalArgumentError):
+        UserScramCredentialUpsertion("ann", 2, "secret", salt=b"own")
+    with pytest.raises(errors.IllegalArgumentError):
+        admin.alter_user_scram_credentials([object()])

@@ -49,6 +49,31 @@ def test_close_without_autocommit_commits_nothing(
     assert ("orders", 0) not in mock_cluster.committed("g")
 
 
+def test_partitions_that_are_no_longer_assigned_are_committed(
+    mock_cluster: MockCluster, topic: str, consumer_of: Any
+) -> None:
+    fill(mock_cluster, 3)
+    fill(mock_cluster, 3, partition=1)
+    consumer = consumer_of(group_id="g")
+    consumer.assign([ORDERS[0]])
+    next(consumer)
+    consumer.assign([ORDERS[1]])
+    wait_until(lambda: mock_cluster.committed("g").get(("orders", 0)) == 1)
+    next(consumer)
+    consumer.assign([])
+    wait_until(lambda: mock_cluster.committed("g").get(("orders", 1)) == 1)
+
+
+def test_a_position_outside_of_the_log(topic: str, consumer_of: Any) -> None:
+    consumer = consumer_of(group_id="g", auto_offset_reset="none")
+    consumer.assign([ORDERS[0]])
+    with pytest.raises(errors.NoOffsetForPartitionError):
+        read(consumer, 1)
+    consumer.seek(ORDERS[0], 99)
+    with pytest.raises(errors.OffsetOutOfRangeError):
+        read(consumer, 1)
+
+
 def test_commits_with_and_without_offsets(
     mock_cluster: MockCluster, topic: str, consumer_of: Any
 ) -> None:

@@ -137,6 +137,26 @@ def test_iteration_raises_until_the_record_can_be_deserialized(
     assert next(consumer).value == 1
 
 
+def test_an_interrupt_in_a_deserializer_loses_no_record(
+    mock_cluster: MockCluster, topic: str, consumer_of: Any
+) -> None:
+    # Regression: the positions had moved past all records of the poll.
+    def interrupted(data: bytes) -> int:
+        if data == b"2" and not interrupts:
+            interrupts.append(data)
+            raise KeyboardInterrupt
+        return int(data)
+
+    interrupts: list[bytes] = []
+    fill(mock_cluster, 4)
+    with pytest.warns(DeprecationWarning, match="value_deserializer"):
+        consumer = consumer_of(value_deserializer=interrupted)
+    consumer.assign([ORDERS[0]])
+    with pytest.raises(KeyboardInterrupt):
+        read(consumer, 4)
+    assert [record.value for record in read(consumer, 4)] == [0, 1, 2, 3]
+
+
 def test_functions_and_older_classes_deserialize(
     mock_cluster: MockCluster, topic: str, consumer_of: Any
 ) -> None:

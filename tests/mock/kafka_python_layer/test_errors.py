@@ -50,7 +50,8 @@ def test_codes_and_situations() -> None:
         (ottla.errors.TimeoutError, 3, "KafkaTimeoutError"),
         (ottla.errors.FencedError, 47, "ProducerFencedError"),
         (ottla.errors.FencedError, 82, "FencedInstanceIdError"),
-        (ottla.errors.OffsetError, 1, "NoOffsetForPartitionError"),
+        (ottla.errors.OffsetError, 1, "OffsetOutOfRangeError"),
+        (ottla.errors.OffsetError, None, "NoOffsetForPartitionError"),
         (ottla.errors.BootstrapError, None, "NoBrokersAvailable"),
         (ottla.errors.UnknownTopicError, None, "UnknownTopicOrPartitionError"),
     ):

@@ -12,27 +12,77 @@ from ottla.error_code import ErrorCode
 __all__ = ["BrokerResponseError", "by_name", "class_of"]
 
 # The newest code that kafka-python has a class for.
-_NEWEST = 127
+_NEWEST = ErrorCode.VOTER_NOT_FOUND
 
 # Names of kafka-python that do not follow from Kafka's present ones: class, message.
 _OTHER_NAMES = {
-    -1: ("UnknownError", "UNKNOWN"),
-    0: ("NoError", "NO_ERROR"),
-    2: ("CorruptRecordError", "CORRUPT_MESSAGE"),
-    4: ("InvalidFetchRequestError", "INVALID_FETCH_SIZE"),
-    6: ("NotLeaderForPartitionError", "NOT_LEADER_FOR_PARTITION"),
-    10: ("MessageSizeTooLargeError", "MESSAGE_SIZE_TOO_LARGE"),
-    13: ("NetworkExceptionError", "NETWORK_EXCEPTION"),
-    17: ("InvalidTopicError", "INVALID_TOPIC"),
-    39: ("InvalidReplicationAssignmentError", "INVALID_REPLICATION_ASSIGNMENT"),
-    40: ("InvalidConfigurationError", "INVALID_CONFIG"),
-    56: ("KafkaStorageError", "KAFKA_STORAGE_ERROR"),
-    106: ("FetchSessionTopicIdError", "FETCH_SESSION_TOPIC_ID_ERROR"),
+    ErrorCode.UNKNOWN_SERVER_ERROR: ("UnknownError", "UNKNOWN"),
+    ErrorCode.NONE: ("NoError", "NO_ERROR"),
+    ErrorCode.CORRUPT_MESSAGE: ("CorruptRecordError", "CORRUPT_MESSAGE"),
+    ErrorCode.INVALID_FETCH_SIZE: ("InvalidFetchRequestError", "INVALID_FETCH_SIZE"),
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ("NotLeaderForPartitionError", "NOT_LEADER_FOR_PARTITION"),
+    ErrorCode.MESSAGE_TOO_LARGE: ("MessageSizeTooLargeError", "MESSAGE_SIZE_TOO_LARGE"),
+    ErrorCode.NETWORK_EXCEPTION: ("NetworkExceptionError", "NETWORK_EXCEPTION"),
+    ErrorCode.INVALID_TOPIC_EXCEPTION: ("InvalidTopicError", "INVALID_TOPIC"),
+    ErrorCode.INVALID_REPLICA_ASSIGNMENT: (
+        "InvalidReplicationAssignmentError",
+        "INVALID_REPLICATION_ASSIGNMENT",
+    ),
+    ErrorCode.INVALID_CONFIG: ("InvalidConfigurationError", "INVALID_CONFIG"),
+    ErrorCode.KAFKA_STORAGE_ERROR: ("KafkaStorageError", "KAFKA_STORAGE_ERROR"),
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: (
+        "FetchSessionTopicIdError",
+        "FETCH_SESSION_TOPIC_ID_ERROR",
+    ),
 }
 
-_RETRIABLE = {7, 14, 15, 16, 19, 20, 41, 51, 70, 71, 78, 88, 89, 106, 122, 123}
-_INVALID_METADATA = {3, 5, 6, 9, 13, 56, 72, 74, 75, 80, 83, 84, 100, 103}
-_AUTHORIZATION = {29, 30, 31, 53, 65}
+_RETRIABLE = frozenset(
+    {
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+        ErrorCode.SHARE_SESSION_NOT_FOUND,
+        ErrorCode.INVALID_SHARE_SESSION_EPOCH,
+    }
+)
+_INVALID_METADATA = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.LISTENER_NOT_FOUND,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        ErrorCode.ELECTION_NOT_NEEDED,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    }
+)
+_AUTHORIZATION = frozenset(
+    {
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
+    }
+)
 
 
 class BrokerResponseError(KafkaError):
@@ -56,7 +106,7 @@ class AuthorizationError(BrokerResponseError):
     """The principal lacks the permission (ACL) for the operation."""
 
 
-def _bases(code: int) -> tuple[type[KafkaError], ...]:
+def _bases(code: ErrorCode) -> tuple[type[KafkaError], ...]:
     if code in _INVALID_METADATA:
         return (InvalidMetadataError, BrokerResponseError)
     if code in _RETRIABLE:

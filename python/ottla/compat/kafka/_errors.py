@@ -19,7 +19,6 @@ _SITUATIONS: list[tuple[type[errors.KafkaError], type[peer.KafkaError]]] = [
     (errors.BootstrapError, peer.NoBrokersAvailable),
     (errors.CommitFailedError, peer.CommitFailedError),
     (errors.TransactionAbortedError, peer.TransactionAbortedError),
-    (errors.OffsetError, peer.NoOffsetForPartitionError),
 ]
 
 _CLASSES: list[tuple[type[errors.KafkaError], type[peer.KafkaError]]] = [
@@ -31,6 +30,8 @@ _CLASSES: list[tuple[type[errors.KafkaError], type[peer.KafkaError]]] = [
     (errors.UnknownTopicError, peer.for_code(errors.ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)),
     (errors.TopicExistsError, peer.for_code(errors.ErrorCode.TOPIC_ALREADY_EXISTS)),
     (errors.RecordTooLargeError, peer.for_code(errors.ErrorCode.MESSAGE_TOO_LARGE)),
+    # With a code, the offset is not in the log.
+    (errors.OffsetError, peer.NoOffsetForPartitionError),
     (errors.DataLossError, peer.for_code(errors.ErrorCode.OFFSET_OUT_OF_RANGE)),
     (errors.FencedError, peer.for_code(errors.ErrorCode.PRODUCER_FENCED)),
     (
@@ -54,8 +55,8 @@ def _class_of(error: errors.KafkaError) -> type[peer.KafkaError]:
         if isinstance(error, known):
             return situation
     # A deadline's last failure may have a code: it is still the deadline that has passed.
-    if error.code not in (None, 0) and not isinstance(error, errors.TimeoutError):
-        return peer.for_code(int(error.code or 0))
+    if error.code and not isinstance(error, errors.TimeoutError):
+        return peer.for_code(error.code)
     return next(
         (translation for known, translation in _CLASSES if isinstance(error, known)),
         peer.KafkaError,

@@ -10,6 +10,14 @@ from ottla.compat.kafka.admin._acl_types import (
     ResourcePatternFilter,
     ResourceType,
 )
+from ottla.compat.kafka.admin._cluster import UpdateFeatureType
+from ottla.compat.kafka.admin._transactions import (
+    PartitionProducerState,
+    ProducerState,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 from ottla.compat.kafka.admin._types import (
     AlterConfigOp,
     ConfigFilterType,
@@ -22,6 +30,11 @@ from ottla.compat.kafka.admin._types import (
     MemberToRemove,
     NewPartitions,
     NewTopic,
+)
+from ottla.compat.kafka.admin._users import (
+    ScramMechanism,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
 )
 from ottla.compat.kafka.admin.client import KafkaAdminClient
 from ottla.compat.kafka.protocol.consumer import OffsetSpec, OffsetTimestamp
@@ -46,7 +59,16 @@ __all__ = [
     "NewTopic",
     "OffsetSpec",
     "OffsetTimestamp",
+    "PartitionProducerState",
+    "ProducerState",
     "ResourcePattern",
     "ResourcePatternFilter",
     "ResourceType",
+    "ScramMechanism",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
+    "UpdateFeatureType",
+    "UserScramCredentialDeletion",
+    "UserScramCredentialUpsertion",
 ]

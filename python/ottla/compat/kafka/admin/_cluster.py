@@ -1,16 +1,35 @@
-"""The admin calls about the cluster: its brokers, their disks, its features and users."""
+"""The admin calls about the cluster: its brokers, their disks, its quorum and features."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import IntEnum
 from typing import Any
 
 from ottla.compat.kafka._errors import translated, translating
+from ottla.compat.kafka._named import Named
 from ottla.compat.kafka.admin._base import AdminBase, error_class
 from ottla.compat.kafka.errors import BrokerResponseError
 from ottla.compat.kafka.structs import TopicPartitionReplica
 
-__all__ = ["ClusterCalls"]
+__all__ = ["ClusterCalls", "UpdateFeatureType"]
+
+
+class UpdateFeatureType(Named, IntEnum):
+    """How the level of a feature may change."""
+
+    UNKNOWN = 0
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+_DOWNGRADES = {
+    UpdateFeatureType.UNKNOWN: "no",
+    UpdateFeatureType.UPGRADE: "no",
+    UpdateFeatureType.SAFE_DOWNGRADE: "safe",
+    UpdateFeatureType.UNSAFE_DOWNGRADE: "unsafe",
+}
 
 
 class ClusterCalls(AdminBase):
@@ -87,37 +106,55 @@ class ClusterCalls(AdminBase):
         return {"topics": [{"topic_name": "__cluster_metadata", "partitions": [partition]}]}
 
     def describe_features(self, send_request_to_controller: bool = False) -> dict[str, Any]:
-        """Describe the features of the cluster, and the levels that each broker supports."""
+        """Describe the features of the cluster: the supported and the finalized levels of each."""
         with translating():
             found = self._admin.describe_features(timeout=self._seconds())
-        supported: dict[str, dict[str, int]] = {}
+        result: dict[str, dict[str, Any]] = {}
         for levels in found.supported_features.values():
             for name, level in levels.items():
-                supported[name] = {"min": level.min_version, "max": level.max_version}
-        return {
-            "supported_features": supported,
-            "finalized_features": dict(found.finalized_features),
-            "finalized_features_epoch": found.finalized_features_epoch,
-        }
-
-    def describe_user_scram_credentials(
-        self, users: Iterable[str] | None = None
-    ) -> dict[str, dict[str, Any]]:
-        """Describe the SCRAM credentials of users; not the passwords, which no one knows."""
-        with translating():
-            found = self._admin.describe_user_scram_credentials(
-                users, errors="return", timeout=self._seconds()
-            )
-        result: dict[str, dict[str, Any]] = {}
-        for user, credentials in found.items():
-            if isinstance(credentials, Exception):
-                result[user] = {"error": str(translated(credentials)), "credential_infos": []}
-                continue
-            shown = [
-                {"mechanism": each.mechanism, "iterations": each.iterations} for each in credentials
-            ]
-            result[user] = {"error": None, "credential_infos": shown}
+                result[name] = {"supported": (level.min_version, level.max_version)}
+        for name, finalized in found.finalized_features.items():
+            feature = result.setdefault(name, {})
+            feature["finalized"] = (finalized, finalized)
+            feature["finalized_epoch"] = found.finalized_features_epoch
         return result
+
+    def update_features(
+        self,
+        feature_updates: Mapping[str, Any],
+        validate_only: bool = False,
+        timeout_ms: float | None = 60_000,
+    ) -> dict[str, str]:
+        """Change the finalized levels of features; returns ``OK`` or the error of each.
+
+        Args:
+            feature_updates: by feature, the level, or a pair of an ``UpdateFeatureType`` and it.
+            validate_only: whether to let the controller check them only.
+            timeout_ms: milliseconds.
+        """
+        by_kind: dict[UpdateFeatureType, dict[str, int]] = {}
+        for name, update in feature_updates.items():
+            kind, level = (
+                update if isinstance(update, tuple) else (UpdateFeatureType.UPGRADE, update)
+            )
+            by_kind.setdefault(UpdateFeatureType.build_from(kind), {})[name] = int(level)
+        timeout = self._seconds(timeout_ms)
+        results: dict[str, Any] = dict.fromkeys(feature_updates)
+        for kind, levels in by_kind.items():
+            downgrade: Any = _DOWNGRADES[kind]
+            with translating():
+                if validate_only:
+                    self._admin.update_features(
+                        levels, downgrade=downgrade, dry_run=True, timeout=timeout
+                    )
+                    continue
+                results |= self._admin.update_features(
+                    levels, downgrade=downgrade, errors="return", timeout=timeout
+                )
+        return {
+            name: "OK" if error is None else str(translated(error))
+            for name, error in results.items()
+        }
 
 
 def _directory(found: Any, chosen: Any) -> dict[str, Any]:

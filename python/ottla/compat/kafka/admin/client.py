@@ -18,11 +18,13 @@ from ottla.compat.kafka.admin._acls import Acls
 from ottla.compat.kafka.admin._cluster import ClusterCalls
 from ottla.compat.kafka.admin._configs import Configs
 from ottla.compat.kafka.admin._older import OlderNames
+from ottla.compat.kafka.admin._transactions import TransactionCalls
+from ottla.compat.kafka.admin._users import Users
 
 __all__ = ["KafkaAdminClient"]
 
 
-class KafkaAdminClient(OlderNames, Configs, ClusterCalls, Acls):
+class KafkaAdminClient(OlderNames, Configs, ClusterCalls, TransactionCalls, Users, Acls):
     """An admin client with the interface of kafka-python.
 
     Args:

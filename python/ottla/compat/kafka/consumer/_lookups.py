@@ -6,12 +6,12 @@ Invariant: none of them moves a position.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import ottla
 from ottla import errors
 from ottla.compat.kafka._errors import translated, translating
-from ottla.compat.kafka._view import wait_for_cluster
+from ottla.compat.kafka._view import grouped_metrics, wait_for_cluster
 from ottla.compat.kafka.consumer._subscription import Subscription
 from ottla.compat.kafka.errors import IllegalStateError, KafkaTimeoutError
 from ottla.compat.kafka.structs import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
@@ -151,6 +151,13 @@ class Lookups:
             return None
         with translating():
             return self._consumer.position(*where, timeout=self._seconds(None)) + lag
+
+    def metrics(self, raw: bool = False) -> dict[str, dict[str, float]] | None:
+        """Return ottla's metrics by group and name; None with ``metrics_enabled=False``."""
+        if not self.config["metrics_enabled"]:
+            return None
+        prefix = self.config["metric_group_prefix"]
+        return grouped_metrics(prefix, cast("Mapping[str, float]", self._consumer.metrics()))
 
     def _require_assigned(self, partition: TopicPartition) -> None:
         if not isinstance(partition, TopicPartition):

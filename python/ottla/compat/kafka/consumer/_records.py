@@ -7,6 +7,8 @@ record that fails does not keep the other partitions back.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +18,8 @@ from ottla.compat.kafka.consumer.fetcher import ConsumerRecord
 from ottla.compat.kafka.structs import TopicPartition
 
 __all__ = ["Deserialized", "Records"]
+
+_partition_of = operator.attrgetter("topic", "partition")
 
 
 class Deserialized:
@@ -53,33 +57,38 @@ class Records:
             key = self._key(topic, headers, key)
         if self._value is not None:
             value = self._value(topic, headers, value)
-        return ConsumerRecord(
-            topic,
-            record.partition,
-            record.leader_epoch,
-            record.offset,
-            record.timestamp,
-            record.timestamp_type,
-            key,
-            value,
-            headers,
-            None,
-            key_size,
-            value_size,
-            header_size,
+        # A third of the time of the class's own constructor.
+        return ConsumerRecord._make(
+            (
+                topic,
+                record.partition,
+                record.leader_epoch,
+                record.offset,
+                record.timestamp,
+                record.timestamp_type,
+                key,
+                value,
+                headers,
+                None,
+                key_size,
+                value_size,
+                header_size,
+            )
         )
 
     def make_all(self, records: Sequence[ottla.Record[Any, Any]]) -> Deserialized:
         """Return the records by partition."""
         result = Deserialized()
-        for record in records:
-            partition = TopicPartition(record.topic, record.partition)
+        # Records of a partition come one after the other.
+        for (topic, number), run in itertools.groupby(records, _partition_of):
+            partition = TopicPartition(topic, number)
             if partition in result.failures:
                 continue
-            try:
-                made = self.make(record)
-            except Exception as error:  # noqa: BLE001 - of any deserializer
-                result.failures[partition] = (error, record)
-                continue
-            result.records.setdefault(partition, []).append(made)
+            for record in run:
+                try:
+                    made = self.make(record)
+                except Exception as error:  # noqa: BLE001 - of any deserializer
+                    result.failures[partition] = (error, record)
+                    break
+                result.records.setdefault(partition, []).append(made)
         return result

@@ -37,6 +37,7 @@ class Subscription:
         self._client = client
         self._consumer = consumer
         self._grouped = config["group_id"] is not None
+        self._commits = self._grouped and config["enable_auto_commit"]
         self._interval = config["metadata_max_age_ms"] / 1000
         self._without_internal = config["exclude_internal_topics"]
         self._callbacks: dict[str, Any] = {}
@@ -90,10 +91,12 @@ class Subscription:
             IllegalStateError: the consumer has subscribed.
         """
         self._become("assigned")
+        self._commit_what_was_read()
         self._consumer.assign([(each[0], each[1]) for each in partitions])
 
     def unsubscribe(self) -> None:
         """Give everything up."""
+        self._commit_what_was_read()
         self._consumer.unsubscribe()
         self._kind = self.topics = self._pattern = None
         self._reading = False
@@ -133,6 +136,11 @@ class Subscription:
             self._read_all_partitions(known)
         if not self._missing:
             self.due = time.monotonic() + self._interval
+
+    def _commit_what_was_read(self) -> None:
+        """Commit before assigned partitions are left: no rebalance does it, as in a group."""
+        if self._commits and self._kind == "assigned" and self._consumer.assignment():
+            self._consumer.commit_async()
 
     def _become(self, kind: str) -> None:
         if self._kind not in (None, kind):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 from typing_extensions import Self
 
@@ -23,7 +24,6 @@ from ottla.compat.kafka._errors import translated, translating
 from ottla.compat.kafka._view import (
     ClientView,
     connect,
-    grouped_metrics,
     open_client,
     wait_for_cluster,
 )
@@ -120,7 +120,7 @@ class KafkaConsumer(Commits, Positions):
         callbacks: dict[str, Any] = {}
         if listener is not None:
             cooperative = _config.is_cooperative(self.config)
-            made = RebalanceCallbacks(listener, self.assignment, cooperative)
+            made = RebalanceCallbacks(listener, weakref.ref(self), cooperative)
             callbacks = made.for_subscribe()
         with translating():
             self._subscription.subscribe_to(topics, pattern, callbacks)
@@ -181,7 +181,12 @@ class KafkaConsumer(Commits, Positions):
             raise IllegalStateError("KafkaConsumer is closed")
         self._raise_failure()
         read = self._read(timeout_ms / 1000, max_records)
-        made = self._records.make_all(read)
+        try:
+            made = self._records.make_all(read)
+        except BaseException:
+            # Ctrl-C in a deserializer: none of these records has reached the program.
+            self._read_again(*read)
+            raise
         for partition, (error, first) in made.failures.items():
             self._read_again(first)
             self._failure = (partition, first.offset, error)
@@ -207,14 +212,19 @@ class KafkaConsumer(Commits, Positions):
             raise StopIteration
         try:
             return self._records.make(read[0])
-        except Exception:
+        except BaseException:
             self._read_again(read[0])
             raise
 
-    def _read_again(self, record: ottla.Record[Any, Any]) -> None:
-        epoch = record.leader_epoch if record.leader_epoch >= 0 else None
+    def _read_again(self, *records: ottla.Record[Any, Any]) -> None:
+        """Move the positions back to the first of some records, by partition."""
         with translating():
-            self._consumer.seek(record.topic, record.partition, record.offset, leader_epoch=epoch)
+            # The first one of a partition comes last.
+            for record in reversed(records):
+                epoch = record.leader_epoch if record.leader_epoch >= 0 else None
+                self._consumer.seek(
+                    record.topic, record.partition, record.offset, leader_epoch=epoch
+                )
 
     def _read(self, timeout: float, limit: int) -> list[ottla.Record[Any, Any]]:
         subscription = self._subscription
@@ -250,13 +260,6 @@ class KafkaConsumer(Commits, Positions):
         self._failure = None
         if partition in self.assignment() and self.position(partition) == offset:
             raise error
-
-    def metrics(self, raw: bool = False) -> dict[str, dict[str, float]] | None:
-        """Return ottla's metrics by group and name; None with ``metrics_enabled=False``."""
-        if not self.config["metrics_enabled"]:
-            return None
-        prefix = self.config["metric_group_prefix"]
-        return grouped_metrics(prefix, cast("Mapping[str, float]", self._consumer.metrics()))
 
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
         """Leave the group, and close the consumer.

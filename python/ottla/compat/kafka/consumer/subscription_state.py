@@ -14,7 +14,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, Protocol
 
 from ottla.compat.kafka.errors import KafkaError
 from ottla.compat.kafka.structs import TopicPartition
@@ -56,17 +56,25 @@ class AsyncConsumerRebalanceListener(ABC):
         return await self.on_partitions_revoked(lost)
 
 
+class Assigned(Protocol):
+    """A consumer that knows its partitions."""
+
+    def assignment(self) -> set[TopicPartition]:
+        """Return the partitions that are read."""
+
+
 class RebalanceCallbacks:
     """A listener as callbacks of ottla's ``subscribe``."""
 
     def __init__(
         self,
         listener: ConsumerRebalanceListener | AsyncConsumerRebalanceListener,
-        assignment: Callable[[], set[TopicPartition]],
+        consumer: Callable[[], Assigned | None],
         cooperative: bool,
     ) -> None:
         self._listener = listener
-        self._assignment = assignment
+        # Weak: ottla's consumer holds this object.
+        self._consumer = consumer
         self._cooperative = cooperative
         self._gave_up = False
 
@@ -87,7 +95,8 @@ class RebalanceCallbacks:
         if not self._gave_up:
             self._call("on_partitions_revoked", set())
         self._gave_up = False
-        self._call("on_partitions_assigned", self._assignment())
+        consumer = self._consumer()
+        self._call("on_partitions_assigned", added if consumer is None else consumer.assignment())
 
     def _on_revoked(self, _consumer: object, partitions: list[tuple[str, int]]) -> None:
         self._leave("on_partitions_revoked", partitions)

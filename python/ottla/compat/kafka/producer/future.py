@@ -69,6 +69,16 @@ class FutureRecordMetadata(Future):
         self._metadata: RecordMetadata | None = None
 
     @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition that was chosen for the record."""
+        return TopicPartition(self._delivery.topic, self._delivery.partition)
+
+    @property
+    def _produce_future(self) -> FutureRecordMetadata:
+        # OpenTelemetry's instrumentation reads its topic_partition.
+        return self
+
+    @property
     def is_done(self) -> bool:
         """Whether the record is acknowledged or has failed."""
         return self._delivery.done()

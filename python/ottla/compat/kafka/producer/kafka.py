@@ -255,10 +255,11 @@ class KafkaProducer(Transactions):
 
 def _abandon(producer: ottla.Producer, client: ottla.Client) -> None:
     """End a producer that nobody has closed."""
-    # Its own log says which records failed.
+    # Its own log says which records failed. In a process that was forked, both are closed.
     with contextlib.suppress(errors.KafkaError):
         producer.close(timeout=_LAST_WORDS)
-    client.close()
+    with contextlib.suppress(errors.KafkaError):
+        client.close()
 
 
 def _checked_headers(headers: Any) -> list[tuple[str, bytes]]:

@@ -1,0 +1,1 @@
+"""Records on the wire, of which only the base class is public."""
