@@ -48,8 +48,10 @@ def test_both_refuse_with_the_same_class(either: Any, config: dict[str, Any]) ->
         either.Producer(config)
     if isinstance(refused.value, either.KafkaException):
         assert refused.value.args[0] == KafkaError._INVALID_ARG
-    kinds = {"error_cb": TypeError, "stats_cb": TypeError, "oauth_cb": TypeError}
-    kinds |= {"throttle_cb": ValueError}
+    kinds: dict[str, type[Exception]] = dict.fromkeys(
+        ("error_cb", "stats_cb", "oauth_cb"), TypeError
+    )
+    kinds["throttle_cb"] = ValueError
     for key, kind in kinds.items():
         if key in config:
             assert type(refused.value) is kind
