@@ -40,7 +40,7 @@ def _poll(consumer: Any) -> Any:
 
 def _read(consumer: Any, count: int) -> list[Any]:
     """Return so many messages."""
-    found = []
+    found: list[Any] = []
     while len(found) < count:
         message = _poll(consumer)
         assert message.error() is None, message.error()
@@ -224,12 +224,12 @@ def test_offsets_of_the_cluster(either: Any, cluster: MockCluster, name: str) ->
         consumer.offsets_for_times([part(name, 0, 1)], PATIENCE)
     )
     assert (late.offset, early.offset) == (either.OFFSET_END, 2)
-    for call in (
-        lambda: consumer.offsets_for_times([part(name, 9, 1)], 1.0),
-        lambda: consumer.get_watermark_offsets(part(name, 9), 1.0),
+    for ask, about in (
+        (consumer.offsets_for_times, [part(name, 9, 1)]),
+        (consumer.get_watermark_offsets, part(name, 9)),
     ):
         with pytest.raises(either.KafkaException) as missing:
-            call()
+            ask(about, 0.5)
         assert missing.value.args[0] == either.KafkaError._UNKNOWN_PARTITION
     (none,) = consumer.committed([part(name, 0)], PATIENCE)
     assert none.offset == either.OFFSET_INVALID
