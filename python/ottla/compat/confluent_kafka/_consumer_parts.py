@@ -143,7 +143,6 @@ class ConsumerParts:
         """Commit what is stored, leave the group, and close the connections."""
         self.commits.close()
         try:
-            self.events.serve()
             if not self.assignment.is_subscribed:
                 self.commits.commit_before_giving_up(self.consumer.assignment())
             self.consumer.close()
