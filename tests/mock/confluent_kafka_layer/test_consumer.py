@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -278,6 +279,25 @@ def test_after_close_every_call_is_an_error(either: Any) -> None:
     for call in ("list_topics", "cluster_id"):
         with pytest.raises(RuntimeError, match="Handle has been closed"):
             getattr(consumer, call)()
+
+
+def test_a_poll_that_is_closed_by_another_thread_ends(peer: Any) -> None:
+    consumer = peer.Consumer({"group.id": "g"})
+    consumer.assign([peer.TopicPartition("t", 0)])
+    ends: list[str] = []
+
+    def poll() -> None:
+        try:
+            while True:
+                consumer.poll(PATIENCE)
+        except RuntimeError as error:
+            ends.append(str(error))
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    consumer.close()
+    thread.join(PATIENCE)
+    assert ends == ["Consumer closed"]
 
 
 def test_a_subclass_that_forgets_its_base_is_closed(either: Any) -> None:

@@ -70,6 +70,8 @@ class ConsumerParts:
                 self.commits.serve()
                 if found or left <= 0:
                     return found
+        except errors.ClosedError as error:
+            raise RuntimeError("Consumer closed") from error
         finally:
             self.reading.end()
 
