@@ -114,6 +114,13 @@ def test_a_short_session_lowers_the_heartbeats() -> None:
     assert settings.ottla["heartbeat.interval.ms"] == 300
 
 
+def test_brokers_decide_on_the_sessions_of_the_new_protocol() -> None:
+    config = {"group.id": "g", "group.protocol": "consumer", "max.poll.interval.ms": 6000}
+    assert "session.timeout.ms" not in _settings(config, "consumer").ottla
+    with pytest.raises(KafkaException):
+        _settings({**config, "session.timeout.ms": 6000}, "consumer")
+
+
 def test_what_has_no_effect_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "ottla.compat"):
         _settings({"socket.keepalive.enable": True, "api.version.request": True, "debug": "all"})
