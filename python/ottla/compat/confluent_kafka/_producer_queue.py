@@ -91,6 +91,10 @@ class ProducerQueue:
         except errors.KafkaError as error:
             self.reports.forget(1)
             raise kafka_exception(error) from error
+        except BaseException:
+            # It is taken back: a `produce` that raises has no report.
+            self.reports.forget(1)
+            raise
 
     def serve(self) -> int:
         """Call the callbacks of messages that are delivered or failed; return their number."""
