@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import enum
 import importlib
-import time
 import uuid
 import warnings
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 import ottla
+from tests.support.waiting import wait_until
 
 Trace: TypeAlias = list[tuple[str, Any]]
 
@@ -51,12 +51,16 @@ class Scenario:
 
     def until(self, call: Callable[[], Any], condition: Callable[[Any], object]) -> Any:
         """Repeat a call until the broker that responds knows of the last change."""
-        while True:
+        found: list[Any] = []
+
+        def holds() -> object:
             with contextlib.suppress(self.ck.KafkaException):
-                result = call()
-                if condition(result):
-                    return result
-            time.sleep(0.02)
+                found[:] = [call()]
+                return condition(found[0])
+            return False
+
+        wait_until(holds)
+        return found[0]
 
     def note(self, label: str, call: Callable[[], Any]) -> None:
         """Add the result of a call to the trace, or its exception."""

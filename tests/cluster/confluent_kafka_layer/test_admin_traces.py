@@ -109,6 +109,7 @@ def configurations(run: Scenario) -> None:
     note("delete", lambda: alter(delete))
     note("after delete", lambda: entries("604800000"))
     replaced = m.ConfigResource("topic", name, set_config={"retention.ms": 8000})
+    note("set before replacing", lambda: alter(set_size, append))
     note("replace", lambda: admin.alter_configs([replaced]))
     note("after replacing", lambda: entries("8000"))
     invalid = m.ConfigResource("topic", name, set_config={"retention.ms": "x"})

@@ -33,12 +33,6 @@ _TYPES: dict[ResourceType, OttlaType] = {
     ResourceType.BROKER: "broker",
     ResourceType.GROUP: "group",
 }
-# Where the values come from that a resource itself has set.
-_OWN = {
-    "topic": "DYNAMIC_TOPIC_CONFIG",
-    "broker": "DYNAMIC_BROKER_CONFIG",
-    "group": "DYNAMIC_GROUP_CONFIG",
-}
 _Values: TypeAlias = Mapping[str, Alteration]
 
 
@@ -241,7 +235,16 @@ async def _replace(
         if isinstance(found, OttlaError):
             results[resource] = found
             continue
-        own = [name for name, entry in found.items() if entry.source == _OWN[resource.type]]
-        alterations[resource] = {**dict.fromkeys(own), **wanted}
+        others = [name for name, entry in found.items() if _may_be_set(resource, entry)]
+        alterations[resource] = {**dict.fromkeys(others), **wanted}
     results.update(await configs.alter_configs(call, alterations, validate_only=validate_only))
     return results
+
+
+def _may_be_set(resource: OttlaResource, entry: configs.ConfigEntry) -> bool:
+    """Return whether a key may have to be returned to its default.
+
+    The broker that described it may not know of the last change. To return a key that is not set
+    has no effect, but brokers refuse it for keys that only their files may set.
+    """
+    return resource.type != "broker" or entry.source == "DYNAMIC_BROKER_CONFIG"

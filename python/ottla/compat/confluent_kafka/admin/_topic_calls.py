@@ -123,7 +123,7 @@ class TopicCalls(AdminBase):
         self._check_open()
         timeout = self._request_timeout(kwargs)
         _options.seconds(kwargs, "operation_timeout", timeout)
-        bodies = {each.topic: more_partitions(each) for each in new_partitions}
+        bodies = [more_partitions(each) for each in new_partitions]
 
         async def create(call: Call) -> Results[str, None]:
             return await create_partitions(call, bodies, validate_only=validate_only)

@@ -6,7 +6,6 @@ Invariant: what the checks refuse is refused before anything is sent.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from ottla._core import error_of_code
@@ -125,20 +124,21 @@ async def create_topics(
 
 
 async def create_partitions(
-    call: Call, bodies: Mapping[str, Body], *, validate_only: bool
+    call: Call, bodies: list[Body], *, validate_only: bool
 ) -> Results[str, None]:
-    """Add partitions to topics, from the messages by topic."""
+    """Add partitions to topics, from their messages."""
+    names = dict.fromkeys(body["name"] for body in bodies)
 
     def build(pending: list[str]) -> Request:
         body = {
-            "topics": [bodies[name] for name in pending],
+            "topics": [body for body in bodies if body["name"] in pending],
             "timeout_ms": CONTROLLER_TIMEOUT_MS,
             "validate_only": validate_only,
         }
         return Request("CreatePartitions", body)
 
     return await to_controller(
-        call, bodies, build, _results_of("results"), changes=not validate_only
+        call, names, build, _results_of("results"), changes=not validate_only
     )
 
 
