@@ -8,6 +8,7 @@ waits while the buffer is nearly full. Each returned future completes with aioka
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -204,10 +205,9 @@ class AIOKafkaProducer:
             return
         self._closed = True
         if self._engine is not None:
-            try:
+            # After a timeout, the futures of the records have the error.
+            with contextlib.suppress(ottla_errors.TimeoutError):
                 await self._engine.close(timeout=2 * self._request_timeout)
-            except ottla_errors.TimeoutError:
-                pass  # The futures of the records have the error.
         await self.client.close()
 
     async def __aenter__(self) -> Self:
@@ -381,7 +381,7 @@ class AIOKafkaProducer:
         await asyncio.shield(asyncio.ensure_future(self._end_transaction(commits=False)))
 
     def transaction(self) -> TransactionContext:
-        """Return a context manager for one transaction: it commits, or aborts after an exception."""
+        """Return a context manager that commits, or aborts after an exception."""
         return TransactionContext(self)
 
     async def send_offsets_to_transaction(
