@@ -1,0 +1,128 @@
+"""Reading: ottla's records, and what happens instead of records, as messages.
+
+This is the hot path of a consumer. Invariants: a record's offset is stored when its message is
+returned, not before; an error of the consumer is a message with an error, and never an exception;
+the end of a partition is returned once per end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any
+
+import ottla
+from ottla import errors
+from ottla.compat.confluent_kafka._assignment import Assignment
+from ottla.compat.confluent_kafka._errors import code_of
+from ottla.compat.confluent_kafka._kafka_error import KafkaError
+from ottla.compat.confluent_kafka._messages import Message
+from ottla.compat.confluent_kafka._offset_store import OffsetStore
+from ottla.compat.confluent_kafka._partitions import Key
+from ottla.compat.confluent_kafka._record_messages import error_message, message_of
+from ottla.compat.confluent_kafka._settings import Settings
+from ottla.compat.confluent_kafka._topic_errors import TopicErrors
+
+
+class Reading:
+    """What one consumer returns.
+
+    Args:
+        settings: the consumer's settings.
+        client: the ottla client, whose metadata knows which topics exist.
+        consumer: the ottla consumer.
+        assignment: its assignment.
+        store: its offsets.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: ottla.Client,
+        consumer: ottla.Consumer,
+        assignment: Assignment,
+        store: OffsetStore,
+    ) -> None:
+        self._settings = settings
+        self._consumer = consumer
+        self._assignment = assignment
+        self._store = store
+        self._errors: deque[Message] = deque()
+        self._ends: dict[Key, int] = {}
+        self._topic_errors = TopicErrors(settings, client)
+        self._last_poll: float | None = None
+
+    def subscribed(self, names: list[str]) -> None:
+        """Note the topics that are subscribed to by name."""
+        self._topic_errors.subscribed(names)
+        self._last_poll = None
+
+    def begin(self) -> None:
+        """Note that the application polls."""
+        now = time.monotonic()
+        last, self._last_poll = self._last_poll, now
+        if last is not None and self._assignment.is_subscribed:
+            late = now - last - self._settings.max_poll_interval
+            if late > 0:
+                millis = int(self._settings.max_poll_interval * 1000)
+                over = int(late * 1000)
+                reason = f"Application maximum poll interval ({millis}ms) exceeded by {over}ms"
+                error = KafkaError(KafkaError._MAX_POLL_EXCEEDED, reason)
+                self._errors.append(error_message(error))
+
+    def end(self) -> None:
+        """Note that the poll ends: the time until the next one counts from now."""
+        self._last_poll = time.monotonic()
+
+    def read(self, limit: int, timeout: float) -> list[Message]:
+        """Return up to so many messages, as soon as there are any."""
+        self._look_for_ends()
+        if self._errors:
+            return [self._errors.popleft()]
+        try:
+            records = self._consumer.poll(timeout=timeout, max_records=limit)
+        except (errors.StateError, errors.WakeupError, errors.ClosedError):
+            raise
+        except errors.KafkaError as error:
+            return [self._failed(error)]
+        if records:
+            return [self._returned(record) for record in records]
+        return self._topic_errors.due()
+
+    def idle(self) -> bool:
+        """Whether nothing is subscribed to and nothing is assigned."""
+        return not self._assignment.is_subscribed and not len(self._assignment)
+
+    def _returned(self, record: ottla.Record) -> Message:
+        key = (record.topic, record.partition)
+        store = self._settings.auto_offset_store
+        self._store.returned(key, record.offset, record.leader_epoch, store=store)
+        return message_of(record)
+
+    def _failed(self, error: errors.KafkaError) -> Message:
+        where: dict[str, Any] = error.context
+        topic, partition = where.get("topic"), where.get("partition", -1)
+        if isinstance(error, errors.OffsetError) and topic is not None:
+            # The others go on; this one waits for a seek, as in librdkafka.
+            self._assignment.withhold([(topic, partition)])
+        fatal = error.fatal or isinstance(error, errors.FencedError)
+        made = KafkaError(KafkaError._FATAL if fatal else code_of(error), str(error), fatal)
+        return error_message(made, topic, partition)
+
+    def _look_for_ends(self) -> None:
+        """Report partitions whose end is reached, if the application wants that."""
+        if not self._settings.partition_eof:
+            return
+        for key, lag in self._consumer.lag().items():
+            if lag != 0:
+                self._ends.pop(key, None)
+                continue
+            try:
+                position = self._consumer.position(*key, timeout=0)
+            except errors.KafkaError:
+                continue
+            if self._ends.get(key) != position:
+                self._ends[key] = position
+                reason = "Fetch from broker reached end of partition"
+                error = KafkaError(KafkaError._PARTITION_EOF, f"{reason} at offset {position}")
+                self._errors.append(error_message(error, *key, position))
