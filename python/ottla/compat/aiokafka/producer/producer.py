@@ -31,7 +31,13 @@ from ottla.compat.aiokafka.errors import (
     ProducerClosed,
 )
 from ottla.compat.aiokafka.partitioner import DefaultPartitioner
-from ottla.compat.aiokafka.producer._deliveries import batch_future, record_future
+from ottla.compat.aiokafka.producer._deliveries import (
+    RecordFuture,
+    TransactionalFuture,
+    UnacknowledgedFuture,
+    batch_future,
+    record_metadata,
+)
 from ottla.compat.aiokafka.producer._options import MISSING, Partitioner, ProducerOptions
 from ottla.compat.aiokafka.producer.message_accumulator import (
     BatchBuilder,
@@ -261,29 +267,11 @@ class AIOKafkaProducer:
             ProducerClosed: the producer was stopped.
             UnknownTopicOrPartitionError: the topic did not appear in time.
         """
-        if value is None and key is None:
-            raise AssertionError("Need at least one: key or value")
         engine = self._started()
         if topic not in self._partitions:
             await self._find(topic)
-        if self._is_transactional:
-            self._txn_manager.require_transaction()
-        key_bytes, value_bytes = self._serialize(key, value, headers)
-        if partition is not None:
-            self._check_partition(topic, partition)
-        future, report = record_future(self._loop, self._txn_manager, self._acknowledges)
-        try:
-            engine.send(
-                topic,
-                value_bytes,
-                key_bytes,
-                headers=headers,
-                timestamp=timestamp_ms,
-                partition=partition,
-                on_delivery=report,
-            )
-        except ottla_errors.KafkaError as error:
-            raise peer_error(error) from error
+        future = self._future()
+        self._submit(engine, topic, value, key, partition, timestamp_ms, headers, future)
         if engine.buffered_bytes > _BUFFER_LIMIT:
             await asyncio.wait([future], timeout=self._request_timeout)
         return future
@@ -298,8 +286,17 @@ class AIOKafkaProducer:
         headers: Headers | None = None,
     ) -> RecordMetadata:
         """Send a record and wait for its acknowledgement; see ``send``."""
-        future = await self.send(topic, value, key, partition, timestamp_ms, headers)
-        return await future
+        if self._is_transactional or not self._acknowledges or type(self).send is not _send:
+            future = await self.send(topic, value, key, partition, timestamp_ms, headers)
+            return await future
+        engine = self._started()
+        if topic not in self._partitions:
+            await self._find(topic)
+        sent = self._submit(engine, topic, value, key, partition, timestamp_ms, headers, None)
+        try:
+            return record_metadata(await sent)
+        except ottla_errors.KafkaError as error:
+            raise peer_error(error) from error
 
     def create_batch(self) -> BatchBuilder:
         """Return an empty batch, to be filled and passed to ``send_batch``."""
@@ -414,6 +411,45 @@ class AIOKafkaProducer:
         except ottla_errors.KafkaError as error:
             raise self._failed(error) from error
 
+    def _submit(
+        self,
+        engine: ottla.AsyncProducer,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: Headers | None,
+        on_delivery: Callable[..., None] | None,
+    ) -> asyncio.Future[ottla.RecordMetadata]:
+        """Pass a record of a known topic to the core."""
+        if value is None and key is None:
+            raise AssertionError("Need at least one: key or value")
+        if self._is_transactional:
+            self._txn_manager.require_transaction()
+        key_bytes, value_bytes = self._serialize(key, value, headers)
+        if partition is not None:
+            self._check_partition(topic, partition)
+        try:
+            return engine.send(
+                topic,
+                value_bytes,
+                key_bytes,
+                headers=headers,
+                timestamp=timestamp_ms,
+                partition=partition,
+                on_delivery=on_delivery,
+            )
+        except ottla_errors.KafkaError as error:
+            raise peer_error(error) from error
+
+    def _future(self) -> RecordFuture | UnacknowledgedFuture:
+        if self._is_transactional:
+            future = TransactionalFuture(loop=self._loop)
+            future.transactions = self._txn_manager
+            return future
+        return (RecordFuture if self._acknowledges else UnacknowledgedFuture)(loop=self._loop)
+
     def _started(self) -> ottla.AsyncProducer:
         """Return the core, unless the producer is stopped or was not started."""
         if self._closed:
@@ -463,6 +499,10 @@ class AIOKafkaProducer:
         converted = peer_error(error)
         self._txn_manager.fail(converted)
         return converted
+
+
+# Instrumentation replaces `send` and expects its other half to call it.
+_send = AIOKafkaProducer.send
 
 
 async def _flush(engine: ottla.AsyncProducer) -> None:
