@@ -28,6 +28,9 @@ from ottla.compat.aiokafka.structs import TopicPartition
 
 __all__ = ["Membership"]
 
+# For how long `start` waits for positions, which a partition without a leader does not get.
+_POSITION_SECONDS = 2.0
+
 
 class Membership:
     """The parts of a consumer that exist between ``start`` and ``stop``."""
@@ -102,6 +105,19 @@ class Membership:
                 await asyncio.wait([change, reader], return_when=asyncio.FIRST_COMPLETED)
             finally:
                 reader.cancel()
+
+    async def wait_for_positions(self) -> None:
+        """Wait a moment until reading begins, so that what is written from now on is read.
+
+        Otherwise ``latest`` would mean the end of the log at some later time.
+        """
+        calls = [
+            asyncio.ensure_future(self.engine.position(*partition, timeout=_POSITION_SECONDS))
+            for partition in self._subscription.assigned_partitions()
+        ]
+        if calls:
+            # Reading raises the errors.
+            await asyncio.gather(*calls, return_exceptions=True)
 
     def unsubscribe(self) -> None:
         """Leave the group, and forget all partitions."""

@@ -301,14 +301,14 @@ class AIOKafkaProducer(TransactionalProducer):
         )
 
     async def send_batch(
-        self, batch: BatchBuilder, topic: str, *, partition: int
+        self, batch: BatchBuilder, topic: str, *, partition: int | None
     ) -> asyncio.Future[RecordMetadata]:
         """Send the records of a batch, and return a future of the first one's place.
 
         Args:
             batch: the batch, which is closed by this.
             topic: the topic.
-            partition: the partition of all records.
+            partition: the partition of all records. None: the partitioner chooses, without a key.
 
         Raises:
             IllegalOperation: the producer is transactional, and no transaction is open.
@@ -317,6 +317,10 @@ class AIOKafkaProducer(TransactionalProducer):
         engine = self._started()
         if topic not in self._partitions:
             await self._find(topic)
+        if partition is None:
+            known = self._metadata.available_partitions_for_topic(topic)
+            everything = sorted(self._partitions[topic])
+            partition = self._options.partitioner(None, everything, sorted(known or everything))
         self._check_partition(topic, partition)
         self._txn_manager.require_transaction()
         batch.close()
