@@ -84,7 +84,10 @@ class ConsumerOptions:
             ),
             "max_poll_interval_ms": self.rejoin_ms,
             "session_timeout_ms": self.session_timeout_ms,
-            "heartbeat_interval_ms": self.heartbeat_interval_ms,
+            # The core refuses intervals that a session does not outlast.
+            "heartbeat_interval_ms": max(
+                1, min(self.heartbeat_interval_ms, self.session_timeout_ms // 2)
+            ),
             "isolation_level": self.isolation_level,
             "client_rack": self.client_rack,
             "enable_auto_commit": False,
