@@ -144,6 +144,11 @@ class AIOKafkaClient:
         self._engine = async_client_of(handle)
         self._find_topic = find_topic
 
+    @property
+    def engine(self) -> ottla.AsyncClient | None:
+        """The client of ottla, while this one is connected."""
+        return self._engine
+
     async def close(self) -> None:
         """Close the connections, unless they belong to a consumer or a producer."""
         self._engine = None

@@ -1,16 +1,17 @@
 """Commits positions automatically: periodically, before a rebalance and on ``stop``.
 
-Invariants: a commit covers processed records only. The application may still be processing what its
-last ``getone`` or ``getmany`` returned, until it calls one of them again; aiokafka commits these
-records, too, so that a crash loses them. A failed periodic commit is repeated with the next one.
+Invariants: a periodic commit covers processed records only. The application may still be processing
+what its last ``getone`` or ``getmany`` returned, until it calls one of them again; aiokafka commits
+these records, too, so that a crash loses them. Before a rebalance all returned records are
+committed, as by aiokafka. A failed periodic commit is repeated with the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from ottla import AsyncConsumer
+from ottla import AsyncConsumer, Record
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._connection_options import log
 from ottla.compat.aiokafka._error_mapping import commit_error
@@ -71,19 +72,21 @@ class AutoCommit:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        if commits_all:
-            self._fetcher.in_process = ()
-        await self.commit()
+        await self.commit(includes_in_process=commits_all)
 
     def cancel(self) -> None:
         """End the periodic commits at once."""
         if self._task is not None and not self._task.get_loop().is_closed():
             self._task.cancel()
 
-    async def commit(self) -> None:
-        """Commit now; a failure is logged, and raised by the next read if it will not pass."""
+    async def commit(self, *, includes_in_process: bool) -> None:
+        """Commit now; a failure is logged, and raised by the next read if it will not pass.
+
+        Args:
+            includes_in_process: whether to commit what the last read returned, too.
+        """
         try:
-            await self._commit()
+            await self._commit(() if includes_in_process else self._fetcher.in_process)
         except ottla_errors.KafkaError as error:
             log.warning("an automatic commit failed: %s", error)
             if isinstance(error, ottla_errors.AuthorizationError):
@@ -97,13 +100,13 @@ class AutoCommit:
         while True:
             await asyncio.sleep(self._interval)
             if self._subscription.assignment:
-                await self.commit()
+                await self.commit(includes_in_process=False)
 
-    async def _commit(self) -> None:
+    async def _commit(self, in_process: Sequence[Record]) -> None:
         offsets = await positions(
             self._engine, self._fetcher, self._subscription.assigned_partitions()
         )
-        for record in self._fetcher.in_process:
+        for record in in_process:
             partition = TopicPartition(record.topic, record.partition)
             if partition in offsets:
                 offsets[partition] = min(offsets[partition], record.offset)

@@ -3,14 +3,18 @@
 The task handles rebalances and calls the listener; it takes no records. Readers take them from the
 core, and wake the task when there are none. Invariants: an error waits for one reader; a failed
 poll is repeated only after a pause; an application that has not read for ``max_poll_interval_ms``
-leaves its group, since the task stops polling in time.
+leaves its group, since the task stops polling in time. ``is_current`` is false from then until the
+next poll, since the partitions may have another reader. Leaving a group takes time, and later
+changes of the subscription or of positions wait for it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from ottla import AsyncConsumer
 from ottla import errors as ottla_errors
@@ -48,38 +52,91 @@ class BackgroundPoll:
         self._loop = asyncio.get_running_loop()
         self._readers: list[asyncio.Future[None]] = []
         self._sleeping: asyncio.Future[None] | None = None
-        self._error: Exception | None = None
+        # By partition; None for those of the group.
+        self._errors: dict[tuple[str, int] | None, Exception] = {}
+        self._changes: deque[Callable[[], object]] = deque()
+        self._is_polling = False
         self._task: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Future[None] = self._loop.create_future()
         self.last_read = time.monotonic()
         self.is_stopped = False
+        self.is_current = True
 
     def start(self) -> None:
         """Start the task."""
         self._task = self._loop.create_task(self._run())
 
     async def stop(self) -> None:
-        """End the waits of readers, and then the task; the core is closed by then."""
-        self.is_stopped = True
-        self.wake_readers()
+        """End the task; the core is closed by then."""
+        self.stop_readers()
         if self._task is not None:
             self.resume()
             await asyncio.wait([self._task])
+
+    def stop_readers(self) -> None:
+        """End the waits of readers."""
+        self.is_stopped = True
+        if not self._stopping.done():
+            self._stopping.set_result(None)
+        self.wake_readers()
 
     def cancel(self) -> None:
         """End the task at once."""
         if self._task is not None and not self._loop.is_closed():
             self._task.cancel()
 
-    def check_error(self) -> None:
-        """Raise the error of the last failed poll, once."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+    def check_error(self, partitions: Sequence[tuple[str, int]] = ()) -> None:
+        """Raise the error of a failed poll, once.
 
-    def fail(self, error: Exception) -> None:
-        """Let the next reader raise an error."""
-        self._error = error
+        Args:
+            partitions: only of these partitions, and of the group. Default: of all.
+        """
+        if not self._errors:
+            return
+        for key in list(self._errors):
+            if key is None or not partitions or key in partitions:
+                raise self._errors.pop(key)
+
+    def fail(self, error: Exception, partition: tuple[str, int] | None = None) -> None:
+        """Let the next reader raise an error.
+
+        Args:
+            error: the error.
+            partition: the partition that it is about. Default: all, or the group.
+        """
+        self._errors[partition] = error
         self.wake_readers()
+
+    def forget_errors(self, partition: tuple[str, int] | None = None) -> None:
+        """Forget the error of a partition whose position changes. Default: those of all."""
+        if partition is None:
+            self._errors.clear()
+        else:
+            self._errors.pop(partition, None)
+
+    def change(self, action: Callable[[], object]) -> None:
+        """Change the core's subscription or a position: now, or after the changes that are due.
+
+        Args:
+            action: a call that does not wait.
+        """
+        if self._changes:
+            self._changes.append(action)
+        else:
+            action()
+            self.resume()
+
+    def leave(self) -> None:
+        """Give up all partitions, before any later change."""
+        self._changes.append(self._engine.unsubscribe)
+        if self._is_polling:
+            self._engine.wakeup()
+        self.resume()
+
+    async def settle(self) -> None:
+        """Wait until no change is due."""
+        while self._changes and not self.is_stopped:
+            await self.wait(self._retry_backoff)
 
     def wake_readers(self) -> None:
         """Let all readers look again."""
@@ -122,21 +179,37 @@ class BackgroundPoll:
                 await self._process_error(error)
             except Exception as error:  # noqa: BLE001 - a reader raises it
                 self.fail(error)
-                await self._sleep(self._retry_backoff)
+                await self._back_off()
 
     async def _poll(self) -> None:
+        engine = self._engine
+        while self._changes:
+            try:
+                result = self._changes[0]()
+                if inspect.isawaitable(result):
+                    await result
+            finally:
+                self._changes.popleft()
         left = self._seconds_left()
         if left <= 0 or not self._is_active():
+            self.is_current = not self._is_active()
             await self._sleep(None)
             return
-        engine = self._engine
-        is_ready = await engine._poll(  # noqa: SLF001 - the steps of a poll without its records
-            lambda: engine._poll_records(left, None),  # noqa: SLF001
-            lambda: True,
-        )
+        self._is_polling = True
+        try:
+            is_ready = await engine._poll(  # noqa: SLF001 - the steps of a poll without its records
+                lambda: engine._poll_records(left, None),  # noqa: SLF001
+                lambda: True,
+            )
+        except ottla_errors.WakeupError:
+            return  # A change is due.
+        finally:
+            self._is_polling = False
+        self.is_current = True
         if is_ready:
             self.wake_readers()
-            await self._sleep(_REBALANCE_CHECK_SECONDS)
+            if not self._readers:
+                await self._sleep(_REBALANCE_CHECK_SECONDS)
 
     async def _process_error(self, error: ottla_errors.KafkaError) -> None:
         if not self._is_active():
@@ -144,8 +217,11 @@ class BackgroundPoll:
         if _is_late(error):
             log.info("the consumer has rejoined its group: %s", error)
             return
-        self.fail(read_error(error))
-        await self._sleep(self._retry_backoff)
+        where = error.context
+        has_partition = "topic" in where and "partition" in where
+        key = (where["topic"], where["partition"]) if has_partition else None
+        self.fail(read_error(error), key)
+        await self._back_off()
 
     def _seconds_left(self) -> float:
         """The seconds for which the task may poll without a reader."""
@@ -154,12 +230,16 @@ class BackgroundPoll:
         return min(self.last_read + self._idle_limit - time.monotonic(), _LONG_POLL_SECONDS)
 
     async def _sleep(self, seconds: float | None) -> None:
-        """Pause until ``resume``, or for some seconds; not at all if a reader waits."""
-        if self.is_stopped or (self._readers and seconds == _REBALANCE_CHECK_SECONDS):
+        """Pause until ``resume``, or for some seconds."""
+        if self.is_stopped or self._changes:
             return
         self._sleeping = self._loop.create_future()
         await asyncio.wait([self._sleeping], timeout=seconds)
         self._sleeping = None
+
+    async def _back_off(self) -> None:
+        """Pause before a failed poll is repeated, whether or not readers wait."""
+        await asyncio.wait([self._stopping], timeout=self._retry_backoff)
 
 
 def _is_late(error: ottla_errors.KafkaError) -> bool:

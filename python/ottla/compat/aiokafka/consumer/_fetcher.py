@@ -55,8 +55,8 @@ class Fetcher:
         """
         self._begin()
         while True:
-            self._check()
-            record = None if self.is_blocked else self._take_one(partitions)
+            self._check(partitions)
+            record = self._take_one(partitions) if self._may_take() else None
             if record is not None:
                 return self._deliver([record])[0]
             await self._poll.wait()
@@ -74,10 +74,10 @@ class Fetcher:
         self._begin()
         deadline = time.monotonic() + timeout
         while not self._poll.is_stopped:
-            records = [] if self.is_blocked else self._take_many(partitions, max_records)
+            records = self._take_many(partitions, max_records) if self._may_take() else []
             if records:
                 return _by_partition(self._deliver(records))
-            self._check()
+            self._check(partitions)
             left = deadline - time.monotonic()
             if left <= 0:
                 self._poll.resume()
@@ -88,13 +88,17 @@ class Fetcher:
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Set a partition's position."""
         self.forget(partition)
-        self._engine.seek(partition.topic, partition.partition, offset)
+        self._poll.change(lambda: self._engine.seek(*partition, offset))
         self._consumed[partition] = offset
-        self._poll.resume()
+
+    async def settle(self) -> None:
+        """Wait until the core has taken over the changes of the subscription."""
+        await self._poll.settle()
 
     def forget(self, partition: TopicPartition) -> None:
         """Forget the records and the position of a partition, whose position changes."""
         self._held.drop(partition)
+        self._poll.forget_errors(partition)
         self._make_room(partition)
         self._consumed.pop(partition, None)
         self.in_process = [r for r in self.in_process if (r.topic, r.partition) != partition]
@@ -103,6 +107,7 @@ class Fetcher:
     def forget_all(self) -> None:
         """Forget all records and positions at the end of an assignment."""
         self._held.clear()
+        self._poll.forget_errors()
         self._full.clear()
         self._paused.clear()
         self._consumed.clear()
@@ -121,13 +126,13 @@ class Fetcher:
 
     def pause(self, partition: TopicPartition) -> None:
         """Stop returning records of a partition."""
-        self._engine.pause(partition)
+        self._poll.change(lambda: self._engine.pause(partition))
         self._paused.add(partition)
 
     def resume(self, partition: TopicPartition) -> None:
         """Return records of a partition again."""
         if partition not in self._full:
-            self._engine.resume(partition)
+            self._poll.change(lambda: self._engine.resume(partition))
         self._paused.discard(partition)
         self._poll.wake_readers()
 
@@ -164,10 +169,13 @@ class Fetcher:
         for record in self.in_process:
             self._consumed[record.topic, record.partition] = record.offset + 1
 
-    def _check(self) -> None:
+    def _check(self, partitions: Sequence[TopicPartition]) -> None:
         if self._poll.is_stopped:
             raise ConsumerStoppedError
-        self._poll.check_error()
+        self._poll.check_error(partitions)
+
+    def _may_take(self) -> bool:
+        return self._poll.is_current and not self.is_blocked
 
     def _take_one(self, partitions: Sequence[TopicPartition]) -> Record | None:
         if not partitions and not self._held:

@@ -79,6 +79,7 @@ class ConsumerLifecycle(ConsumerOffsets):
         self._fetcher = membership.fetcher
         membership.start()
         await membership.wait_for_assignment()
+        await membership.wait_for_positions()
 
     async def stop(self) -> None:
         """Commit automatically, leave the group and close the connections."""

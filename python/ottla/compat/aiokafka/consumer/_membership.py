@@ -13,7 +13,6 @@ from collections.abc import Iterable
 
 from ottla import AsyncConsumer
 from ottla import errors as ottla_errors
-from ottla._core import ConsumerCall
 from ottla.compat.aiokafka._connection_options import log
 from ottla.compat.aiokafka._error_mapping import peer_error
 from ottla.compat.aiokafka.client import AIOKafkaClient
@@ -28,6 +27,9 @@ from ottla.compat.aiokafka.consumer._topic_watch import TopicWatch
 from ottla.compat.aiokafka.structs import TopicPartition
 
 __all__ = ["Membership"]
+
+# For how long `start` waits for positions, which a partition without a leader does not get.
+_POSITION_SECONDS = 2.0
 
 
 class Membership:
@@ -64,7 +66,6 @@ class Membership:
         # The topics that the core subscribes to, or None; and whether it has partitions assigned.
         self._topics: frozenset[str] | None = None
         self._is_assigned = False
-        self._leaving: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Start the tasks, with the current subscription."""
@@ -105,6 +106,19 @@ class Membership:
             finally:
                 reader.cancel()
 
+    async def wait_for_positions(self) -> None:
+        """Wait a moment until reading begins, so that what is written from now on is read.
+
+        Otherwise ``latest`` would mean the end of the log at some later time.
+        """
+        calls = [
+            asyncio.ensure_future(self.engine.position(*partition, timeout=_POSITION_SECONDS))
+            for partition in self._subscription.assigned_partitions()
+        ]
+        if calls:
+            # Reading raises the errors.
+            await asyncio.gather(*calls, return_exceptions=True)
+
     def unsubscribe(self) -> None:
         """Leave the group, and forget all partitions."""
         self._watch.stop()
@@ -119,8 +133,7 @@ class Membership:
         Args:
             commits_all: whether the application has processed everything that it got.
         """
-        self.poll.is_stopped = True
-        self.poll.wake_readers()
+        self.poll.stop_readers()
         self._watch.stop()
         self._rebalances.is_stopping = True
         if self._auto_commit is not None:
@@ -143,47 +156,31 @@ class Membership:
 
     def _assign(self, partitions: Iterable[TopicPartition]) -> None:
         listed = list(partitions)
-        self.engine.assign(listed)
+        self.poll.change(lambda: self.engine.assign(listed))
         self._is_assigned = bool(listed)
         self.fetcher.keep_only(listed)
         self.fetcher.is_blocked = False
-        self.poll.resume()
         self.poll.wake_readers()
 
     def _subscribe(self, topics: frozenset[str]) -> None:
         if topics == self._topics:
             # To the core this is no change; to aiokafka it is a new subscription.
             self._leave()
-        self.engine.subscribe(
-            sorted(topics),
-            on_assigned=self._rebalances.on_assigned,
-            on_revoked=self._rebalances.on_revoked,
-            on_lost=self._rebalances.on_lost,
+        self._rebalances.begin()
+        self.poll.change(
+            lambda: self.engine.subscribe(
+                sorted(topics),
+                on_assigned=self._rebalances.on_assigned,
+                on_revoked=self._rebalances.on_revoked,
+                on_lost=self._rebalances.on_lost,
+            )
         )
         self._topics = topics
-        self._rebalances.begin()
-        self.poll.resume()
 
     def _leave(self) -> None:
         if self._is_active():
             self._topics, self._is_assigned = None, False
-            call = self.engine._unsubscribe()  # noqa: SLF001 - `unsubscribe` does not wait
-            task = asyncio.ensure_future(self._finish_leaving(call))
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
-
-    async def _finish_leaving(self, call: ConsumerCall) -> None:
-        engine = self.engine
-        try:
-            engine._lock_poll()  # noqa: SLF001
-        except ottla_errors.KafkaError:
-            return  # The poll in progress handles it, or the consumer is closed.
-        try:
-            await engine._run(call)  # noqa: SLF001
-        except ottla_errors.KafkaError as error:
-            log.warning("the consumer did not leave its group: %s", error)
-        finally:
-            engine._unlock_poll()  # noqa: SLF001
+            self.poll.leave()
 
     async def _on_topics(self, topics: frozenset[str], partitions: set[TopicPartition]) -> None:
         """Take over what the watch has found."""

@@ -110,6 +110,7 @@ class ConsumerOffsets:
             held = reader.held_position(partition)
             if held is not None:
                 return held
+            await reader.settle()
             change: asyncio.Future[Any] = self._subscription.changed()
             call: asyncio.Future[int] = asyncio.ensure_future(
                 self._engine.position(*partition, timeout=self._request_timeout_ms / 1000)
@@ -287,6 +288,7 @@ class ConsumerOffsets:
         for partition in listed:
             self._reader().forget(partition)
         try:
+            await self._reader().settle()
             seek(*listed)
         except ottla_errors.KafkaError as error:
             raise peer_error(error) from error

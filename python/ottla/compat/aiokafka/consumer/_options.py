@@ -72,7 +72,8 @@ class ConsumerOptions:
         return {
             "group_id": self.group_id,
             "group_instance_id": self.group_instance_id,
-            "fetch_max_wait_ms": self.fetch_max_wait_ms,
+            # A seek waits for the fetch in flight; programs wait for records for as long as this.
+            "fetch_max_wait_ms": self.fetch_max_wait_ms * 9 // 10,
             "fetch_max_bytes": self.fetch_max_bytes,
             "fetch_min_bytes": self.fetch_min_bytes,
             "max_partition_fetch_bytes": self.max_partition_fetch_bytes,
@@ -83,7 +84,10 @@ class ConsumerOptions:
             ),
             "max_poll_interval_ms": self.rejoin_ms,
             "session_timeout_ms": self.session_timeout_ms,
-            "heartbeat_interval_ms": self.heartbeat_interval_ms,
+            # The core refuses intervals that a session does not outlast.
+            "heartbeat_interval_ms": max(
+                1, min(self.heartbeat_interval_ms, self.session_timeout_ms // 2)
+            ),
             "isolation_level": self.isolation_level,
             "client_rack": self.client_rack,
             "enable_auto_commit": False,

@@ -60,7 +60,7 @@ class Rebalances:
     async def on_assigned(self, engine: Any, partitions: list[tuple[str, int]]) -> None:
         """Take over the new assignment."""
         del partitions
-        if self.is_stopping or self._subscription.subscription is None:
+        if not self._is_current():
             return
         await self.assigned({TopicPartition(*item) for item in engine.assignment()})
 
@@ -80,12 +80,17 @@ class Rebalances:
         self._fetcher.is_blocked = False
         self._poll.wake_readers()
 
+    def _is_current(self) -> bool:
+        """Whether a change of the group concerns the current subscription."""
+        subscription = self._subscription.subscription
+        return not (self.is_stopping or subscription is None or subscription.is_manual)
+
     async def _revoke(self, *, commits: bool) -> None:
-        self._fetcher.is_blocked = True
-        if self.is_stopping:
+        if not self._is_current():
             return
+        self._fetcher.is_blocked = True
         if commits and self._auto_commit is not None and self._subscription.assignment:
-            await self._auto_commit.commit()
+            await self._auto_commit.commit(includes_in_process=True)
         subscription = self._subscription.subscription
         if subscription is not None and subscription.listener is not None and not self._is_revoked:
             await _call(subscription.listener.on_partitions_revoked, set(self._owned))

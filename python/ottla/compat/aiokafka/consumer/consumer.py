@@ -249,7 +249,7 @@ class AIOKafkaConsumer(ConsumerLifecycle):
 def _loop(loop: asyncio.AbstractEventLoop | None) -> asyncio.AbstractEventLoop:
     if loop is None:
         return get_running_loop()
-    warnings.warn("The loop argument has no use: omit it.", DeprecationWarning, stacklevel=3)
+    warnings.warn("The loop argument is not used.", DeprecationWarning, stacklevel=3)
     return loop
 
 

@@ -1,13 +1,14 @@
 """Acknowledgements of the core as futures of aiokafka's ``RecordMetadata``.
 
+A future of a record is its own delivery callback: a function for each would be three more objects.
 Invariant: a future completes once, on its loop; one that the application has cancelled stays so.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import ottla
 from ottla import errors as ottla_errors
@@ -15,32 +16,80 @@ from ottla.compat.aiokafka._error_mapping import peer_error
 from ottla.compat.aiokafka.producer.transaction_manager import TransactionManager
 from ottla.compat.aiokafka.structs import RecordMetadata, TopicPartition
 
-__all__ = ["batch_future", "record_future"]
+if TYPE_CHECKING:
+    _Future = asyncio.Future[Any]
+else:
+    _Future = asyncio.Future
+
+__all__ = [
+    "RecordFuture",
+    "TransactionalFuture",
+    "UnacknowledgedFuture",
+    "batch_future",
+    "record_metadata",
+]
 
 _UNKNOWN_OFFSET = -1
 
-Report = Callable[[ottla_errors.KafkaError | None, ottla.RecordMetadata], None]
+_place = lru_cache(4096)(TopicPartition)
+_new = tuple.__new__
 
 
-def record_future(
-    loop: asyncio.AbstractEventLoop, transactions: TransactionManager, acknowledges: bool
-) -> tuple[asyncio.Future[RecordMetadata], Report]:
-    """Return a future of one record, and the delivery callback that completes it.
+def record_metadata(metadata: ottla.RecordMetadata) -> RecordMetadata:
+    """Return where a record was written, as aiokafka describes it."""
+    topic, partition, offset = metadata.topic, metadata.partition, metadata.offset
+    if offset is None:
+        offset = _UNKNOWN_OFFSET
+    place = _place(topic, partition)
+    # Without the checks of the class's constructor, which take longer than the rest.
+    return _new(RecordMetadata, (topic, partition, place, offset, metadata.timestamp, 0, None))
 
-    Args:
-        loop: the loop of the future.
-        transactions: learns of a fatal error.
-        acknowledges: whether brokers acknowledge records; else the future completes with None.
-    """
-    future: asyncio.Future[Any] = loop.create_future()
 
-    def report(error: ottla_errors.KafkaError | None, metadata: ottla.RecordMetadata) -> None:
+class RecordFuture(_Future):
+    """A future of one record, and its delivery callback."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, error: ottla_errors.KafkaError | None, metadata: ottla.RecordMetadata
+    ) -> None:
+        """Complete the future."""
         if error is not None:
-            _fail(future, error, transactions)
-        elif not future.done():
-            future.set_result(_metadata(metadata) if acknowledges else None)
+            _fail(self, error)
+        elif not self.done():
+            self.set_result(record_metadata(metadata))
 
-    return future, report
+
+class UnacknowledgedFuture(_Future):
+    """A future of one record that brokers do not acknowledge; it completes with None."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, error: ottla_errors.KafkaError | None, metadata: ottla.RecordMetadata
+    ) -> None:
+        """Complete the future."""
+        del metadata
+        if error is not None:
+            _fail(self, error)
+        elif not self.done():
+            self.set_result(None)
+
+
+class TransactionalFuture(RecordFuture):
+    """A future of one record of a transaction, which learns of a fatal error."""
+
+    __slots__ = ("transactions",)
+
+    transactions: TransactionManager
+
+    def __call__(
+        self, error: ottla_errors.KafkaError | None, metadata: ottla.RecordMetadata
+    ) -> None:
+        """Complete the future."""
+        if isinstance(error, ottla_errors.FencedError):
+            self.transactions.fail(peer_error(error))
+        super().__call__(error, metadata)
 
 
 def batch_future(
@@ -50,13 +99,23 @@ def batch_future(
     transactions: TransactionManager,
     acknowledges: bool,
 ) -> asyncio.Future[RecordMetadata]:
-    """Return a future of the first record's place in a batch; see ``record_future``."""
+    """Return a future of the first record's place in a batch.
+
+    Args:
+        loop: the loop of the future.
+        delivery: the batch.
+        place: its partition.
+        transactions: learns of a fatal error.
+        acknowledges: whether brokers acknowledge records; else the future completes with None.
+    """
     future: asyncio.Future[Any] = loop.create_future()
 
     def complete(written: asyncio.Future[list[tuple[int, int | None, int]]]) -> None:
         error = written.exception()
         if isinstance(error, ottla_errors.KafkaError):
-            _fail(future, error, transactions)
+            if isinstance(error, ottla_errors.FencedError):
+                transactions.fail(peer_error(error))
+            _fail(future, error)
         elif not future.done():
             runs = written.result()
             offset = runs[0][1] if runs else None
@@ -68,25 +127,8 @@ def batch_future(
     return future
 
 
-def _fail(
-    future: asyncio.Future[Any], error: ottla_errors.KafkaError, transactions: TransactionManager
-) -> None:
-    converted = peer_error(error)
-    converted.__cause__ = error
-    if isinstance(error, ottla_errors.FencedError):
-        transactions.fail(converted)
+def _fail(future: asyncio.Future[Any], error: ottla_errors.KafkaError) -> None:
     if not future.done():
+        converted = peer_error(error)
+        converted.__cause__ = error
         future.set_exception(converted)
-
-
-def _metadata(metadata: ottla.RecordMetadata) -> RecordMetadata:
-    topic, partition, offset = metadata.topic, metadata.partition, metadata.offset
-    return RecordMetadata(
-        topic,
-        partition,
-        TopicPartition(topic, partition),
-        _UNKNOWN_OFFSET if offset is None else offset,
-        metadata.timestamp,
-        0,
-        None,
-    )

@@ -60,7 +60,7 @@ def serialized(serializer: Serializer | None, data: Any) -> bytes | None:
         TypeError: there is no serializer, or it does not return bytes.
     """
     result = data if serializer is None else serializer(data)
-    if result is None or type(result) is bytes:
+    if type(result) is bytes or result is None:
         return result
     if isinstance(result, bytearray | memoryview):
         return bytes(result)

@@ -8,9 +8,10 @@ waits while the buffer is nearly full. Each returned future completes with aioka
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from ssl import SSLContext
 from types import TracebackType
 from typing import Any
@@ -24,26 +25,29 @@ from ottla.compat.aiokafka._error_mapping import peer_error, translated
 from ottla.compat.aiokafka.abc import AbstractTokenProvider
 from ottla.compat.aiokafka.client import AIOKafkaClient
 from ottla.compat.aiokafka.errors import (
-    IllegalOperation,
-    KafkaError,
     MessageSizeTooLargeError,
-    ProducerClosed,
 )
 from ottla.compat.aiokafka.partitioner import DefaultPartitioner
-from ottla.compat.aiokafka.producer._deliveries import batch_future, record_future
+from ottla.compat.aiokafka.producer._deliveries import (
+    RecordFuture,
+    TransactionalFuture,
+    UnacknowledgedFuture,
+    batch_future,
+    record_metadata,
+)
 from ottla.compat.aiokafka.producer._options import MISSING, Partitioner, ProducerOptions
+from ottla.compat.aiokafka.producer._transactional import TransactionalProducer
 from ottla.compat.aiokafka.producer.message_accumulator import (
     BatchBuilder,
     record_size,
     serialized,
 )
 from ottla.compat.aiokafka.producer.transaction_manager import (
-    TransactionContext,
     TransactionManager,
     TransactionState,
 )
-from ottla.compat.aiokafka.structs import OffsetAndMetadata, RecordMetadata, TopicPartition
-from ottla.compat.aiokafka.util import commit_structure_validate, get_running_loop
+from ottla.compat.aiokafka.structs import RecordMetadata, TopicPartition
+from ottla.compat.aiokafka.util import get_running_loop
 
 __all__ = ["AIOKafkaProducer"]
 
@@ -59,7 +63,7 @@ _numbers = itertools.count(1)
 Headers = Sequence[tuple[str, bytes]]
 
 
-class AIOKafkaProducer:
+class AIOKafkaProducer(TransactionalProducer):
     """Writes records.
 
     Create it while its loop runs, ``await start()``, and ``await stop()`` at the end; ``async
@@ -80,9 +84,6 @@ class AIOKafkaProducer:
         transactional_id: the name of this producer's transactions. Default: none.
         transaction_timeout_ms: milliseconds after which brokers abort an open transaction.
     """
-
-    # True once stopped; None if the constructor failed.
-    _closed: bool | None = None
 
     def __init__(
         self,
@@ -204,10 +205,9 @@ class AIOKafkaProducer:
             return
         self._closed = True
         if self._engine is not None:
-            try:
+            # After a timeout, the futures of the records have the error.
+            with contextlib.suppress(ottla_errors.TimeoutError):
                 await self._engine.close(timeout=2 * self._request_timeout)
-            except ottla_errors.TimeoutError:
-                pass  # The futures of the records have the error.
         await self.client.close()
 
     async def __aenter__(self) -> Self:
@@ -261,29 +261,11 @@ class AIOKafkaProducer:
             ProducerClosed: the producer was stopped.
             UnknownTopicOrPartitionError: the topic did not appear in time.
         """
-        if value is None and key is None:
-            raise AssertionError("Need at least one: key or value")
         engine = self._started()
         if topic not in self._partitions:
             await self._find(topic)
-        if self._is_transactional:
-            self._txn_manager.require_transaction()
-        key_bytes, value_bytes = self._serialize(key, value, headers)
-        if partition is not None:
-            self._check_partition(topic, partition)
-        future, report = record_future(self._loop, self._txn_manager, self._acknowledges)
-        try:
-            engine.send(
-                topic,
-                value_bytes,
-                key_bytes,
-                headers=headers,
-                timestamp=timestamp_ms,
-                partition=partition,
-                on_delivery=report,
-            )
-        except ottla_errors.KafkaError as error:
-            raise peer_error(error) from error
+        future = self._future()
+        self._submit(engine, topic, value, key, partition, timestamp_ms, headers, future)
         if engine.buffered_bytes > _BUFFER_LIMIT:
             await asyncio.wait([future], timeout=self._request_timeout)
         return future
@@ -298,8 +280,17 @@ class AIOKafkaProducer:
         headers: Headers | None = None,
     ) -> RecordMetadata:
         """Send a record and wait for its acknowledgement; see ``send``."""
-        future = await self.send(topic, value, key, partition, timestamp_ms, headers)
-        return await future
+        if self._is_transactional or not self._acknowledges or type(self).send is not _send:
+            future = await self.send(topic, value, key, partition, timestamp_ms, headers)
+            return await future
+        engine = self._started()
+        if topic not in self._partitions:
+            await self._find(topic)
+        sent = self._submit(engine, topic, value, key, partition, timestamp_ms, headers, None)
+        try:
+            return record_metadata(await sent)
+        except ottla_errors.KafkaError as error:
+            raise peer_error(error) from error
 
     def create_batch(self) -> BatchBuilder:
         """Return an empty batch, to be filled and passed to ``send_batch``."""
@@ -310,14 +301,14 @@ class AIOKafkaProducer:
         )
 
     async def send_batch(
-        self, batch: BatchBuilder, topic: str, *, partition: int
+        self, batch: BatchBuilder, topic: str, *, partition: int | None
     ) -> asyncio.Future[RecordMetadata]:
         """Send the records of a batch, and return a future of the first one's place.
 
         Args:
             batch: the batch, which is closed by this.
             topic: the topic.
-            partition: the partition of all records.
+            partition: the partition of all records. None: the partitioner chooses, without a key.
 
         Raises:
             IllegalOperation: the producer is transactional, and no transaction is open.
@@ -326,6 +317,10 @@ class AIOKafkaProducer:
         engine = self._started()
         if topic not in self._partitions:
             await self._find(topic)
+        if partition is None:
+            known = self._metadata.available_partitions_for_topic(topic)
+            everything = sorted(self._partitions[topic])
+            partition = self._options.partitioner(None, everything, sorted(known or everything))
         self._check_partition(topic, partition)
         self._txn_manager.require_transaction()
         batch.close()
@@ -342,85 +337,44 @@ class AIOKafkaProducer:
         place = TopicPartition(topic, partition)
         return batch_future(self._loop, delivery, place, self._txn_manager, self._acknowledges)
 
-    async def begin_transaction(self) -> None:
-        """Begin a transaction; the records sent from now on belong to it.
-
-        Raises:
-            IllegalOperation: there is no ``transactional_id``.
-        """
-        self._txn_manager.require_id()
-        engine = self._started()
-        await asyncio.sleep(0)
-        self._txn_manager.move_to(TransactionState.IN_TRANSACTION)
-        try:
-            engine.begin_transaction()
-        except ottla_errors.KafkaError as error:
-            raise self._failed(error) from error
-
-    async def commit_transaction(self) -> None:
-        """Commit the transaction. Cancelling the call ends the wait alone.
-
-        Raises:
-            IllegalOperation: there is no ``transactional_id``.
-            ProducerFenced: a newer producer has the id; stop this one.
-            KafkaError: nothing was committed; abort.
-        """
-        self._txn_manager.require_id()
-        self._txn_manager.move_to(TransactionState.COMMITTING_TRANSACTION)
-        await asyncio.shield(asyncio.ensure_future(self._end_transaction(commits=True)))
-
-    async def abort_transaction(self) -> None:
-        """Abort the transaction. Cancelling the call ends the wait alone.
-
-        Raises:
-            IllegalOperation: there is no ``transactional_id``.
-            ProducerFenced: a newer producer has the id; stop this one.
-        """
-        self._txn_manager.require_id()
-        self._txn_manager.move_to(TransactionState.ABORTING_TRANSACTION)
-        await asyncio.shield(asyncio.ensure_future(self._end_transaction(commits=False)))
-
-    def transaction(self) -> TransactionContext:
-        """Return a context manager for one transaction: it commits, or aborts after an exception."""
-        return TransactionContext(self)
-
-    async def send_offsets_to_transaction(
+    def _submit(
         self,
-        offsets: Mapping[TopicPartition, int | tuple[int, str] | OffsetAndMetadata],
-        group_id: str,
-    ) -> None:
-        """Commit offsets of a group together with the transaction.
-
-        Args:
-            offsets: the offset of the next record, or a pair of it and metadata, by partition.
-            group_id: the group.
-
-        Raises:
-            IllegalOperation: no transaction is open.
-            ValueError: the group or the offsets are invalid.
-        """
-        self._txn_manager.require_id()
-        if not self._txn_manager.is_in_transaction():
-            raise IllegalOperation("Not in the middle of a transaction")
-        if not group_id or not isinstance(group_id, str):
-            raise ValueError(group_id)
-        committed: dict[tuple[str, int], int | ottla.OffsetAndMetadata] = {
-            partition: ottla.OffsetAndMetadata(*item)
-            for partition, item in commit_structure_validate(offsets).items()
-        }
-        call = self._started().send_offsets_to_transaction(committed, ottla.GroupMetadata(group_id))
+        engine: ottla.AsyncProducer,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None,
+        timestamp_ms: int | None,
+        headers: Headers | None,
+        on_delivery: Callable[..., None] | None,
+    ) -> asyncio.Future[ottla.RecordMetadata]:
+        """Pass a record of a known topic to the core."""
+        if value is None and key is None:
+            raise AssertionError("Need at least one: key or value")
+        if self._is_transactional:
+            self._txn_manager.require_transaction()
+        key_bytes, value_bytes = self._serialize(key, value, headers)
+        if partition is not None:
+            self._check_partition(topic, partition)
         try:
-            await asyncio.shield(call)
+            return engine.send(
+                topic,
+                value_bytes,
+                key_bytes,
+                headers=headers,
+                timestamp=timestamp_ms,
+                partition=partition,
+                on_delivery=on_delivery,
+            )
         except ottla_errors.KafkaError as error:
-            raise self._failed(error) from error
+            raise peer_error(error) from error
 
-    def _started(self) -> ottla.AsyncProducer:
-        """Return the core, unless the producer is stopped or was not started."""
-        if self._closed:
-            raise ProducerClosed
-        if self._engine is None:
-            raise KafkaError("the producer is not started: await start() first")
-        return self._engine
+    def _future(self) -> RecordFuture | UnacknowledgedFuture:
+        if self._is_transactional:
+            future = TransactionalFuture(loop=self._loop)
+            future.transactions = self._txn_manager
+            return future
+        return (RecordFuture if self._acknowledges else UnacknowledgedFuture)(loop=self._loop)
 
     async def _find(self, topic: str) -> None:
         self._partitions[topic] = await self.client._wait_on_metadata(topic)  # noqa: SLF001
@@ -447,27 +401,6 @@ class AIOKafkaProducer:
             )
         return key_bytes, value_bytes
 
-    async def _end_transaction(self, *, commits: bool) -> None:
-        engine = self._started()
-        try:
-            if commits:
-                await engine.commit_transaction(timeout=self._request_timeout)
-            else:
-                await _flush(engine)
-                await engine.abort_transaction(timeout=self._request_timeout)
-        except ottla_errors.KafkaError as error:
-            raise self._failed(error) from error
-        self._txn_manager.state = TransactionState.READY
 
-    def _failed(self, error: ottla_errors.KafkaError) -> Exception:
-        converted = peer_error(error)
-        self._txn_manager.fail(converted)
-        return converted
-
-
-async def _flush(engine: ottla.AsyncProducer) -> None:
-    """Send what is buffered, so that the futures of an aborted transaction complete as usual."""
-    try:
-        await engine.flush()
-    except ottla_errors.KafkaError:
-        return  # What cannot be sent is aborted.
+# Instrumentation replaces `send` and expects its other half to call it.
+_send = AIOKafkaProducer.send

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ottla.compat.aiokafka.errors import IllegalOperation, ProducerFenced
 
 if TYPE_CHECKING:
-    from ottla.compat.aiokafka.producer.producer import AIOKafkaProducer
+    from ottla.compat.aiokafka.producer._transactional import TransactionalProducer
 
 __all__ = ["TransactionContext", "TransactionManager", "TransactionState"]
 
@@ -91,7 +91,7 @@ class TransactionManager:
 class TransactionContext:
     """A transaction as an ``async with`` block: commits at its end, aborts after an exception."""
 
-    def __init__(self, producer: AIOKafkaProducer) -> None:
+    def __init__(self, producer: TransactionalProducer) -> None:
         self._producer = producer
 
     async def __aenter__(self) -> TransactionContext:

@@ -1,0 +1,162 @@
+"""aiokafka's layer: commits cover what was processed, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import ottla
+from ottla.compat.aiokafka import (
+    AIOKafkaConsumer,
+    IllegalOperation,
+    OffsetAndMetadata,
+    TopicPartition,
+)
+from ottla.compat.aiokafka.errors import IllegalStateError
+from ottla.testing import MockCluster
+from tests.support.loops import eventually, run
+
+P0, P1 = TopicPartition("pairs", 0), TopicPartition("pairs", 1)
+
+
+def consumer(cluster: MockCluster, *topics: str, **options: Any) -> AIOKafkaConsumer:
+    defaults: dict[str, Any] = {
+        "auto_offset_reset": "earliest",
+        "fetch_max_wait_ms": 50,
+        "group_id": "committers",
+    }
+    return AIOKafkaConsumer(*topics, bootstrap_servers=cluster.bootstrap, **(defaults | options))
+
+
+def committed(cluster: MockCluster) -> dict[tuple[str, int], tuple[int, str]]:
+    """What the group has committed."""
+    with ottla.Admin(cluster.bootstrap) as admin:
+        offsets = admin.list_group_offsets(["committers"])["committers"]
+    return {partition: (item.offset, item.metadata) for partition, item in offsets.items()}
+
+
+def test_the_forms_of_a_commit(mock_cluster: MockCluster, pairs: str) -> None:
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs, enable_auto_commit=False) as reader:
+            await reader.commit({P0: 3, P1: (4, "four")})
+            assert committed(mock_cluster) == {P0: (3, ""), P1: (4, "four")}
+            await reader.commit({P1: OffsetAndMetadata(5, "five")})
+            assert await reader.committed(P1) == 5
+            assert (await reader.getone(P0)).offset == 0
+            await reader.commit()
+            # Records of the other partition are held, so its position is their first offset.
+            assert committed(mock_cluster) == {P0: (1, ""), P1: (0, "")}
+            assert await reader.seek_to_committed() == {P0: 1, P1: 0}
+
+    run(read())
+
+
+def test_a_wrong_commit_is_refused(mock_cluster: MockCluster, pairs: str) -> None:
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs) as reader:
+            values: list[Any] = [{}, "something", {P0: (1, "a", 2)}]
+            for offsets in values:
+                with pytest.raises(ValueError):  # noqa: PT011 - it has the offsets only
+                    await reader.commit(offsets)
+            types: list[Any] = [{"pairs": 1}, {P0: (1, 1000)}]
+            for offsets in types:
+                with pytest.raises(TypeError):
+                    await reader.commit(offsets)
+            with pytest.raises(IllegalStateError, match="is not assigned"):
+                await reader.commit({TopicPartition("pairs", 7): 1})
+            reader.unsubscribe()
+            with pytest.raises(IllegalStateError, match="Not subscribed"):
+                await reader.commit()
+        async with consumer(mock_cluster, pairs, group_id=None) as reader:
+            with pytest.raises(IllegalOperation):
+                await reader.commit()
+            with pytest.raises(IllegalOperation):
+                await reader.committed(P0)
+
+    run(read())
+
+
+def test_a_periodic_commit_leaves_out_what_is_being_processed(
+    mock_cluster: MockCluster, pairs: str
+) -> None:
+    async def read() -> None:
+        reader = consumer(mock_cluster, auto_commit_interval_ms=20)
+        reader.assign([P0])
+        async with reader:
+            for _ in range(4):
+                await reader.getone()
+            # The fourth record may still be in process.
+            await eventually(lambda: committed(mock_cluster) == {P0: (3, "")})
+            assert reader._membership is not None
+            automatic = reader._membership._auto_commit
+            assert automatic is not None
+            await automatic.commit(includes_in_process=False)
+            assert committed(mock_cluster) == {P0: (3, "")}
+            waiting = asyncio.ensure_future(reader.getone(P1))
+            await eventually(lambda: committed(mock_cluster) == {P0: (4, "")})
+            waiting.cancel()
+
+    run(read())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_stop_commits_the_last_record_unless_an_exception_causes_it(
+    mock_cluster: MockCluster, pairs: str, fails: bool
+) -> None:
+    async def read() -> None:
+        reader = consumer(mock_cluster)
+        reader.assign([P0])
+        await reader.start()
+        try:
+            assert (await reader.getone()).offset == 0
+            assert (await reader.getone()).offset == 1
+            if fails:
+                raise ValueError("cannot process")
+        finally:
+            await reader.stop()
+
+    if fails:
+        with pytest.raises(ValueError, match="cannot process"):
+            run(read())
+    else:
+        run(read())
+    assert committed(mock_cluster) == {P0: (1 if fails else 2, "")}
+
+
+def test_a_rebalance_commits_first(mock_cluster: MockCluster, pairs: str) -> None:
+    """What one member has read, the next one does not read again."""
+
+    async def read() -> None:
+        options = {"heartbeat_interval_ms": 50, "auto_commit_interval_ms": 600_000}
+        async with consumer(mock_cluster, pairs, **options) as first:
+            seen = [(await first.getone()).value for _ in range(20)]
+            async with consumer(mock_cluster, pairs, **options) as second:
+                mock_cluster.append("pairs", 0, [b"new"])
+                mock_cluster.append("pairs", 1, [b"new"])
+                both = await asyncio.gather(first.getone(), second.getone())
+                assert [record.value for record in both] == [b"new", b"new"]
+            assert len(set(seen)) == 20
+
+    run(read())
+
+
+def test_seeking_forgets_what_was_read_ahead(mock_cluster: MockCluster, pairs: str) -> None:
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs, enable_auto_commit=False) as reader:
+            assert (await reader.getone(P0)).offset == 0
+            reader.seek(P0, 8)
+            assert [(await reader.getone(P0)).offset for _ in range(2)] == [8, 9]
+            await reader.seek_to_beginning(P0)
+            assert (await reader.getone(P0)).offset == 0
+            await reader.seek_to_end()
+            assert (await reader.position(P0), await reader.position(P1)) == (10, 10)
+            assert await reader.beginning_offsets([P0]) == {P0: 0}
+            assert await reader.end_offsets([P0, P1]) == {P0: 10, P1: 10}
+            assert await reader.offsets_for_times({P0: 2**45}) == {P0: None}
+            for offset in (-1, "1"):
+                with pytest.raises(ValueError, match="positive"):
+                    reader.seek(P0, offset)  # type: ignore[arg-type]
+
+    run(read())
