@@ -278,6 +278,9 @@ def _check_group(settings: Settings) -> None:
         raise ValueError("Failed to create consumer: group.id must be set")
     interval = _value(settings, "max.poll.interval.ms", 300_000)
     settings.max_poll_interval = interval / 1000
+    by_brokers = str(settings.ottla.get("group.protocol", "classic")).lower() == "consumer"
+    if by_brokers or settings.kind == "share consumer":
+        return  # the brokers decide on sessions and heartbeats
     session = _value(settings, "session.timeout.ms", 45_000)
     if session > interval:
         if "session.timeout.ms" in settings.ottla:

@@ -70,6 +70,8 @@ class ConsumerParts:
                 self.commits.serve()
                 if found or left <= 0:
                     return found
+        except errors.ClosedError as error:
+            raise RuntimeError("Consumer closed") from error
         finally:
             self.reading.end()
 
@@ -143,7 +145,6 @@ class ConsumerParts:
         """Commit what is stored, leave the group, and close the connections."""
         self.commits.close()
         try:
-            self.events.serve()
             if not self.assignment.is_subscribed:
                 self.commits.commit_before_giving_up(self.consumer.assignment())
             self.consumer.close()

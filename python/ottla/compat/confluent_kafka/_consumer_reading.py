@@ -7,7 +7,6 @@ the end of a partition is returned once per end.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from typing import Any
 
@@ -19,6 +18,7 @@ from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._offset_store import OffsetStore
 from ottla.compat.confluent_kafka._partitions import Key
+from ottla.compat.confluent_kafka._poll_gap import PollGap
 from ottla.compat.confluent_kafka._record_messages import error_message, message_of
 from ottla.compat.confluent_kafka._settings import Settings
 from ottla.compat.confluent_kafka._topic_errors import TopicErrors
@@ -50,29 +50,22 @@ class Reading:
         self._errors: deque[Message] = deque()
         self._ends: dict[Key, int] = {}
         self._topic_errors = TopicErrors(settings, client)
-        self._last_poll: float | None = None
+        self._poll_gap = PollGap(settings)
 
     def subscribed(self, names: list[str]) -> None:
         """Note the topics that are subscribed to by name."""
         self._topic_errors.subscribed(names)
-        self._last_poll = None
+        self._poll_gap.reset()
 
     def begin(self) -> None:
         """Note that the application polls."""
-        now = time.monotonic()
-        last, self._last_poll = self._last_poll, now
-        if last is not None and self._assignment.is_subscribed:
-            late = now - last - self._settings.max_poll_interval
-            if late > 0:
-                millis = int(self._settings.max_poll_interval * 1000)
-                over = int(late * 1000)
-                reason = f"Application maximum poll interval ({millis}ms) exceeded by {over}ms"
-                error = KafkaError(KafkaError._MAX_POLL_EXCEEDED, reason)
-                self._errors.append(error_message(error))
+        exceeded = self._poll_gap.begin()
+        if exceeded is not None and self._assignment.is_subscribed:
+            self._errors.append(error_message(exceeded))
 
     def end(self) -> None:
         """Note that the poll ends: the time until the next one counts from now."""
-        self._last_poll = time.monotonic()
+        self._poll_gap.end()
 
     def read(self, limit: int, timeout: float) -> list[Message]:
         """Return up to so many messages, as soon as there are any."""

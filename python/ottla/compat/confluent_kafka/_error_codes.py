@@ -253,4 +253,5 @@ def text_of(code: int) -> str:
         return f"Err-{code}?"
     words = [_WORDS.get(word, word.lower()) for word in name.strip("_").split("_")]
     text = " ".join(words)
-    return f"{'Local' if code < 0 else 'Broker'}: {text[0].upper()}{text[1:]}"
+    # librdkafka's own codes have names that begin with an underscore.
+    return f"{'Local' if name.startswith('_') else 'Broker'}: {text[0].upper()}{text[1:]}"

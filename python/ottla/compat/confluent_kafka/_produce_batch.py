@@ -11,6 +11,11 @@ from ottla.compat.confluent_kafka._headers import Headers, header_pairs
 from ottla.compat.confluent_kafka._produced import Entry
 
 
+def first_of(*callbacks: Any) -> Any:
+    """Return the first callback that is given; a callable may be false."""
+    return next((callback for callback in callbacks if callback is not None), None)
+
+
 def _data(message: dict[str, Any], field: str, index: int) -> bytes | None:
     data = message.get(field)
     if data is None or isinstance(data, bytes):
@@ -39,7 +44,7 @@ def _entry(topic: str, message: Any, index: int, partition: int, callback: Any) 
     if message.get("timestamp") is not None:
         raise NotImplementedError("Message timestamps are not currently supported in batch mode")
     headers = _headers(message, index)
-    callback = message.get("callback") or callback
+    callback = first_of(message.get("callback"), callback)
     return Entry(topic, value, key, None if chosen < 0 else chosen, headers, None, callback)
 
 

@@ -17,7 +17,7 @@ from ottla.compat.confluent_kafka._handle import opened, seconds_of
 from ottla.compat.confluent_kafka._headers import header_pairs
 from ottla.compat.confluent_kafka._kafka_error import KafkaError, KafkaException
 from ottla.compat.confluent_kafka._metadata import ClusterMetadata
-from ottla.compat.confluent_kafka._produce_batch import entries_of
+from ottla.compat.confluent_kafka._produce_batch import entries_of, first_of
 from ottla.compat.confluent_kafka._produced import Entry, check_size
 from ottla.compat.confluent_kafka._producer_parts import ProducerParts
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition
@@ -93,7 +93,7 @@ class Producer:
         pairs = header_pairs(headers)
         payload, name = _bytes("value", value), _bytes("key", key)
         state = self._open()
-        report = callback or on_delivery or state.settings.on_delivery
+        report = first_of(callback, on_delivery, state.settings.on_delivery)
         entry = Entry(
             topic,
             payload,
@@ -129,7 +129,7 @@ class Producer:
         if not messages:
             return 0
         state = self._open()
-        default = callback or on_delivery or state.settings.on_delivery
+        default = first_of(callback, on_delivery, state.settings.on_delivery)
         accepted = 0
         for entry, message in zip(
             entries_of(topic, messages, partition, default), messages, strict=True

@@ -87,6 +87,9 @@ class ProducerQueue:
         except errors.KafkaError as error:
             self._forget(entry)
             raise kafka_exception(error) from error
+        except BaseException:
+            self._forget(entry)
+            raise
 
     def take(self) -> Report | None:
         """Return the next report to serve, if there is one; its message counts no longer."""
@@ -189,7 +192,9 @@ class ProducerQueue:
         self._changed.notify_all()
 
     def _forget(self, entry: Entry) -> None:
+        """Take back a message whose ``produce`` raises: it gets no report."""
         with self._changed:
+            entry.reported = True
             self._count -= 1
             self._bytes -= entry.size()
 

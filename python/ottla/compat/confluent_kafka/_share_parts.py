@@ -26,6 +26,7 @@ from ottla.compat.confluent_kafka._kafka_error import (
 )
 from ottla.compat.confluent_kafka._messages import Message
 from ottla.compat.confluent_kafka._model import AcknowledgeType
+from ottla.compat.confluent_kafka._poll_gap import PollGap
 from ottla.compat.confluent_kafka._record_messages import error_message, message_of
 from ottla.compat.confluent_kafka._statistics import broker_statistics, client_statistics
 from ottla.compat.confluent_kafka._topic_errors import TopicErrors
@@ -33,6 +34,9 @@ from ottla.compat.confluent_kafka._topic_partition import TopicPartition
 
 # Seconds that a wait may delay what only a poll notices, and that closing may take.
 _SLICE, _CLOSE = 0.1, 8.0
+
+# A poll returns all records of a batch, also above ``max.poll.records``.
+_ALL = 1_000_000
 
 
 @contextmanager
@@ -66,6 +70,8 @@ class ShareParts:
             raise ValueError(f"Failed to create share consumer: {error}") from error
         self.cluster = Cluster(self.settings, self._client)
         self._topic_errors = TopicErrors(self.settings, self._client)
+        self._poll_gap = PollGap(self.settings)
+        self._in_callback = False
         self._owner: int | None = None
         self._depth = 0
         self._lock = threading.Lock()
@@ -79,6 +85,7 @@ class ShareParts:
 
         Raises:
             ConcurrentModificationException: another thread owns it.
+            IllegalStateException: its acknowledgement callback calls it.
         """
         me = threading.get_ident()
         with self._lock:
@@ -86,6 +93,8 @@ class ShareParts:
                 raise ConcurrentModificationException(
                     "ShareConsumer is not safe for multi-threaded access"
                 )
+            if self._in_callback:
+                raise IllegalStateException("the acknowledgement callback may not call it")
             self._owner = me
             self._depth += 1
         try:
@@ -102,6 +111,7 @@ class ShareParts:
             else:
                 self._consumer.unsubscribe()
         self._topic_errors.subscribed(topics)
+        self._poll_gap.reset()
 
     def subscription(self) -> list[str]:
         """Return the topics that are subscribed to."""
@@ -110,14 +120,20 @@ class ShareParts:
     def poll(self, timeout: float) -> list[Message]:
         """Serve callbacks, and return messages as soon as there are any."""
         deadline = time.monotonic() + timeout
-        while True:
-            self.events.serve()
-            if not self._consumer.subscription():
-                raise IllegalStateException("the consumer is not subscribed to any topic")
-            left = deadline - time.monotonic()
-            found = self._read(self.events.wait_at_most(min(max(left, 0.0), _SLICE)))
-            if found or left <= 0:
-                return found
+        exceeded = self._poll_gap.begin() if self._consumer.subscription() else None
+        try:
+            if exceeded is not None:
+                raise KafkaException(exceeded)
+            while True:
+                self.events.serve()
+                if not self._consumer.subscription():
+                    raise IllegalStateException("the consumer is not subscribed to any topic")
+                left = deadline - time.monotonic()
+                found = self._read(self.events.wait_at_most(min(max(left, 0.0), _SLICE)))
+                if found or left <= 0:
+                    return found
+        finally:
+            self._poll_gap.end()
 
     def acknowledge(self, topic: str, partition: int, offset: int, kind: int) -> None:
         """Acknowledge a record of the last poll."""
@@ -162,7 +178,11 @@ class ShareParts:
                 }
                 for (topic, partition), ranges in offsets.items()
             }
-            callback(found, None if error is None else kafka_exception(error))
+            self._in_callback = True
+            try:
+                callback(found, None if error is None else kafka_exception(error))
+            finally:
+                self._in_callback = False
 
         self._consumer.set_acknowledgement_commit_callback(committed)
 
@@ -185,7 +205,7 @@ class ShareParts:
     def _read(self, timeout: float) -> list[Message]:
         with _translated():
             try:
-                records = self._consumer.poll(timeout=timeout)
+                records = self._consumer.poll(timeout=timeout, max_records=_ALL)
             except (errors.StateError, errors.WakeupError, errors.ClosedError):
                 raise
             except errors.KafkaError as error:

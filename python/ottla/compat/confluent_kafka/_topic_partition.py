@@ -40,6 +40,8 @@ class TopicPartition:
             raise TypeError(f"topic must be str, not {type(topic).__name__}")
         if metadata is not None and not isinstance(metadata, str):
             raise TypeError(f"metadata must be str, not {type(metadata).__name__}")
+        if "\0" in topic or "\0" in (metadata or ""):
+            raise ValueError("embedded null character")
         self._topic = topic
         self._partition = operator.index(partition)
         self._offset = operator.index(offset)

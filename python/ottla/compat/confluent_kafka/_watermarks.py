@@ -1,6 +1,7 @@
 """Questions of a consumer about offsets: watermarks, times, committed offsets.
 
-Invariant: the error of one partition is its own; the others have their offsets.
+Invariants: a partition that does not exist is an error of the call; another error of one
+partition is its own, and the others have their offsets.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Watermarks:
             low = self._consumer.beginning_offsets(key, timeout=timeout)[key]
             left = max(deadline - time.monotonic(), 0.1)
             return low, self._consumer.end_offsets(key, timeout=left)[key]
+        except errors.UnknownTopicError as error:
+            raise kafka_exception(error, KafkaError._UNKNOWN_PARTITION) from error
         except errors.KafkaError as error:
             raise kafka_exception(error) from error
 
@@ -78,6 +81,9 @@ class Watermarks:
             found = self._client.list_offsets(specs, errors="return", timeout=timeout)
         except errors.KafkaError as error:
             raise kafka_exception(error) from error
+        for result in found.values():
+            if isinstance(result, errors.UnknownTopicError):
+                raise kafka_exception(result, KafkaError._UNKNOWN_PARTITION)
         return [_at_time(item, found[key_of(item)]) for item in partitions]
 
     def _require_brokers(self, timeout: float, code: int) -> None:

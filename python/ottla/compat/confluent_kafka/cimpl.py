@@ -41,10 +41,10 @@ __all__ = [
     "version",
 ]
 
-_OF_ADMIN = {"NewPartitions", "NewTopic"}
+_of_admin = {"NewPartitions", "NewTopic"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OF_ADMIN:
+    if name in _of_admin:
         return getattr(importlib.import_module("ottla.compat.confluent_kafka.admin"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from ottla.compat.confluent_kafka import _serde_builder as serde
 from ottla.compat.confluent_kafka._messages import Message
@@ -20,8 +20,16 @@ from ottla.compat.confluent_kafka.error import (
 )
 from ottla.compat.confluent_kafka.serialization import MessageField, SerializationContext
 
-K = TypeVar("K")
-V = TypeVar("V")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    K = TypeVar("K", default=Any)
+    V = TypeVar("V", default=Any)
+else:  # a default has no effect at run time
+    from typing import TypeVar
+
+    K = TypeVar("K")
+    V = TypeVar("V")
 
 
 class AsyncDeserializingConsumer(AIOConsumer, Generic[K, V]):

@@ -1,0 +1,176 @@
+"""Commits: what is stored is committed by a timer, on revocation and on close, and nothing else."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from ottla.testing import MockCluster
+from tests.mock.confluent_kafka_layer.test_consumer import (
+    _config,
+    _fill,
+    _poll_until,
+    _read,
+)
+from tests.support.waiting import wait_until
+
+
+def _manual(cluster: MockCluster, name: str, **more: Any) -> dict[str, Any]:
+    return _config(cluster, name, enable_auto_offset_store=False, **more)
+
+
+def test_returned_messages_are_committed_on_close(
+    either: Any, cluster: MockCluster, name: str
+) -> None:
+    _fill(cluster, name)
+    consumer = either.Consumer(_config(cluster, name))
+    consumer.subscribe([name])
+    _read(consumer, 3)
+    consumer.close()
+    assert cluster.committed(name) == {(name, 0): 3}
+
+
+def test_without_automatic_commits_nothing_is_committed(
+    either: Any, cluster: MockCluster, name: str
+) -> None:
+    _fill(cluster, name)
+    consumer = either.Consumer(_config(cluster, name, enable_auto_commit=False))
+    consumer.subscribe([name])
+    _read(consumer, 3)
+    consumer.unsubscribe()
+    consumer.close()
+    assert cluster.committed(name) == {}
+
+
+def test_only_stored_offsets_are_committed(either: Any, cluster: MockCluster, name: str) -> None:
+    _fill(cluster, name)
+    consumer = either.Consumer(_manual(cluster, name))
+    consumer.subscribe([name])
+    messages = _read(consumer, 4)
+    consumer.store_offsets(messages[1])
+    consumer.close()
+    assert cluster.committed(name) == {(name, 0): 2}
+
+
+def test_a_timer_commits_without_polls(either: Any, cluster: MockCluster, name: str) -> None:
+    _fill(cluster, name)
+    consumer = either.Consumer(_config(cluster, name, auto_commit_interval_ms=50))
+    consumer.subscribe([name])
+    _read(consumer, 2)
+    wait_until(lambda: cluster.committed(name) == {(name, 0): 2})
+    consumer.close()
+
+
+def test_stored_offsets_are_committed_on_revocation(
+    peer: Any, cluster: MockCluster, name: str
+) -> None:
+    _fill(cluster, name)
+    consumer = peer.Consumer(_config(cluster, name))
+    seen: list[Any] = []
+    consumer.subscribe([name], on_revoke=lambda _, parts: seen.append(cluster.committed(name)))
+    _read(consumer, 2)
+    consumer.unsubscribe()
+    assert seen == [{}]
+    assert cluster.committed(name) == {(name, 0): 2}
+    consumer.close()
+
+
+def test_every_form_of_a_commit(either: Any, cluster: MockCluster, name: str) -> None:
+    _fill(cluster, name)
+    part = either.TopicPartition
+    consumer = either.Consumer(_config(cluster, name, enable_auto_commit=False))
+    consumer.subscribe([name])
+    messages = _read(consumer, 3)
+    (stored,) = consumer.commit(asynchronous=False)
+    assert (stored.topic, stored.partition, stored.offset, stored.error) == (name, 0, 3, None)
+    with pytest.raises(either.KafkaException) as nothing:
+        consumer.commit(asynchronous=False)
+    assert nothing.value.args[0] == either.KafkaError._NO_OFFSET
+    (one,) = consumer.commit(message=messages[0], asynchronous=False)
+    assert one.offset == 1
+    consumer.commit(offsets=[part(name, 0, 2, "metadata")], asynchronous=False)
+    (found,) = consumer.committed([part(name, 0)], 30.0)
+    assert (found.offset, found.metadata) == (2, "metadata")
+    with pytest.raises(ValueError, match="mutually exclusive"):
+        consumer.commit(message=messages[0], offsets=[part(name, 0, 2)])
+    with pytest.raises(TypeError):
+        consumer.commit(message=5)
+    with pytest.raises(either.KafkaException) as refused:
+        consumer.commit(message=either.Message(error=either.KafkaError(3)))
+    assert refused.value.args[0] == either.KafkaError._INVALID_ARG
+    consumer.close()
+
+
+def test_polls_report_asynchronous_commits(either: Any, cluster: MockCluster, name: str) -> None:
+    _fill(cluster, name)
+    results: list[tuple[Any, list[Any]]] = []
+    config = _config(cluster, name, enable_auto_commit=False)
+    config["on_commit"] = lambda error, parts: results.append((error, parts))
+    consumer = either.Consumer(config)
+    consumer.subscribe([name])
+    (message,) = _read(consumer, 1)
+    assert consumer.commit(message=message) is None
+    assert results == []
+    _poll_until(consumer, lambda: results)
+    ((error, (part,)),) = results
+    assert (error, part.topic, part.offset) == (None, name, 1)
+    consumer.close()
+    assert len(results) == 1
+
+
+def test_an_exception_of_on_commit_is_the_polls(peer: Any, cluster: MockCluster, name: str) -> None:
+    def on_commit(error: Any, parts: Any) -> None:
+        raise ValueError("of the callback")
+
+    _fill(cluster, name)
+    config = {**_config(cluster, name, enable_auto_commit=False), "on_commit": on_commit}
+    consumer = peer.Consumer(config)
+    consumer.subscribe([name])
+    _read(consumer, 1)
+    consumer.commit()
+    with pytest.raises(ValueError, match="of the callback"):
+        _poll_until(consumer, lambda: False)
+    consumer.close()
+
+
+def test_store_offsets_needs_its_setting_and_an_assignment(
+    either: Any, cluster: MockCluster, name: str
+) -> None:
+    part = either.TopicPartition(name, 0, 5)
+    automatic = either.Consumer({"group.id": "g"})
+    with pytest.raises(either.KafkaException) as refused:
+        automatic.store_offsets(offsets=[part])
+    assert refused.value.args[0] == either.KafkaError._INVALID_ARG
+    automatic.close()
+    consumer = either.Consumer({"group.id": "g", "enable.auto.offset.store": False})
+    with pytest.raises(either.KafkaException) as refused:
+        consumer.store_offsets(offsets=[part])
+    assert refused.value.args[0] in {
+        either.KafkaError._STATE,
+        either.KafkaError._UNKNOWN_PARTITION,
+    }
+    for wrong in ({}, {"message": either.Message("t", 0, 1), "offsets": [part]}):
+        with pytest.raises(ValueError, match=r"expected either|mutually exclusive"):
+            consumer.store_offsets(**wrong)
+    consumer.close()
+
+
+def test_offsets_survive_a_crash_as_stored(peer: Any, cluster: MockCluster, name: str) -> None:
+    _fill(cluster, name, 6)
+    crashed = peer.Consumer(_manual(cluster, name, auto_commit_interval_ms=20))
+    crashed.subscribe([name])
+    messages = _read(crashed, 4)
+    crashed.store_offsets(messages[1])
+    wait_until(lambda: cluster.committed(name) == {(name, 0): 2})
+    group = cluster.group(name)
+    assert group is not None
+    cluster.expire_member(name, group.members[0].id)
+    del crashed
+    successor = peer.Consumer(_config(cluster, name))
+    successor.subscribe([name])
+    began = time.monotonic()
+    assert _read(successor, 1)[0].offset() == 2
+    assert time.monotonic() - began < 30
+    successor.close()
