@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def test_the_trace_is_the_originals(
     config = {"retention.ms": "-1"}
     topic = kafka_topic(partitions=2, config=config)
     kafka.create_topic(f"{topic}-out", 1, 3, config)
-    trace = run(scenario(ottla.compat.aiokafka, kafka.bootstrap, topic))  # type: ignore[arg-type]
+    trace: Any = run(scenario(ottla.compat.aiokafka, kafka.bootstrap, topic))  # type: ignore[arg-type]
     assert json.loads(json.dumps(trace, default=_text)) == TRACES[scenario.__name__]
 
 

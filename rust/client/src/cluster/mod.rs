@@ -37,7 +37,7 @@ use crate::cluster::event_subscribers::EventSubscribers;
 use crate::config::Config;
 use crate::connection::{self, Connection, ConnectionRole, Owner, Pool, Settings};
 use crate::endpoint::Endpoint;
-use crate::environment::Environment;
+use crate::environment::{BoxFuture, Environment};
 use crate::error::{Error, Kind, Result};
 use crate::metadata::no_leader::no_leader;
 use crate::metadata::{Cache, Event, Snapshot, TopicSelector};
@@ -275,8 +275,11 @@ impl Client {
         self.check_open()?;
         let mut snapshot = self.inner.metadata.snapshot();
         if snapshot.brokers.is_empty() && matches!(route, Route::Any | Route::Controller) {
-            // The first use of a client that has not connected.
-            snapshot = self.refresh(snapshot.generation, TopicSelector::Tracked).await?;
+            // The first use of a client that has not connected. Without its type, which would be a part of each future
+            // that sends a request.
+            let refreshing: BoxFuture<'_, _> =
+                Box::pin(self.refresh(snapshot.generation, TopicSelector::Tracked));
+            snapshot = refreshing.await?;
         }
         let id = match route {
             Route::Broker(id) => id,

@@ -198,7 +198,8 @@ class BackgroundPoll:
         self._is_polling = True
         try:
             is_ready = await engine._poll(  # noqa: SLF001 - the steps of a poll without its records
-                lambda: engine._poll_records(left, None),  # noqa: SLF001
+                left,
+                lambda: engine._poll_records(left, None, None),  # noqa: SLF001
                 lambda: True,
             )
         except ottla_errors.WakeupError:
