@@ -57,7 +57,7 @@ impl MessageProducer {
     /// Raises:
     ///     BufferError: the queue is full: call ``poll``.
     ///     KafkaException: the message cannot be sent.
-    #[pyo3(signature = (topic, value=None, key=None, partition=-1, callback=None, on_delivery=None, timestamp=0, headers=None))]
+    #[pyo3(signature = (topic, value=None, key=None, partition=-1, callback=None, on_delivery=None, timestamp=0, headers=None), text_signature = "($self, topic, value=None, key=None, partition=-1, callback=None, on_delivery=None, timestamp=0, headers=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn produce<'py>(
         this: &Bound<'py, Self>,

@@ -88,8 +88,13 @@ impl Consumer {
     ) -> Result<PollOutcome> {
         let (call, is_buffered) = self.begin_wait(target);
         let began = Instant::now();
+        #[cfg(feature = "arrow")]
         let all = PartitionFilter::default();
-        let of = if let PollTarget::Records(_, of) = target { of } else { &all };
+        let of = match target {
+            PollTarget::Records(_, of) => of,
+            #[cfg(feature = "arrow")]
+            PollTarget::Batch(_) => &all,
+        };
         let polled = self.wait_with(if is_buffered { began } else { deadline }, keeper, of).await;
         let ended = Instant::now();
         if let Some(before) = self.buffers.polled_at.lock().replace(ended) {
