@@ -276,7 +276,7 @@ class ProducerQueue:
         elif error.code == KafkaError.TOPIC_EXCEPTION:
             self._fail_topic(topic, KafkaError(KafkaError.TOPIC_EXCEPTION, str(error)))
         elif now - self._unknown_since.setdefault(topic, now) > self._settings.topic_timeout:
-            self._fail_topic(topic, KafkaError(KafkaError._UNKNOWN_TOPIC, str(error)))
+            self._fail_topic(topic, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
 
     def _put_back(self, topic: str, entry: Entry) -> None:
         with self._changed:
