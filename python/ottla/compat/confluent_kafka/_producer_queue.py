@@ -8,6 +8,7 @@ message is reported as failed after ``message.timeout.ms`` whatever the brokers 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
@@ -25,6 +26,9 @@ from ottla.compat.confluent_kafka._settings import Settings
 
 # Seconds between two attempts to look up the same topics.
 PAUSE = 0.1
+
+# Seconds that a look-up waits for a broker.
+_LOOK_UP = 0.05
 
 
 class ProducerQueue:
@@ -252,6 +256,8 @@ class ProducerQueue:
                     return was_sent
                 entry = waiting.popleft()
             try:
+                if not was_sent:
+                    self._look_up(topic)
                 self._send(entry)
                 was_sent = True
             except (errors.UnknownTopicError, errors.TimeoutError) as error:
@@ -267,6 +273,16 @@ class ProducerQueue:
                 return False
             except errors.KafkaError as error:
                 self._fail([entry], delivery_error(error))
+
+    def _look_up(self, topic: str) -> None:
+        """Wait a moment for a topic, before a send in a transaction waits for longer.
+
+        Raises:
+            TimeoutError: no broker has responded yet.
+        """
+        if self._settings.ottla.get("transactional.id"):
+            with contextlib.suppress(errors.UnknownTopicError):  # a send may create the topic
+                self._producer.partitions_for(topic, timeout=_LOOK_UP)
 
     def _judge(self, topic: str, error: errors.KafkaError) -> None:
         """Give a topic up that does not exist, or has not appeared for too long."""
