@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ottla.testing import MockCluster
+from ottla.testing import Fault, MockCluster
 
 PATIENCE = 30.0
 
@@ -63,6 +63,24 @@ def test_offsets_are_committed_with_the_transaction(
     assert cluster.committed(name) == {(name, 0): 7}
     producer.close()
     consumer.close()
+
+
+def test_offsets_are_committed_by_a_slow_coordinator(
+    peer: Any, cluster: MockCluster, name: str
+) -> None:
+    cluster.create_topic(name, partitions=1)
+    consumer = peer.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": name})
+    producer = _producer(peer, cluster, name)
+    producer.begin_transaction()
+    cluster.inject(Fault.delay(0.2), api="AddOffsetsToTxn", times=1)
+    cluster.inject(Fault.delay(0.2), api="TxnOffsetCommit", times=1)
+    offsets = [peer.TopicPartition(name, 0, 7)]
+    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), PATIENCE)
+    producer.commit_transaction(PATIENCE)
+    assert cluster.committed(name) == {(name, 0): 7}
+    producer.close()
+    consumer.close()
+    cluster.clear_faults()
 
 
 def test_calls_in_the_wrong_state_are_refused(either: Any, cluster: MockCluster, name: str) -> None:

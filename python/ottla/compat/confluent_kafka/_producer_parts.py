@@ -27,8 +27,12 @@ class ProducerParts:
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.settings = settings_of(config, "producer")
-        # A send returns at once: what it would wait for, the queue waits for.
-        self.settings.ottla["max.block.ms"] = 50
+        # A send returns at once: what it would wait for, the queue waits for. In a transaction, the
+        # same key bounds send_offsets_to_transaction, which needs time.
+        is_transactional = bool(self.settings.ottla.get("transactional.id"))
+        self.settings.ottla["max.block.ms"] = 30_000 if is_transactional else 50
+        if is_transactional:  # a topic that is known stays known, so that no send waits for it
+            self.settings.ottla["metadata.max.idle.ms"] = 2**31 - 1
         self.limit = int(self.settings.ottla.get("message.max.bytes") or 1_000_000)
         client = client_of(self.settings)
         self.producer = ottla.Producer(client)

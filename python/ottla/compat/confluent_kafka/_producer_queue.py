@@ -8,6 +8,7 @@ their order; a message is reported as failed after ``message.timeout.ms`` whatev
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -24,6 +25,9 @@ from ottla.compat.confluent_kafka._settings import Settings
 
 # Seconds between two attempts to look up the same topics.
 PAUSE = 0.1
+
+# Seconds that a look-up waits for a broker.
+_LOOK_UP = 0.05
 
 
 class ProducerQueue:
@@ -226,6 +230,8 @@ class ProducerQueue:
                     return was_sent
                 entry = self._take(waiting)
             try:
+                if not was_sent:
+                    self._look_up(topic)
                 self._send(entry)
                 was_sent = True
             except (errors.UnknownTopicError, errors.TimeoutError) as error:
@@ -242,6 +248,16 @@ class ProducerQueue:
             except errors.KafkaError as error:
                 self._fail([entry], delivery_error(error))
 
+    def _look_up(self, topic: str) -> None:
+        """Wait a moment for a topic, before a send in a transaction waits for longer.
+
+        Raises:
+            TimeoutError: no broker has responded yet.
+        """
+        if self._settings.ottla.get("transactional.id"):
+            with contextlib.suppress(errors.UnknownTopicError):  # a send may create the topic
+                self._producer.partitions_for(topic, timeout=_LOOK_UP)
+
     def _judge(self, topic: str, error: errors.KafkaError) -> None:
         """Give a topic up that does not exist, or has not appeared for too long."""
         now = time.monotonic()
@@ -250,7 +266,7 @@ class ProducerQueue:
         elif error.code == KafkaError.TOPIC_EXCEPTION:
             self._fail_topic(topic, KafkaError(KafkaError.TOPIC_EXCEPTION, str(error)))
         elif now - self._unknown_since.setdefault(topic, now) > self._settings.topic_timeout:
-            self._fail_topic(topic, KafkaError(KafkaError._UNKNOWN_TOPIC, str(error)))
+            self._fail_topic(topic, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
 
     def _take(self, waiting: deque[Entry]) -> Entry:
         entry = waiting.popleft()

@@ -88,7 +88,7 @@ class Transactions:
     ) -> None:
         """Commit offsets of a consumer with the transaction."""
         self._check("send_offsets_to_transaction", initialized=True, opened=True)
-        del timeout  # ottla bounds the call by max.block.ms
+        del timeout  # the producer's max.block.ms bounds the call
         found: dict[tuple[str, int], Any] = {}
         for item in offsets:
             if item.offset >= 0:
