@@ -102,7 +102,10 @@ async def offsets(aiokafka: Any, bootstrap: str, topic: str) -> Trace:
     """Commits with metadata, seeks, positions and look-ups."""
     await write(aiokafka, bootstrap, topic)
     consumer = aiokafka.AIOKafkaConsumer(
-        bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest"
+        bootstrap_servers=bootstrap,
+        group_id=topic,
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=100,
     )
     place = aiokafka.TopicPartition(topic, 0)
     consumer.assign([place])
@@ -165,7 +168,7 @@ async def errors(aiokafka: Any, bootstrap: str, topic: str) -> Trace:
     # The original cannot stop right after its start.
     await asyncio.sleep(0.05)
     await alone.stop()
-    short = consumer(group_id=topic, session_timeout_ms=1)
+    short = consumer(group_id=topic, session_timeout_ms=100)
     short.subscribe([topic])
     await note(short.start())
     await short.stop()
@@ -192,6 +195,7 @@ async def transactions(aiokafka: Any, bootstrap: str, topic: str) -> Trace:
         auto_offset_reset="earliest",
         enable_auto_commit=False,
         isolation_level="read_committed",
+        fetch_max_wait_ms=100,
     )
     producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=topic)
     trace: Trace = []

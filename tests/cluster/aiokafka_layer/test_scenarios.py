@@ -7,7 +7,7 @@ aiokafka is installed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ TRACES = json.loads(Path(__file__).with_name("traces.json").read_text())
 def test_the_trace_is_the_originals(
     kafka: KafkaCluster,
     kafka_topic: Callable[..., str],
-    scenario: Callable[..., object],
+    scenario: Callable[..., Coroutine[Any, Any, list[Any]]],
 ) -> None:
     config = {"retention.ms": "-1"}
     topic = kafka_topic(partitions=2, config=config)
     kafka.create_topic(f"{topic}-out", 1, 3, config)
-    trace: Any = run(scenario(ottla.compat.aiokafka, kafka.bootstrap, topic))  # type: ignore[arg-type]
+    trace = run(scenario(ottla.compat.aiokafka, kafka.bootstrap, topic))
     assert json.loads(json.dumps(trace, default=_text)) == TRACES[scenario.__name__]
 
 

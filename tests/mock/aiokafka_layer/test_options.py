@@ -17,7 +17,7 @@ from ottla.compat.aiokafka.coordinator.assignors.range import RangePartitionAssi
 from ottla.compat.aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from ottla.compat.aiokafka.helpers import create_ssl_context
 from ottla.testing import MockCluster
-from tests.support.loops import run
+from tests.support.loops import eventually, run
 
 
 def config(**options: Any) -> dict[str, Any]:
@@ -151,6 +151,8 @@ def test_an_assignor_of_the_application(mock_cluster: MockCluster) -> None:
         )
         async with reader:
             assert len(reader.assignment()) == 2
+            # The core calls it on a thread of its own.
+            await eventually(lambda: bool(assigned))
 
     run(join())
     assert [item.partitions() for item in assigned] == [[("pairs", 0), ("pairs", 1)]]

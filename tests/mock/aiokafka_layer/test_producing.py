@@ -190,15 +190,16 @@ def test_transactions_commit_or_abort(mock_cluster: MockCluster, pairs: str) -> 
     assert (offset.offset, offset.metadata) == (4, "four")
 
 
-def test_a_newer_producer_fences_an_older_one(mock_cluster: MockCluster, pairs: str) -> None:
+def test_a_fenced_producer(mock_cluster: MockCluster, pairs: str) -> None:
     async def write() -> None:
-        old = producer(mock_cluster, transactional_id="writer")
-        async with old, producer(mock_cluster, transactional_id="writer") as new:
-            async with new.transaction():
-                await new.send_and_wait(pairs, b"new")
+        async with producer(mock_cluster, transactional_id="writer") as writer:
+            async with writer.transaction():
+                await writer.send_and_wait(pairs, b"before", partition=0)
+            await writer.begin_transaction()
+            mock_cluster.fence_producer("writer")
             with pytest.raises(ProducerFenced):
-                async with old.transaction():
-                    await old.send_and_wait(pairs, b"old")
+                await writer.send_offsets_to_transaction({P0: 1}, "readers")
+            assert writer._txn_manager.is_fatal_error()
 
     run(write())
 

@@ -36,6 +36,7 @@ def test_every_error_of_ottla_becomes_one_of_kafka_python(
     if kind not in (ottla.errors.KafkaError, ottla.errors.BrokerError):
         assert of(kind) is not errors.KafkaError or kind in (
             ottla.errors.InternalError,
+            ottla.errors.PurgedError,
             ottla.errors.SchemaError,
             ottla.errors.SerializationError,
             ottla.errors.WakeupError,

@@ -16,9 +16,6 @@ __all__ = ["bootstrap_error", "commit_error", "peer_error", "read_error", "trans
 
 T = TypeVar("T")
 
-_OFFSET_OUT_OF_RANGE = 1
-_CORRUPT_MESSAGE = 2
-
 # The first class that matches decides, unless the error has a code that aiokafka has a class for.
 _CLASSES: tuple[tuple[type[ottla_errors.KafkaError], type[Exception]], ...] = (
     (ottla_errors.UnknownTopicError, errors.UnknownTopicOrPartitionError),
@@ -53,10 +50,12 @@ def peer_error(error: ottla_errors.KafkaError) -> Exception:
 
 def read_error(error: ottla_errors.KafkaError) -> Exception:
     """Return the exception for an error of reading."""
-    if isinstance(error, ottla_errors.OffsetError) and error.code != _OFFSET_OUT_OF_RANGE:
-        is_out_of_range = "no offset is committed" not in str(error)
-        theirs = errors.OffsetOutOfRangeError if is_out_of_range else None
-        return (theirs or errors.NoOffsetForPartitionError)(str(error))
+    if isinstance(error, ottla_errors.OffsetError):
+        is_uncommitted = error.code is None and "no offset is committed" in str(error)
+        text = str(error)
+        if is_uncommitted:
+            return errors.NoOffsetForPartitionError(text)
+        return errors.OffsetOutOfRangeError(text)
     if isinstance(error, ottla_errors.ProtocolError) and "offset" in error.context:
         return errors.CorruptRecordException(str(error))
     if isinstance(error, ottla_errors.FencedError):

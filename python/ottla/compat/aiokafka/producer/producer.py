@@ -192,12 +192,11 @@ class AIOKafkaProducer(TransactionalProducer):
             raise peer_error(error) from error
         self._engine = engine
         await self.client.connect(engine)
+        # A batch without records waits for its topic, and lets brokers create it.
+        self.client.attach(engine, lambda topic: engine.send_batch(topic, []))
         if self._is_transactional:
-            self.client.attach(engine)
             await translated(engine.init_transactions(timeout=self._request_timeout))
             self._txn_manager.state = TransactionState.READY
-        else:
-            self.client.attach(engine, lambda topic: engine.send_batch(topic, []))
 
     async def stop(self) -> None:
         """Send all records, and close the connections."""
