@@ -146,7 +146,7 @@ TABLE = [
 # What else the error of a missing API says.
 SAYS = {"ListConfigResources": "before Kafka 4.1, brokers list client_metrics only"}
 # Closing sends nothing.
-LOCAL = {"close"}
+LOCAL = {"close", "set_sasl_credentials"}
 # A check of several calls runs once.
 ROWS = {row.check: row for row in TABLE}.values()
 

@@ -257,7 +257,9 @@ def test_data_loss_may_be_skipped_and_is_logged(
     mock_cluster.delete_records(filled, 2, 10)
     scan = ottla.scan(filled, client, start=2, fail_on_data_loss=False)
     assert values(scan) == expected({0: range(2, 10), 1: range(4, 10)})
-    assert {(record.name, record.getMessage()) for record in caplog.records} == {
+    # Clients of other tests may have something to say.
+    fetching = [record for record in caplog.records if record.name == "ottla.fetch"]
+    assert {(record.name, record.getMessage()) for record in fetching} == {
         (
             "ottla.fetch",
             f"{filled}-{partition}: the records from offset 2 to {end} are gone and were skipped",
