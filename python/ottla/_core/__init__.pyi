@@ -25,10 +25,12 @@ from ottla._core.column_format import (
     infer_json,
 )
 from ottla._core.compat import (
+    ConsumerRecord,
     Message,
     MessageProducer,
     MessageReader,
     OffsetStore,
+    RecordReader,
     ReportQueue,
 )
 from ottla._core.config import (
@@ -108,6 +110,7 @@ __all__ = [
     "Consumer",
     "ConsumerBase",
     "ConsumerCall",
+    "ConsumerRecord",
     "DeadLetters",
     "Delivery",
     "DeliveryReports",
@@ -136,6 +139,7 @@ __all__ = [
     "Record",
     "RecordBatch",
     "RecordMetadata",
+    "RecordReader",
     "Registry",
     "ReportQueue",
     "RequestStatistics",

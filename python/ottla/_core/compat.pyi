@@ -1,15 +1,82 @@
-"""The hot paths of ``ottla.compat.confluent_kafka``."""
+"""The hot paths of ``ottla.compat``."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import GenericAlias
+from typing import Any, Generic, TypeVar, final
 
 from typing_extensions import Self, disjoint_base
 
 from ottla._core.aliases import TopicPartition
+from ottla._core.async_consumer import AsyncConsumerBase
 from ottla._core.consumer import Consumer
 from ottla._core.offsets import OffsetAndMetadata
 from ottla._core.producer import Producer
 from ottla.errors import KafkaError
+
+_KT = TypeVar("_KT")
+_VT = TypeVar("_VT")
+
+@disjoint_base
+class ConsumerRecord(Generic[_KT, _VT]):
+    """"""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: _KT | None
+    value: _VT | None
+    checksum: int | None
+    serialized_key_size: int
+    serialized_value_size: int
+    headers: Sequence[tuple[str, bytes]]
+
+    __hash__: None  # type: ignore[assignment]
+    __match_args__ = (
+        "topic",
+        "partition",
+        "offset",
+        "timestamp",
+        "timestamp_type",
+        "key",
+        "value",
+        "checksum",
+        "serialized_key_size",
+        "serialized_value_size",
+        "headers",
+    )
+
+    def __new__(
+        cls,
+        topic: str,
+        partition: int,
+        offset: int,
+        timestamp: int,
+        timestamp_type: int,
+        key: _KT | None,
+        value: _VT | None,
+        checksum: int | None,
+        serialized_key_size: int,
+        serialized_value_size: int,
+        headers: Sequence[tuple[str, bytes]],
+    ) -> ConsumerRecord[_KT, _VT]: ...
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class RecordReader:
+    """"""
+
+    def __new__(cls, consumer: AsyncConsumerBase) -> RecordReader: ...
+    def pop(self) -> ConsumerRecord[Any, Any] | None:
+        """"""
+
+    def pop_runs(
+        self, limit: int | None = None
+    ) -> list[tuple[str, int, list[ConsumerRecord[Any, Any]]]]:
+        """"""
 
 @disjoint_base
 class Message:

@@ -2,6 +2,8 @@
 //!
 //! Invariant: it owns its key and value, so that keeping a record keeps no fetch buffer alive.
 
+use std::borrow::Cow;
+
 use ottla_client::TopicPartition;
 use ottla_client::consumer::{RecordEntry, RecordSet};
 use ottla_client::group_offsets::CommittedOffset;
@@ -100,14 +102,27 @@ impl Record {
     }
 }
 
-/// Returns headers as pairs of a name and a value. As in Java, invalid UTF-8 in a name is replaced.
-fn headers<'py>(py: Python<'py>, set: &RecordSet, entry: &RecordEntry) -> PyResult<Bound<'py, PyTuple>> {
+/// Returns headers as pairs of a name and a value, or `None` if there are none. As in Java, invalid UTF-8 in a name is
+/// replaced.
+pub(crate) fn header_pairs<'a>(
+    py: Python<'_>,
+    set: &'a RecordSet,
+    entry: &'a RecordEntry,
+) -> Option<Vec<(Cow<'a, str>, Py<PyAny>)>> {
     let mut headers = set.headers(entry).peekable();
-    if headers.peek().is_none() {
-        return Ok(PyTuple::empty(py));
+    headers.peek()?;
+    Some(headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes_or_none(py, value))).collect())
+}
+
+pub(crate) fn headers<'py>(
+    py: Python<'py>,
+    set: &RecordSet,
+    entry: &RecordEntry,
+) -> PyResult<Bound<'py, PyTuple>> {
+    match header_pairs(py, set, entry) {
+        Some(pairs) => PyTuple::new(py, pairs),
+        None => Ok(PyTuple::empty(py)),
     }
-    let pairs = headers.map(|(name, value)| (String::from_utf8_lossy(name), bytes_or_none(py, value)));
-    PyTuple::new(py, pairs.collect::<Vec<_>>())
 }
 
 #[pymethods]
