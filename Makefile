@@ -28,7 +28,7 @@ SEEDS ?= 1000
 TIERS := check test-rust test-python test-broker test-spark
 PYTEST_TIER := $(PY) -m tests.gate.pytest_tier
 
-.PHONY: help demo test $(TIERS) deep pytest unit oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
+.PHONY: help demo test $(TIERS) deep frameworks framework-environments pytest unit oracle jars older-jars apicurio network kerberos valgrind browser console-assets wheel build lint fmt audit requirements bench instructions msrv fuzz docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,8 +57,11 @@ test-spark: $(QUICK) .venv/dev.stamp jars ## tier 5: one Spark session, compared
 	$(STEP) 'pytest in Spark'
 	@$(PYTEST_TIER) test-spark -m 'spark and not deep' tests/spark
 
-deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio network kerberos valgrind console-assets browser ## the slow tests, before a release; writes a report
+deep: check-test $(OPTIMISED) .venv/dev.stamp oracle jars older-jars apicurio framework-environments network kerberos valgrind console-assets browser ## the slow tests, before a release; writes a report
 	@$(PY) -m tests.gate.deep --seeds $(SEEDS)
+
+frameworks: check-test $(QUICK) .venv/dev.stamp jars framework-environments ## the part of `make deep` with FastStream, Celery and others
+	@$(PY) -m tests.gate.deep frameworks
 
 pytest: .venv/dev.stamp ## any Python tests: make pytest ARGS='tests/mock -k scan'
 	@[[ -e python/ottla/_core.abi3.so ]] || $(MAKE) --no-print-directory $(QUICK)
@@ -88,6 +91,9 @@ older-jars:
 
 apicurio:
 	@tools/jars.sh apicurio
+
+framework-environments: .venv/build.stamp
+	@tools/frameworks.sh
 
 network:
 	@tools/network.sh

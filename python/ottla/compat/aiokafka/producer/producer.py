@@ -379,6 +379,25 @@ class AIOKafkaProducer(TransactionalProducer):
         self._partitions[topic] = await self.client._wait_on_metadata(topic)  # noqa: SLF001
         self._started()
 
+    def _partition(
+        self,
+        topic: str,
+        partition: int | None,
+        key: Any,
+        value: Any,
+        serialized_key: bytes | None,
+        serialized_value: bytes | None,
+    ) -> int | None:
+        """Return the partition that a record will have, for instrumentation that asks before.
+
+        None for a record without a key: sending it chooses the partition.
+        """
+        if partition is not None or serialized_key is None:
+            return partition
+        known = sorted(self._metadata.partitions_for_topic(topic) or ())
+        available = self._metadata.available_partitions_for_topic(topic)
+        return self._options.partitioner(serialized_key, known, sorted(available or ()))
+
     def _check_partition(self, topic: str, partition: int) -> None:
         if partition not in self._partitions[topic]:
             known = self._metadata.partitions_for_topic(topic)

@@ -20,10 +20,10 @@ from ottla.compat.kafka.admin._base import (
 )
 from ottla.compat.kafka.admin._types import NewTopic
 from ottla.compat.kafka.errors import IllegalArgumentError, KafkaTimeoutError
+from ottla.errors import ErrorCode
 
 __all__ = ["Topics"]
 
-_NO_LEADER = 5
 _PAUSE = 0.1
 
 
@@ -190,7 +190,7 @@ def _described(name: str, found: admin.TopicDescription | Exception) -> dict[str
 
 def _partition(found: admin.PartitionDescription) -> dict[str, Any]:
     return {
-        "error_code": _NO_LEADER if found.leader is None else 0,
+        "error_code": int(ErrorCode.LEADER_NOT_AVAILABLE) if found.leader is None else 0,
         "partition_index": found.partition,
         "leader_id": -1 if found.leader is None else found.leader,
         "leader_epoch": found.leader_epoch,
