@@ -18,7 +18,21 @@ _VT = TypeVar("_VT")
 
 @disjoint_base
 class ConsumerRecord(Generic[_KT, _VT]):
-    """"""
+    """A record that was read.
+
+    Args:
+        topic: the topic.
+        partition: the partition.
+        offset: the offset.
+        timestamp: milliseconds since 1970.
+        timestamp_type: 0 if the producer set it, 1 if the broker did.
+        key: the key, or what a deserializer made of it.
+        value: the value, or what a deserializer made of it.
+        checksum: always None for records of today's format.
+        serialized_key_size: the number of bytes of the key; -1 for null.
+        serialized_value_size: the number of bytes of the value; -1 for null.
+        headers: pairs of a name and a value.
+    """
 
     topic: str
     partition: int
@@ -67,16 +81,31 @@ class ConsumerRecord(Generic[_KT, _VT]):
 
 @final
 class RecordReader:
-    """"""
+    """Takes the records of a consumer, which has neither deserializers nor interceptors.
+
+    Args:
+        consumer: the consumer.
+    """
 
     def __new__(cls, consumer: AsyncConsumerBase) -> RecordReader: ...
     def pop(self) -> ConsumerRecord[Any, Any] | None:
-        """"""
+        """Return the next record, or None if none is buffered.
+
+        Raises:
+            ClosedError: the consumer was closed.
+        """
 
     def pop_runs(
         self, limit: int | None = None
     ) -> list[tuple[str, int, list[ConsumerRecord[Any, Any]]]]:
-        """"""
+        """Return the next records as runs of one partition: topic, number and records. There are none if none are buffered.
+
+        Args:
+            limit: the maximum number of records. Default: all that are buffered.
+
+        Raises:
+            ClosedError: the consumer was closed.
+        """
 
 @disjoint_base
 class Message:
