@@ -59,13 +59,26 @@ def test_topics(admin: KafkaAdminClient) -> None:
     assert missing["error_code"] == errors.UnknownTopicOrPartitionError.errno
     admin.create_partitions({"a": NewPartitions(3), "b": 2})
     assert len(admin.describe_topics(["a"])[0]["partitions"]) == 3
-    with pytest.raises(errors.IllegalArgumentError):
-        admin.create_partitions({"a": NewPartitions(4, [[1]])})
     assert admin.delete_topics(["a"])["topics"][0]["error_code"] == 0
     with pytest.raises(errors.UnknownTopicOrPartitionError):
         admin.delete_topics(["a"])
     with pytest.raises(errors.KafkaTimeoutError):
         admin.wait_for_topics(["a"], timeout_ms=1)
+
+
+def test_new_partitions_have_the_brokers_that_are_given(admin: KafkaAdminClient) -> None:
+    admin.create_topics([NewTopic("a", 1, 1), NewTopic("b", 1, 1)])
+    admin.create_partitions({"a": NewPartitions(2, [[3]])}, validate_only=True)
+    with pytest.raises(errors.InvalidReplicationAssignmentError):
+        admin.create_partitions({"a": NewPartitions(3, [[3]])}, validate_only=True)
+    with pytest.raises(errors.InvalidReplicationAssignmentError):
+        admin.create_partitions({"a": NewPartitions(3, [[3]])})
+    admin.create_partitions(
+        {"a": NewPartitions(3, [[3], [2]]), "b": {"count": 2, "assignments": [[1]]}}
+    )
+    for name, expected in (("a", [[3], [2]]), ("b", [[1]])):
+        [described] = admin.describe_topics([name])
+        assert [each["replica_nodes"] for each in described["partitions"]][1:] == expected
 
 
 def test_partitions_in_pages(topic: str, admin: KafkaAdminClient) -> None:

@@ -93,23 +93,28 @@ class TopicCalls(AdminCalls):
         """Add partitions to topics.
 
         Args:
-            topic_partitions: the new numbers of partitions, by topic.
+            topic_partitions: the new numbers of partitions by topic, and the brokers of each new
+                one. Default of these: the controller chooses them.
             timeout_ms: milliseconds to wait. Default: ``request_timeout_ms``.
             validate_only: whether to check only whether they could be created.
 
         Raises:
             KafkaError: a topic was not changed.
-            NotImplementedError: the brokers of new partitions are given.
         """
-        if any(item.new_assignments for item in topic_partitions.values()):
-            raise NotImplementedError("new_assignments is not supported: let the cluster choose")
         counts = {topic: item.total_count for topic, item in topic_partitions.items()}
+        brokers = {
+            topic: item.new_assignments
+            for topic, item in topic_partitions.items()
+            if item.new_assignments is not None
+        }
         engine, timeout = self._started(), self._seconds(timeout_ms)
         if validate_only:
-            plan = engine.create_partitions(counts, dry_run=True, timeout=timeout)
+            plan = engine.create_partitions(
+                counts, assignments=brokers, dry_run=True, timeout=timeout
+            )
             return await self._planned(list(counts), plan)
         return responses.topics_response(
-            await translated(engine.create_partitions(counts, timeout=timeout))
+            await translated(engine.create_partitions(counts, assignments=brokers, timeout=timeout))
         )
 
     async def delete_records(
