@@ -89,7 +89,10 @@ def test_every_form_of_a_commit(either: Any, cluster: MockCluster, name: str) ->
         consumer.commit(asynchronous=False)
     assert nothing.value.args[0] == either.KafkaError._NO_OFFSET
     (one,) = consumer.commit(message=messages[0], asynchronous=False)
-    assert one.offset == 1
+    assert (one.offset, one.metadata) == (1, None)
+    for wanted in (part(name, 0, 2, ""), part(name, 0, 2)):
+        (one,) = consumer.commit(offsets=[wanted], asynchronous=False)
+        assert one.metadata == wanted.metadata
     consumer.commit(offsets=[part(name, 0, 2, "metadata")], asynchronous=False)
     (found,) = consumer.committed([part(name, 0)], 30.0)
     assert (found.offset, found.metadata) == (2, "metadata")
