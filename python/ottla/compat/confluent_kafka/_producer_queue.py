@@ -22,6 +22,7 @@ from ottla.compat.confluent_kafka._errors import code_of, kafka_exception
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._produced import Entry, Report, delivery_error
 from ottla.compat.confluent_kafka._settings import Settings
+from ottla.error_code import ErrorCode
 
 # Seconds between two attempts to look up the same topics.
 PAUSE = 0.1
@@ -263,10 +264,10 @@ class ProducerQueue:
         now = time.monotonic()
         if isinstance(error, errors.TimeoutError):
             self._unknown_since.pop(topic, None)  # it is not known whether the topic exists
-        elif error.code == KafkaError.TOPIC_EXCEPTION:
-            self._fail_topic(topic, KafkaError(KafkaError.TOPIC_EXCEPTION, str(error)))
+        elif error.code == ErrorCode.INVALID_TOPIC_EXCEPTION:
+            self._fail_topic(topic, KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(error)))
         elif now - self._unknown_since.setdefault(topic, now) > self._settings.topic_timeout:
-            self._fail_topic(topic, KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+            self._fail_topic(topic, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
     def _take(self, waiting: deque[Entry]) -> Entry:
         entry = waiting.popleft()
