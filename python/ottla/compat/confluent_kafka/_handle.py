@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any, TypeVar
+from abc import abstractmethod
+from typing import Any
 
 import ottla
 from ottla import errors
@@ -25,8 +26,6 @@ FOREVER = 1e6
 # Seconds after which a topic that no broker knows is reported as unknown.
 _UNKNOWN_AFTER = 1.0
 
-_Parts = TypeVar("_Parts")
-
 _LOG = logging.getLogger("ottla.compat")
 
 
@@ -35,13 +34,6 @@ def seconds_of(timeout: Any) -> float:
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"must be real number, not {type(timeout).__name__}")
     return FOREVER if timeout < 0 else float(timeout)
-
-
-def opened(parts: _Parts | None) -> _Parts:
-    """Return the parts of a client that is open."""
-    if parts is None:
-        raise RuntimeError("Handle has been closed")
-    return parts
 
 
 def require_brokers(settings: Settings, timeout: float, code: int) -> None:
@@ -147,6 +139,39 @@ class Cluster:
             except errors.TimeoutError:
                 if left <= _UNKNOWN_AFTER:
                     raise
+
+
+class ClusterCalls:
+    """The calls about the cluster that producers and consumers have."""
+
+    @abstractmethod
+    def _cluster(self) -> Cluster | None:
+        """Return the cluster; None if the client is closed."""
+
+    def _open_cluster(self) -> Cluster:
+        if (cluster := self._cluster()) is None:
+            raise RuntimeError("Handle has been closed")
+        return cluster
+
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadata:
+        """Return the cluster's metadata: of one topic, or of all.
+
+        Args:
+            topic: a topic.
+            timeout: seconds. Default: no limit.
+
+        Raises:
+            KafkaException: the cluster did not respond in time.
+        """
+        return self._open_cluster().topics(topic, seconds_of(timeout))
+
+    def cluster_id(self, timeout: float = -1) -> str:
+        """Return the cluster's id."""
+        return self._open_cluster().id(seconds_of(timeout))
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Use another user's name and password for new connections (PLAIN and SCRAM)."""
+        self._open_cluster().set_credentials(username, password)
 
 
 def _connect(client: ottla.Client) -> None:
