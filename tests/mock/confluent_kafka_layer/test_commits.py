@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from typing import Any
 
 import pytest
 
 from ottla.testing import MockCluster
+from tests.mock.confluent_kafka_layer.conftest import LAYER
 from tests.support.confluent_consumers import consumer_config, fill, poll_until, read
 from tests.support.waiting import wait_until
 
@@ -99,6 +101,41 @@ def test_every_form_of_a_commit(either: Any, cluster: MockCluster, name: str) ->
         consumer.commit(message=either.Message(error=either.KafkaError(3)))
     assert refused.value.args[0] == either.KafkaError._INVALID_ARG
     consumer.close()
+
+
+@pytest.mark.parametrize("metadata", [None, "", "text", "\N{SNOWMAN}"])
+def test_metadata_is_read_by_the_original_and_the_reverse(
+    cluster: MockCluster, name: str, metadata: str | None
+) -> None:
+    cluster.create_topic(name, partitions=1)
+    modules: list[Any] = [importlib.import_module(each) for each in ("confluent_kafka", LAYER)]
+    config = {"bootstrap.servers": cluster.bootstrap}
+    consumers = [each.Consumer({**config, "group.id": name}) for each in modules]
+
+    def committed() -> list[str | None]:
+        found = []
+        for module, consumer in zip(modules, consumers, strict=True):
+            (part,) = consumer.committed([module.TopicPartition(name, 0)], 30.0)
+            found.append(part.metadata)
+        for module in modules:
+            admin = importlib.import_module(f"{module.__name__}.admin").AdminClient(config)
+            wanted = [module.ConsumerGroupTopicPartitions(name)]
+            (future,) = admin.list_consumer_group_offsets(wanted).values()
+            found.append(future.result(30).topic_partitions[0].metadata)
+        return found
+
+    more = () if metadata is None else (metadata,)
+    for module, consumer in zip(modules, consumers, strict=True):
+        part = module.TopicPartition(name, 0, 1, *more)
+        consumer.commit(offsets=[part], asynchronous=False)
+        assert committed() == [metadata] * 4
+        admin = importlib.import_module(f"{module.__name__}.admin").AdminClient(config)
+        wanted = [module.ConsumerGroupTopicPartitions(name, [part])]
+        (future,) = admin.alter_consumer_group_offsets(wanted).values()
+        assert future.result(30).topic_partitions[0].error is None
+        assert committed() == [metadata] * 4
+    for consumer in consumers:
+        consumer.close()
 
 
 def test_polls_report_asynchronous_commits(either: Any, cluster: MockCluster, name: str) -> None:

@@ -109,6 +109,20 @@ def test_the_end_of_a_partition_is_a_message_if_wanted(
     consumer.close()
 
 
+def test_an_end_is_reported_again_after_an_assignment_and_a_seek(
+    either: Any, cluster: MockCluster, name: str
+) -> None:
+    fill(cluster, name, 2)
+    part = either.TopicPartition
+    consumer = either.Consumer(consumer_config(cluster, name, enable_partition_eof=True))
+    for _ in range(2):
+        consumer.assign([part(name, 0, either.OFFSET_END)])
+        assert next_message(consumer).error() == either.KafkaError._PARTITION_EOF
+    consumer.seek(part(name, 0, 2))
+    assert next_message(consumer).error() == either.KafkaError._PARTITION_EOF
+    consumer.close()
+
+
 def test_without_a_reset_an_offset_that_is_missing_is_an_error(
     either: Any, cluster: MockCluster, name: str
 ) -> None:

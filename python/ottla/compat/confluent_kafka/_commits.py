@@ -16,6 +16,7 @@ from typing import Any
 import ottla
 from ottla import errors
 from ottla._core import OffsetStore
+from ottla.compat.confluent_kafka._commit_metadata import returned, written
 from ottla.compat.confluent_kafka._error_codes import text_of
 from ottla.compat.confluent_kafka._errors import failure, kafka_error, kafka_exception
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
@@ -56,13 +57,17 @@ def offsets_of(partitions: Any) -> Offsets:
     for item in partitions_of(partitions):
         if item.offset >= 0:
             epoch = -1 if item.leader_epoch is None else item.leader_epoch
-            found[key_of(item)] = ottla.OffsetAndMetadata(item.offset, item.metadata, epoch)
+            found[key_of(item)] = ottla.OffsetAndMetadata(
+                item.offset, written(item.metadata), epoch
+            )
     return found
 
 
 def _partitions(offsets: Offsets, error: KafkaError | None = None) -> list[TopicPartition]:
     return [
-        topic_partition(topic, partition, offset.offset, metadata=offset.metadata, error=error)
+        topic_partition(
+            topic, partition, offset.offset, metadata=returned(offset.metadata), error=error
+        )
         for (topic, partition), offset in offsets.items()
     ]
 

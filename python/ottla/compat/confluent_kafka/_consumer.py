@@ -21,7 +21,7 @@ from ottla.compat.confluent_kafka._errors import failure, kafka_exception, trans
 from ottla.compat.confluent_kafka._handle import Cluster, ClusterCalls, seconds_of
 from ottla.compat.confluent_kafka._kafka_error import KafkaError
 from ottla.compat.confluent_kafka._messages import Message
-from ottla.compat.confluent_kafka._partitions import key_of, listed, partition_of, partitions_of
+from ottla.compat.confluent_kafka._partitions import key_of, partition_of, partitions_of
 from ottla.compat.confluent_kafka._subscription import subscription_of
 from ottla.compat.confluent_kafka._topic_partition import TopicPartition
 
@@ -147,7 +147,7 @@ class Consumer(ClusterCalls):
 
     def assignment(self) -> list[TopicPartition]:
         """Return the assigned partitions."""
-        return listed(self._open().assignment.keys())
+        return self._open().assignment.partitions()
 
     def commit(
         self,

@@ -11,6 +11,7 @@ from typing import Any
 
 import ottla
 from ottla import errors
+from ottla.compat.confluent_kafka._commit_metadata import returned
 from ottla.compat.confluent_kafka._constants import OFFSET_END, OFFSET_INVALID
 from ottla.compat.confluent_kafka._errors import kafka_error, kafka_exception
 from ottla.compat.confluent_kafka._handle import require_brokers
@@ -92,7 +93,7 @@ def _committed(item: TopicPartition, found: ottla.OffsetAndMetadata | None) -> T
         item.topic,
         item.partition,
         found.offset,
-        metadata=found.metadata,
+        metadata=returned(found.metadata),
         leader_epoch=found.leader_epoch,
     )
 
