@@ -122,8 +122,8 @@ lint: formatted $(QUICK) ## format, clippy, ruff, mypy, stubs against the binary
 	wait $$mypy
 	$(STEP) 'stubtest'
 	@$(PY) tools/check_stubs.py
-	$(STEP) 'AsyncAdmin, import circles, links of the documentation'
-	@$(PY) tools/async_admin.py --check
+	$(STEP) 'twins, import circles, links of the documentation'
+	@$(PY) tools/twins.py --check
 	@$(PY) tools/import_circles.py
 	@tools/site.sh --check
 
@@ -182,7 +182,7 @@ docs: $(QUICK) .venv/dev.stamp ## what is generated: pages, config_types.py, the
 	@$(PY) tools/error_codes.py
 	@$(PY) tools/verdicts_page.py
 	@$(PY) tools/stub_docstrings.py
-	@$(PY) tools/async_admin.py
+	@$(PY) tools/twins.py
 	@RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --exclude ottla-python
 
 site: $(QUICK) .venv/dev.stamp ## the documentation site, in .ottla-build/site

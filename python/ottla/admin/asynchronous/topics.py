@@ -1,4 +1,4 @@
-# Made by tools/async_admin.py from ../blocking/topics.py: change that file.
+# Made by tools/twins.py from ../blocking/topics.py: change that file.
 """Calls about topics."""
 
 from __future__ import annotations
