@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -79,6 +80,27 @@ def test_new_partitions_have_the_brokers_that_are_given(admin: KafkaAdminClient)
     for name, expected in (("a", [[3], [2]]), ("b", [[1]])):
         [described] = admin.describe_topics([name])
         assert [each["replica_nodes"] for each in described["partitions"]][1:] == expected
+
+
+def test_topics_by_id(admin: KafkaAdminClient) -> None:
+    admin.create_topics(["a", "b"])
+    known, missing = admin.describe_topics(["a"])[0]["topic_id"], uuid.UUID(int=7)
+    described = admin.describe_topics([missing, "b", known])
+    assert [(each["name"], each["error_code"]) for each in described] == [
+        (None, errors.UnknownTopicIdError.errno),
+        ("b", 0),
+        ("a", 0),
+    ]
+    assert (described[0]["topic_id"], described[2]["topic_id"]) == (missing, known)
+    deleted = admin.delete_topics([known, missing, "b"], raise_errors=False)["topics"]
+    assert [(each["name"], each["topic_id"], each["error_code"]) for each in deleted] == [
+        ("a", known, 0),
+        (None, missing, errors.UnknownTopicIdError.errno),
+        ("b", uuid.UUID(int=0), 0),
+    ]
+    assert admin.list_topics() == []
+    with pytest.raises(errors.UnknownTopicIdError):
+        admin.delete_topics([missing])
 
 
 def test_partitions_in_pages(topic: str, admin: KafkaAdminClient) -> None:
