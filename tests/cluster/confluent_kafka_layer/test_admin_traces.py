@@ -60,6 +60,13 @@ def topics(run: Scenario) -> None:
         lambda: admin.list_topics(timeout=30).topics, lambda found: name in found
     )
     note("list all", lambda: everything[name].error)
+    for replicas in ([[1]], [[1], [1]]):
+        assigned_partitions = m.NewPartitions(name, 5, replicas)
+        note("more assigned", lambda more=assigned_partitions: admin.create_partitions([more]))
+    run.until(
+        lambda: admin.describe_topics(described)[name].result(30).partitions,
+        lambda found: [[node.id for node in each.replicas] for each in found[3:]] == [[1], [1]],
+    )
     note("delete", lambda: admin.delete_topics([name, f"{name}-no"]))
 
 
