@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import ottla
 from ottla.compat.aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from ottla.compat.aiokafka.consumer._membership import Membership
 from ottla.testing import MockCluster
@@ -214,6 +215,43 @@ def test_without_a_group_all_partitions_are_read(
                 mock_cluster.append("later", 0, [b"late"])
                 assert (await reader.getone()).value == b"late"
                 assert len(reader.assignment()) == 3
+
+    run(read())
+
+
+def test_without_a_group_new_partitions_are_read_and_the_others_go_on(
+    mock_cluster: MockCluster, pairs: str
+) -> None:
+    async def read() -> None:
+        async with consumer(mock_cluster, pairs, group_id=None, metadata_max_age_ms=50) as reader:
+            assert (await reader.getone(P0)).value == b"0-0"
+            with ottla.Admin(mock_cluster.bootstrap) as admin:
+                admin.create_partitions({"pairs": 3})
+            mock_cluster.append("pairs", 2, [b"new"])
+            seen = [(await reader.getone()).value for _ in range(20)]
+            assert len(set(seen)) == 20
+            assert b"new" in seen
+            assert b"0-0" not in seen
+            reader.subscribe([pairs])
+            # A new subscription begins anew.
+            assert len({(await reader.getone()).value for _ in range(21)}) == 21
+
+    run(read())
+
+
+@pytest.mark.parametrize("group_id", ["members", None])
+def test_another_pattern_may_match_the_same_topics(
+    mock_cluster: MockCluster, pairs: str, group_id: str | None
+) -> None:
+    """Regression: the topics were unchanged, so nothing was subscribed to, and reading waited."""
+
+    async def read() -> None:
+        reader = consumer(mock_cluster, group_id=group_id)
+        reader.subscribe(pattern="pai")
+        async with reader:
+            assert (await reader.getone()).offset == 0
+            reader.subscribe(pattern="pairs")
+            assert (await reader.getone()).offset == 0
 
     run(read())
 

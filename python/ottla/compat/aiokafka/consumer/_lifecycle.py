@@ -28,7 +28,7 @@ from ottla.compat.aiokafka.structs import TopicPartition
 if TYPE_CHECKING:
     from ottla.compat.aiokafka.client import AIOKafkaClient
     from ottla.compat.aiokafka.consumer._options import ConsumerOptions
-    from ottla.compat.aiokafka.consumer._records import Converter
+    from ottla.compat.aiokafka.consumer._records import Deserialize
 
 __all__ = ["ConsumerLifecycle", "topic_set"]
 
@@ -39,7 +39,7 @@ class ConsumerLifecycle(ConsumerOffsets):
     _loop: asyncio.AbstractEventLoop
     _client: AIOKafkaClient
     _options: ConsumerOptions
-    _convert: Converter
+    _deserialize: Deserialize | None
     _auto_commit_interval: float | None
     _membership: Membership | None = None
     # True once stopped; None if the constructor failed.
@@ -68,16 +68,17 @@ class ConsumerLifecycle(ConsumerOffsets):
             self._client,
             self._options,
             self._subscription,
-            self._convert,
+            self._deserialize,
             self._auto_commit_interval,
         )
         self._membership, self._engine = membership, engine
         await self._client.connect(engine)
+        # Subscribing lets the brokers create topics.
         self._client.attach(engine)
-        for topic in self._subscription.topics:
-            await self._client._wait_on_metadata(topic)  # noqa: SLF001 - this consumer's own
         self._fetcher = membership.fetcher
         membership.start()
+        for topic in self._subscription.topics:
+            await self._client._wait_on_metadata(topic)  # noqa: SLF001 - this consumer's own
         await membership.wait_for_assignment()
         await membership.wait_for_positions()
 

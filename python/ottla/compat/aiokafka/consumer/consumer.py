@@ -18,7 +18,7 @@ from ottla.compat.aiokafka.abc import AbstractTokenProvider
 from ottla.compat.aiokafka.client import AIOKafkaClient
 from ottla.compat.aiokafka.consumer._lifecycle import ConsumerLifecycle, topic_set
 from ottla.compat.aiokafka.consumer._options import ConsumerOptions
-from ottla.compat.aiokafka.consumer._records import converter
+from ottla.compat.aiokafka.consumer._records import deserializer
 from ottla.compat.aiokafka.consumer._subscription_state import Subscription, SubscriptionState
 from ottla.compat.aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from ottla.compat.aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -153,7 +153,7 @@ class AIOKafkaConsumer(ConsumerLifecycle):
         self._auto_commit_interval = (
             auto_commit_interval_ms / 1000 if enable_auto_commit and group_id is not None else None
         )
-        self._convert = converter(key_deserializer, value_deserializer)
+        self._deserialize = deserializer(key_deserializer, value_deserializer)
         self._subscription = SubscriptionState(self._loop)
         self._closed = False
         if topics:
