@@ -1,7 +1,8 @@
 """``AIOKafkaConsumer`` over ``ottla.AsyncConsumer``.
 
 It takes aiokafka's arguments, and reads; ``_lifecycle`` has the calls that start, stop and
-subscribe, ``_offsets`` those about offsets. Invariant: nothing connects before ``start``.
+subscribe, ``_positions``, ``_commits`` and ``_lookups`` those about offsets. Invariant: nothing
+connects before ``start``.
 """
 
 from __future__ import annotations
