@@ -23,28 +23,26 @@ def consumer_records(
 ) -> dict[TopicPartition, list[ConsumerRecord[Any, Any]]]:
     """Return records by partition, in order; keys and values stay bytes."""
     batches: dict[TopicPartition, list[ConsumerRecord[Any, Any]]] = {}
+    new = object.__new__
     topic, number, append = "", -1, None
     for record in records:
         # Records of a partition follow each other, and share the string of their topic.
         if append is None or record.partition != number or record.topic is not topic:
             topic, number = record.topic, record.partition
             append = batches.setdefault(TopicPartition(topic, number), []).append
-        key, value = record.key, record.value
-        append(
-            ConsumerRecord(
-                topic,
-                number,
-                record.offset,
-                record.timestamp,
-                record.timestamp_type,
-                key,
-                value,
-                None,
-                -1 if key is None else len(key),
-                -1 if value is None else len(value),
-                record.headers,  # type: ignore[arg-type]  # a header may be null
-            )
-        )
+        # The constructor would take a third of the time.
+        made: ConsumerRecord[Any, Any] = new(ConsumerRecord)
+        made.topic, made.partition = topic, number
+        made.offset = record.offset
+        made.timestamp = record.timestamp
+        made.timestamp_type = record.timestamp_type
+        made.key = key = record.key
+        made.value = value = record.value
+        made.checksum = None
+        made.serialized_key_size = -1 if key is None else len(key)
+        made.serialized_value_size = -1 if value is None else len(value)
+        made.headers = record.headers  # type: ignore[assignment]  # a header may be null
+        append(made)
     return batches
 
 

@@ -196,7 +196,9 @@ class AIOKafkaConsumer(ConsumerLifecycle):
             raise ConsumerStoppedError
         if partitions:
             _require_partitions(partitions)
-        return await self._reader().next_record(partitions)
+        reader = self._reader()
+        record = reader.take_record(partitions)
+        return await reader.next_record(partitions) if record is None else record
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
