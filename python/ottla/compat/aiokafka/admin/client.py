@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from ssl import SSLContext
-from typing import Any, TypeVar
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import ottla
 from ottla import admin as ottla_admin
@@ -29,6 +27,9 @@ from ottla.compat.aiokafka.client import AIOKafkaClient
 from ottla.compat.aiokafka.errors import KafkaError
 from ottla.compat.aiokafka.structs import OffsetAndMetadata, TopicPartition
 from ottla.compat.aiokafka.util import get_running_loop
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["AIOKafkaAdminClient"]
 

@@ -14,9 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from ssl import SSLContext
 from types import TracebackType
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 import ottla
 from ottla import errors as ottla_errors
@@ -48,6 +46,9 @@ from ottla.compat.aiokafka.producer.transaction_manager import (
 )
 from ottla.compat.aiokafka.structs import RecordMetadata, TopicPartition
 from ottla.compat.aiokafka.util import get_running_loop
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["AIOKafkaProducer"]
 
