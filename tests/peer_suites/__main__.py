@@ -18,7 +18,6 @@ from tests.peer_suites import report, runner, sources
 from tests.peer_suites.comparison import Comparison
 from tests.peer_suites.suite import Checkout, Suite
 from tests.peer_suites.suites import SUITES
-from tests.support.jars import MissingPrerequisiteError
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         result = results[suite.name] = _run(suite, repeat=not options.no_repeat)
         problems = [f"not run: {result}"]
         if isinstance(result, Comparison):
-            problems = report.failures(suite, result)
+            problems = report.failures(result, runner.details(suite))
         print("".join(f"  FAILED {problem}\n" for problem in problems), end="", flush=True)
         failed += [suite.name] if problems else []
         # After each suite, so that a run that ends early leaves a report.
@@ -57,7 +56,7 @@ def _run(suite: Suite, repeat: bool) -> Comparison | str:
     started = time.monotonic()
     try:
         return runner.run(suite, repeat)
-    except (MissingPrerequisiteError, RuntimeError, subprocess.CalledProcessError) as error:
+    except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
         return str(error)
     finally:
         print(f"  {time.monotonic() - started:.0f} s", flush=True)

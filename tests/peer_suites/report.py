@@ -51,10 +51,19 @@ def write(text: str) -> None:
     PAGE.write_text(f"{before}{_BEGIN}\n\n{text}\n{_END}{after}")
 
 
-def failures(suite: Suite, result: Comparison) -> list[str]:
-    """Return why a suite fails, one line each."""
+def failures(result: Comparison, details: Mapping[str, str] | None = None) -> list[str]:
+    """Return why a suite fails, one line each.
+
+    Args:
+        result: the comparison.
+        details: the first line of the error of each test that failed with the stand-in.
+    """
+    known = details or {}
     return [
-        *(f"{t}: passes with the control, {o} with ours" for t, o in result.unlisted.items()),
+        *(
+            f"{test}: passes with the control, {outcome} with ours. {known.get(test, '')}".rstrip()
+            for test, outcome in result.unlisted.items()
+        ),
         *(f"{key}: listed, but {problem}" for key, problem in result.stale.items()),
         *([] if result.control else ["no test passes with the control"]),
     ]
@@ -84,7 +93,7 @@ def _items(suite: Suite, result: Comparison | str) -> list[str]:
     if not isinstance(result, str):
         lines[0] += f" Run on {result.ran}." if result.ran else ""
         lines += _section("Passes with the control only, expected", _reasons(result))
-        lines += _section("Passes with the control only, **not expected**", failures(suite, result))
+        lines += _section("Passes with the control only, **not expected**", failures(result))
         lines += _section("Does not pass with the control", _not_passing(result))
         lines += _section("Passes with ours only", map(_code, result.only_ours))
         lines += _section(

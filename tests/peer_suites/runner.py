@@ -152,6 +152,11 @@ def stored(suite: Suite) -> Comparison | None:
     return results.Stored.read(file).compare(suite.expected) if file.exists() else None
 
 
+def details(suite: Suite) -> dict[str, str]:
+    """Return the first line of the error of each test that failed with ours in the last run."""
+    return results.read(RESULTS / f"{suite.name}-ours.jsonl").details
+
+
 def _now() -> str:
     describe = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--exclude=*"]
     commit = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()

@@ -134,7 +134,7 @@ def test_a_missing_or_changed_checkout_says_how_to_provide_it(
     with pytest.raises(MissingPrerequisiteError, match="other files than commit c0ffee"):
         sources.checked_checkout(checkout)
     found = sources.digest(directory, ["tests"])
-    assert sources.checked_checkout(
+    assert directory == sources.checked_checkout(
         Checkout("peer", "https://example.org/peer", "c0ffee", ("tests",), found)
     )
 

@@ -8,6 +8,7 @@ served on a loopback socket here, at the address that the suite names.
 from __future__ import annotations
 
 import http.server
+import importlib.abc
 import os
 import socket
 import sys
@@ -19,8 +20,16 @@ import respx.router
 
 _HOST, _PORT = "schemaregistry", 65534
 
-# An import of it raises ImportError.
-sys.modules["httpx2"] = None  # type: ignore[assignment]
+
+class _WithoutHttpx2(importlib.abc.MetaPathFinder):
+    """Makes `import httpx2` fail, as if it were not installed."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> None:
+        if name.partition(".")[0] == "httpx2":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, _WithoutHttpx2())
 
 _active: list[respx.router.MockRouter] = []
 """The routers that tests have started, the newest last."""
