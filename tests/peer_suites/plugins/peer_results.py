@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -85,5 +86,7 @@ def _first_line(report: pytest.TestReport) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the plugin if a file is named."""
+    # Tests send SIGINT, which is ignored in what a shell started in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if FILE in os.environ:
         config.pluginmanager.register(_Results(Path(os.environ[FILE])), "ottla-peer-results")
