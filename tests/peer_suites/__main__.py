@@ -1,6 +1,7 @@
 """`make peer-suites`: run the suites of other clients with the control and with ottla's stand-ins.
 
-    python -m tests.peer_suites [SUITE ...] [--no-repeat] [--write] [--list] [--checkouts]
+    python -m tests.peer_suites [SUITE ...] [--no-repeat] [--stored] [--write]
+    python -m tests.peer_suites --list | --checkouts
 
 Returns 1 if a test passes with the control, fails with ottla's stand-in and is not listed; if an
 entry of the list is stale; or if a suite could not run. The report is .ottla-build/peers/report.md.
@@ -19,6 +20,8 @@ from tests.peer_suites.comparison import Comparison
 from tests.peer_suites.suite import Checkout, Suite
 from tests.peer_suites.suites import SUITES
 
+_NOT_RUN = "no result is stored"
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run the selected suites, or all."""
@@ -33,8 +36,12 @@ def main(arguments: Sequence[str]) -> int:
     failed: list[str] = []
     results: dict[str, Comparison | str] = {}
     for suite in selected:
-        result = results[suite.name] = _run(suite, repeat=not options.no_repeat)
-        problems = [f"not run: {result}"]
+        if options.stored:
+            result = runner.stored(suite) or _NOT_RUN
+        else:
+            result = _run(suite, repeat=not options.no_repeat)
+        results[suite.name] = result
+        problems = [f"{suite.name}: not run: {result}"]
         if isinstance(result, Comparison):
             problems = report.failures(result, runner.details(suite))
         print("".join(f"  FAILED {problem}\n" for problem in problems), end="", flush=True)
@@ -66,7 +73,7 @@ def _last(suite: Suite, results: dict[str, Comparison | str]) -> Comparison | st
     """Return the result of this run, or of the last one that had the suite."""
     if suite.name in results:
         return results[suite.name]
-    return runner.stored(suite) or "not selected"
+    return runner.stored(suite) or _NOT_RUN
 
 
 def _clone_commands() -> list[str]:
@@ -86,6 +93,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="only these (see --list)")
     parser.add_argument("--no-repeat", action="store_true", help="run no failed test again")
+    parser.add_argument("--stored", action="store_true", help="run nothing: compare the last runs")
     parser.add_argument("--write", action="store_true", help="write the documentation's results")
     parser.add_argument("--list", action="store_true", help="list the suites")
     parser.add_argument("--checkouts", action="store_true", help="print how to provide the files")

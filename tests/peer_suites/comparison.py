@@ -35,7 +35,7 @@ class Comparison:
         stale: entries that no test needs, with what is wrong with them.
         only_ours: tests that passed with the stand-in alone.
         unstable: tests that failed first and passed when they ran again, with who failed.
-        ran: the date and ottla's commit.
+        ran: the date.
     """
 
     selected: Sequence[str]

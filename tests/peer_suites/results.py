@@ -10,6 +10,9 @@ from pathlib import Path
 from tests.peer_suites.comparison import CRASHED, MISSING, Comparison, compare
 from tests.peer_suites.suite import Difference
 
+# The status of pytest.
+_INTERRUPTED = 2
+
 
 @dataclass
 class Read:
@@ -58,7 +61,8 @@ def read(file: Path) -> Read:
             if document.get("detail"):
                 found.details[document["test"]] = document["detail"]
         elif "finished" in document:
-            found.finished = True
+            # A test's own SIGINT may come too late, and interrupt pytest.
+            found.finished = document["finished"] != _INTERRUPTED
     _crashed(found, running)
     return found
 
@@ -68,7 +72,7 @@ class Stored:
     """The outcomes of a suite with both, after tests that failed have run again.
 
     Attributes:
-        ran: the date and ottla's commit.
+        ran: the date.
     """
 
     control: Mapping[str, str]

@@ -141,7 +141,7 @@ def run(suite: Suite, repeat: bool = True) -> Comparison:
         unstable = comparison.unstable(control, second["control"], ours, second["ours"])
         control = comparison.merge(control, second["control"])
         ours = comparison.merge(ours, second["ours"])
-    outcome = results.Stored(control, ours, unstable, _now())
+    outcome = results.Stored(control, ours, unstable, time.strftime("%Y-%m-%d"))
     outcome.write(RESULTS / f"{suite.name}.json")
     return outcome.compare(suite.expected)
 
@@ -155,12 +155,6 @@ def stored(suite: Suite) -> Comparison | None:
 def details(suite: Suite) -> dict[str, str]:
     """Return the first line of the error of each test that failed with ours in the last run."""
     return results.read(RESULTS / f"{suite.name}-ours.jsonl").details
-
-
-def _now() -> str:
-    describe = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty", "--exclude=*"]
-    commit = subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()
-    return f"{time.strftime('%Y-%m-%d')}, commit {commit or 'unknown'}"
 
 
 def _write_configuration(suite: Suite, directory: Path) -> None:
