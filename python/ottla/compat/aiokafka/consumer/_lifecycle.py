@@ -14,8 +14,6 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import Self
-
 import ottla
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._error_mapping import peer_error
@@ -27,6 +25,8 @@ from ottla.compat.aiokafka.consumer._subscription_state import Subscription
 from ottla.compat.aiokafka.structs import TopicPartition
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from ottla.compat.aiokafka.client import AIOKafkaClient
     from ottla.compat.aiokafka.consumer._options import ConsumerOptions
     from ottla.compat.aiokafka.consumer._records import Deserialize

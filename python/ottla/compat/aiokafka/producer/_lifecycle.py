@@ -11,8 +11,6 @@ import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import Self
-
 import ottla
 from ottla import errors as ottla_errors
 from ottla.compat.aiokafka._error_mapping import peer_error, translated
@@ -20,6 +18,8 @@ from ottla.compat.aiokafka.producer._transactional import TransactionalProducer
 from ottla.compat.aiokafka.producer.transaction_manager import TransactionState
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from ottla.compat.aiokafka.client import AIOKafkaClient
     from ottla.compat.aiokafka.cluster import ClusterMetadata
     from ottla.compat.aiokafka.producer._options import ProducerOptions
